@@ -1,0 +1,1 @@
+"""The hub: dispatches articles to annotation servers, validates, stores and scores answers."""

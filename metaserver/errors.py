@@ -1,0 +1,52 @@
+"""Every exception the hub raises on purpose.
+
+MetaserverError
+├── InputError          what the user gave: an article, a gold file, a URL, a release, a setting
+├── PeerError           an annotation server's fault; carries the outcome code of the attempt
+└── HubError            ours: the attempt is not charged to the team
+    ├── StaleLane       another hub has taken the lane: stop working on it
+    └── Unavailable     the store cannot take an answer now (disk full, database locked)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metaserver.lifecycle import Outcome
+
+
+class MetaserverError(Exception):
+    """Root of the hub's exceptions."""
+
+
+class InputError(MetaserverError):
+    """Bad input, told in one line: `place: what is wrong; what was expected`.
+
+    `place` is a file, `file:line`, an option or a setting. The command line exits with status 2.
+    """
+
+    def __init__(self, place: str | Path, message: str, *, line: int | None = None) -> None:
+        self.place = str(place) if line is None else f"{place}:{line}"
+        self.message = message
+        super().__init__(f"{self.place}: {message}")
+
+
+class PeerError(MetaserverError):
+    """An attempt failed at the annotation server's side, with the attempt's outcome code."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        self.outcome = outcome
+        self.message = message
+        super().__init__(f"{outcome}: {message}")
+
+
+class HubError(MetaserverError):
+    """The hub's own fault: never charged to a team."""
+
+
+class StaleLane(HubError):
+    """The lane's epoch is no longer ours: another hub works on it."""
+
+
+class Unavailable(HubError):
+    """The store cannot take an answer now; dispatch waits and tries again."""

@@ -1,0 +1,89 @@
+"""The frozen values that every part of the hub passes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NewType
+
+from metaserver.lifecycle import Outcome
+
+ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
+ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
+TaskName = NewType("TaskName", str)  # "ACT", "INT", "IPT", or what a task plug-in is called
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Article:
+    """One article as it is sent: plain text, paragraphs and headings on lines of their own.
+
+    `text` begins with the title where the source has one; it holds no carriage returns.
+    """
+
+    id: ArticleId
+    text: str
+    title: str = ""
+    source: str = ""  # the file it was read from
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """An annotation server as registered for a phase.
+
+    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is how many requests it may
+    have in flight.
+    """
+
+    name: ServerName
+    url: str
+    method: str = "Annotator.getAnnotation"
+    parameters: str = "text"
+    tasks: tuple[TaskName, ...] = ()
+    concurrency: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing wrong with an answer, at a path in it: `normalizations[3].rank`."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phases:
+    """Where an attempt's time went, in seconds; None for a phase that was not reached.
+
+    The phases follow one another: `queue` (waiting for a place in the lane), `dns`, `connect`
+    (TCP and TLS), `send` (request written), `wait` (until the first byte), `transfer` (until the
+    last), `parse` (decoding and validation). `total` is all but `queue`.
+    """
+
+    queue: float | None = None
+    dns: float | None = None
+    connect: float | None = None
+    send: float | None = None
+    wait: float | None = None
+    transfer: float | None = None
+    parse: float | None = None
+    total: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """One request for one article to one server, as it ended."""
+
+    server: ServerName
+    article: ArticleId
+    number: int  # 1, 2, ... for this (server, article)
+    started_at: float  # seconds since the Unix epoch, UTC
+    outcome: Outcome
+    message: str = ""
+    phases: Phases = field(default_factory=Phases)
+    bytes_out: int = 0
+    bytes_in: int = 0
+    problems: tuple[Problem, ...] = ()  # the first 100
+    problem_count: int = 0  # all of them
+    raw: bytes = b""  # the answer's body as it came, cut at the size limit

@@ -1,0 +1,1 @@
+"""What the pages, the API and the command line ask: scoreboard, monitor, events."""

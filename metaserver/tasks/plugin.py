@@ -1,0 +1,93 @@
+"""What a task is to the hub, and how tasks are found.
+
+A task is one object with the attributes of `TaskPlugin`, registered under the entry point group
+`metaserver.tasks` by its name. Everything that differs between INT, IPT, ACT and any other task is
+behind it; the rest of the hub names no task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+from metaserver.records import ArticleId, TaskName
+from metaserver.wire.validation import Report, Vocabulary
+
+Payload: TypeAlias = Any
+"""A task's accepted part of one answer: JSON-ready builtins, as stored. Only its task reads it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Column:
+    """One leaderboard column: `key` into `Score.values`, heading, decimals, and a line of help."""
+
+    key: str
+    heading: str
+    decimals: int = 3
+    help: str = ""
+    count: bool = False  # an integer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Score:
+    """A run's score on one task at one moment.
+
+    `values` has a value for each of the task's columns; None is undefined ("n/a", sorted last).
+    `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
+    `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one).
+    """
+
+    values: Mapping[str, float | int | None]
+    articles_scored: int
+    articles_in_gold: int
+    curve: Sequence[tuple[float, float]]
+    detail: Mapping[str, Any]
+
+
+class Scorer(Protocol):
+    """Scores one run, article by article as answers land."""
+
+    def put(self, article: ArticleId, payload: Payload) -> None:
+        """Score (or re-score) one article of the run; articles without gold are ignored."""
+
+    def score(self) -> Score:
+        """Return the score over all articles put so far; the order of the puts has no effect."""
+
+
+class TaskPlugin(Protocol):
+    """One task: the shape of its part of an answer, its validation, scorer and board columns."""
+
+    name: TaskName  # "INT"
+    title: str  # "Interactor normalization"
+    key: str  # its member of the answer struct: "normalizations"
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]  # column keys by which the board is ordered, descending
+
+    def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Payload | None:
+        """Validate the decoded member `key` of an answer; report every problem with its path.
+
+        Returns the valid part, or None where its shape makes the whole member unusable.
+        """
+
+    def count(self, payload: Payload) -> int:
+        """How many hits the payload holds."""
+
+    def read_gold(self, path: Path) -> Any:
+        """Read a gold file; raises `InputError` that names file and line."""
+
+    def scorer(self, gold: Any) -> Scorer:
+        """Return an empty scorer for one run against `gold`."""
+
+    def result_lines(self, answers: Iterable[tuple[ArticleId, Payload]]) -> Iterable[str]:
+        """Yield a run's result file (BC II.5 format where the task has one), with line ends."""
+
+
+@cache
+def installed_tasks() -> Mapping[TaskName, TaskPlugin]:
+    """Return every installed task by name, in alphabetical order."""
+    found = sorted(entry_points(group="metaserver.tasks"), key=lambda entry: entry.name)
+    return {TaskName(entry.name): entry.load() for entry in found}

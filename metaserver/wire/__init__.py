@@ -1,0 +1,1 @@
+"""The wire: XML-RPC bytes to values and back, and answers checked against the contract."""
