@@ -4,8 +4,8 @@ MetaserverError
 ├── InputError          what the user gave: an article, a gold file, a URL, a release, a setting
 ├── PeerError           an annotation server's fault; carries the outcome code of the attempt
 └── HubError            ours: the attempt is not charged to the team
-    ├── StaleLane       another hub has taken the lane: stop working on it
-    └── Unavailable     the store cannot take an answer now (disk full, database locked)
+    ├── StaleLaneError     another hub has taken the lane: stop working on it
+    └── UnavailableError   the store cannot take an answer now (disk full, database locked)
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class HubError(MetaserverError):
     """The hub's own fault: never charged to a team."""
 
 
-class StaleLane(HubError):
+class StaleLaneError(HubError):
     """The lane's epoch is no longer ours: another hub works on it."""
 
 
-class Unavailable(HubError):
+class UnavailableError(HubError):
     """The store cannot take an answer now; dispatch waits and tries again."""
