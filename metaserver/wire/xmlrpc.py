@@ -1,0 +1,52 @@
+"""The XML-RPC codec: bytes to values and back, bounded, without I/O.
+
+Decoding: `Decoder` is fed as bytes arrive (through an `Inflater` where they are compressed);
+`decode_response` and `decode_call` take a whole body. Encoding: `encode_call`, `encode_response`,
+`encode_fault`, and `call_template` with `escape_text` for requests that share one article.
+Why it is our own: docs/adr/0003-xmlrpc-codec.md.
+"""
+
+from metaserver.wire.decoder import Decoder, decode_call, decode_response
+from metaserver.wire.encoder import (
+    CallTemplate,
+    call_template,
+    encode_call,
+    encode_fault,
+    encode_response,
+    escape_text,
+)
+from metaserver.wire.inflate import ENCODINGS, Inflater
+from metaserver.wire.values import (
+    CHUNK,
+    EncodeError,
+    Fault,
+    FaultError,
+    Limits,
+    MethodCall,
+    MethodResponse,
+    Value,
+    WireError,
+)
+
+__all__ = [
+    "CHUNK",
+    "ENCODINGS",
+    "CallTemplate",
+    "Decoder",
+    "EncodeError",
+    "Fault",
+    "FaultError",
+    "Inflater",
+    "Limits",
+    "MethodCall",
+    "MethodResponse",
+    "Value",
+    "WireError",
+    "call_template",
+    "decode_call",
+    "decode_response",
+    "encode_call",
+    "encode_fault",
+    "encode_response",
+    "escape_text",
+]
