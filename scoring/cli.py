@@ -1,0 +1,44 @@
+"""The `scoring` command: every subcommand is a module of `scoring.commands`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from scoring.errors import FormatError, ScoringError
+
+COMMANDS = ("evaluate",)
+"""The modules of `scoring.commands` that add a subcommand, in the order `--help` lists them."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with every subcommand."""
+    parser = argparse.ArgumentParser(
+        prog="scoring", description="Evaluate runs as the BioCreative challenges do."
+    )
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for name in COMMANDS:
+        import_module(f"scoring.commands.{name}").add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 when it did its work, 2 for bad input, told on stderr line by line."""
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.command(args))
+    except FormatError as error:
+        print(*error.problems, sep="\n", file=sys.stderr)
+    except ScoringError as error:
+        print(f"scoring: {error}", file=sys.stderr)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The subcommands of `scoring`: a module each, with `add_parser(subparsers)`."""

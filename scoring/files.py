@@ -1,0 +1,182 @@
+"""Gold and result files in the format of BioCreative II.5: readers and the writer.
+
+A reader collects every problem of a file before it raises `FormatError`. Files may be gzip, may
+begin with a UTF-8 byte order mark and may end lines with CRLF; blank lines and comments are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from scoring.biocreative import Answer
+from scoring.errors import Problem
+from scoring.gold import ActGold, Gold, ItemGold
+from scoring.rows import GOLD_COLUMNS, RESULT_COLUMNS, Row, Sheet, result_rows
+from scoring.tasks import Classification, Hit, Item, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run as its result file has it: the answer of each article, in file order.
+
+    `warnings` are oddities that do not stop an evaluation, such as a rising confidence.
+    """
+
+    task: Task
+    name: str
+    answers: Mapping[str, Answer] = field(repr=False)
+    warnings: tuple[Problem, ...] = ()
+
+
+def run_name(path: Path) -> str:
+    """Return what a result file's run is called: the file's name without its suffixes."""
+    name = path.name.removesuffix(".gz")
+    return name.rsplit(".", 1)[0] or name
+
+
+def read_gold(task: Task | str, path: Path | str) -> Gold:
+    """Read a gold file: `article<TAB>class` (ACT), `article<TAB>accession[<TAB>accession]`.
+
+    Raises `FormatError` with every problem: columns, classes, duplicates (a pair in either order
+    is the same), an empty file.
+    """
+    task = Task(task)
+    sheet = Sheet(Path(path), GOLD_COLUMNS[task])
+    gold = _act_gold(sheet) if task is Task.ACT else _item_gold(sheet, task)
+    if not gold and not sheet.problems:
+        sheet.problem(0, 0, f"empty; expected lines of {', '.join(sheet.columns)}")
+    sheet.finish()
+    return gold
+
+
+def _act_gold(sheet: Sheet) -> ActGold:
+    relevant: dict[str, bool] = {}
+    for line, fields in sheet.rows():
+        named, label = sheet.names(line, fields[:1]), sheet.relevance(line, fields[1])
+        if fields[0] in relevant:
+            sheet.problem(line, 1, f"article {fields[0]!r} again; expected one class an article")
+        if named and label is not None:
+            relevant[fields[0]] = label
+    return ActGold(relevant=relevant)
+
+
+def _item_gold(sheet: Sheet, task: Task) -> ItemGold:
+    items: dict[str, set[Item]] = {}
+    for line, fields in sheet.rows():
+        if not sheet.names(line, fields):
+            continue
+        item, found = sheet.item(fields), items.setdefault(fields[0], set())
+        if item in found:
+            sheet.problem(line, 2, f"{item_text(item)} again for article {fields[0]!r}")
+        found.add(item)
+    return ItemGold(
+        task=task, items={article: frozenset(found) for article, found in items.items()}
+    )
+
+
+def read_run(task: Task | str, path: Path | str, *, lenient_ranks: bool = False) -> Run:
+    """Read a result file: the gold's columns, then rank and confidence.
+
+    Raises `FormatError` with every problem: columns, ranks that are not 1, 2, 3, ... within an
+    article (ACT: within a class) unless `lenient_ranks`, confidences outside ]0, 1], an item or
+    rank twice, an ACT article twice.
+    """
+    task, path = Task(task), Path(path)
+    sheet = Sheet(path, RESULT_COLUMNS[task])
+    rows = list(result_rows(sheet, task))
+    answers = _classifications(sheet, rows) if task is Task.ACT else _hits(sheet, rows)
+    for group in _rank_groups(task, rows):
+        _check_ranks(sheet, group, gaps=not lenient_ranks and not _spoiled(sheet, task, group))
+        _warn_rising(sheet, group)
+    sheet.finish()
+    return Run(task=task, name=run_name(path), answers=answers, warnings=tuple(sheet.warnings))
+
+
+def _classifications(sheet: Sheet, rows: Iterable[Row]) -> dict[str, Classification]:
+    answers: dict[str, Classification] = {}
+    for line, article, label, rank, confidence in rows:
+        if article in answers:
+            sheet.problem(line, 1, f"article {article!r} again; expected one class an article")
+        answers[article] = Classification(bool(label), confidence, rank)
+    return answers
+
+
+def _hits(sheet: Sheet, rows: Iterable[Row]) -> Mapping[str, Sequence[Hit]]:
+    answers: dict[str, list[Hit]] = {}
+    seen: set[tuple[str, Item]] = set()
+    for line, article, item, rank, confidence in rows:
+        assert not isinstance(item, bool)
+        if (article, item) in seen:
+            sheet.problem(line, 2, f"{item_text(item)} again for article {article!r}")
+        seen.add((article, item))
+        answers.setdefault(article, []).append(Hit(item, rank, confidence))
+    return answers
+
+
+def _rank_groups(task: Task, rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """Yield the rows, by rank, within which ranks are 1, 2, 3: an article's, or a class's."""
+    groups: dict[object, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.key if task is Task.ACT else row.article, []).append(row)
+    for group in groups.values():
+        yield sorted(group, key=lambda row: row.rank)
+
+
+def _spoiled(sheet: Sheet, task: Task, group: Sequence[Row]) -> bool:
+    """Tell whether an unreadable line may be the cause of a gap among these rows."""
+    return bool(sheet.spoiled) if task is Task.ACT else group[0].article in sheet.spoiled
+
+
+def _check_ranks(sheet: Sheet, group: Sequence[Row], *, gaps: bool) -> None:
+    column = len(sheet.columns) - 1
+    last = 0
+    for row in group:
+        named = f"class {row.key:d}" if isinstance(row.key, bool) else f"article {row.article!r}"
+        if row.rank == last:
+            sheet.problem(row.line, column, f"rank {row.rank} again for {named}")
+        elif row.rank > last + 1 and gaps:
+            sheet.problem(row.line, column, f"rank {row.rank} for {named}; expected {last + 1}")
+        last = row.rank
+
+
+def _warn_rising(sheet: Sheet, group: Sequence[Row]) -> None:
+    for row, following in pairwise(group):
+        if following.confidence > row.confidence:
+            message = f"confidence rises with rank {following.rank}; expected it to fall"
+            sheet.warn(following.line, len(sheet.columns), message)
+            return
+
+
+def item_text(item: Item) -> str:
+    """Return an item as people read it: an accession, or a pair in its kept order."""
+    return repr(item) if isinstance(item, str) else f"the pair {item[0]!r}, {item[1]!r}"
+
+
+def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:
+    """Yield a run's result file line by line, with line ends, ranks closed up from 1.
+
+    ACT articles without a rank are ranked within their class by falling confidence, ties by
+    article id: positives first, then negatives.
+    """
+    if Task(task) is Task.ACT:
+        yield from _act_lines(answers)
+        return
+    for article, answer in answers:
+        assert not isinstance(answer, Classification)
+        for rank, hit in enumerate(sorted(answer, key=lambda hit: hit.rank), start=1):
+            item = hit.item if isinstance(hit.item, str) else "\t".join(hit.item)
+            yield f"{article}\t{item}\t{rank}\t{hit.confidence!r}\n"
+
+
+def _act_lines(answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:
+    classes: dict[bool, list[tuple[int, float, str, float]]] = {True: [], False: []}
+    for article, answer in answers:
+        assert isinstance(answer, Classification)
+        key = (answer.rank or 0, -answer.confidence, article, answer.confidence)
+        classes[answer.relevant].append(key)
+    for relevant, listed in classes.items():
+        for rank, (*_, article, confidence) in enumerate(sorted(listed), start=1):
+            yield f"{article}\t{relevant:d}\t{rank}\t{confidence!r}\n"

@@ -1,0 +1,59 @@
+"""Gold standards: what the curators found in each article."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from scoring.tasks import Item, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemGold:
+    """The gold standard of INT or IPT: the items of each article, articles in file order."""
+
+    task: Task
+    items: Mapping[str, frozenset[Item]]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def digest(self) -> str:
+        """The gold's version: 12 hexadecimal digits that depend on its content, not its order."""
+        return _digest(
+            "\t".join((article, item) if isinstance(item, str) else (article, *item))
+            for article, items in self.items.items()
+            for item in items
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActGold:
+    """The gold standard of ACT: whether each article is relevant, articles in file order."""
+
+    relevant: Mapping[str, bool]
+    task: Task = field(default=Task.ACT, init=False)
+
+    def __len__(self) -> int:
+        return len(self.relevant)
+
+    @cached_property
+    def positives(self) -> int:
+        """How many articles are relevant."""
+        return sum(self.relevant.values())
+
+    @cached_property
+    def digest(self) -> str:
+        """The gold's version: 12 hexadecimal digits that depend on its content, not its order."""
+        return _digest(f"{article}\t{relevant:d}" for article, relevant in self.relevant.items())
+
+
+Gold: TypeAlias = ItemGold | ActGold
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()[:12]

@@ -1,0 +1,135 @@
+"""The lines of gold and result files, checked: every problem is kept with its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from scoring.errors import FormatError, Problem
+from scoring.tasks import Item, Task, pair
+from scoring.text import read_lines
+
+_RANK = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(
+    r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(nan|inf(inity)?)", re.ASCII | re.IGNORECASE
+)
+
+GOLD_COLUMNS = {
+    Task.ACT: ("article", "class"),
+    Task.INT: ("article", "accession"),
+    Task.IPT: ("article", "accession", "accession"),
+}
+RESULT_COLUMNS = {task: (*columns, "rank", "confidence") for task, columns in GOLD_COLUMNS.items()}
+
+
+class Row(NamedTuple):
+    """One well-formed result line: `key` is the item (INT, IPT) or the class (ACT)."""
+
+    line: int
+    article: str
+    key: Item | bool
+    rank: int
+    confidence: float
+
+
+class Sheet:
+    """A tab-separated file being read: its lines, and the problems found so far."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self.path = path
+        self.columns = columns
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.spoiled: set[str] = set()  # first columns of the lines that could not be read
+
+    def problem(self, line: int, column: int, message: str) -> None:
+        """Keep a problem; lines and columns count from 1, 0 where there is none."""
+        self.problems.append(Problem(str(self.path), line, column, message))
+
+    def warn(self, line: int, column: int, message: str) -> None:
+        """Keep something odd that does not stop the evaluation."""
+        self.warnings.append(Problem(str(self.path), line, column, message))
+
+    def finish(self) -> None:
+        """Raise every problem kept, in line order."""
+        if self.problems:
+            raise FormatError(sorted(self.problems, key=lambda problem: problem[1:3]))
+
+    def rows(self, *, extra: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Yield (line number, fields) of the lines that have the right number of columns.
+
+        With `extra`, columns beyond the last are dropped with a warning, as the official program
+        did with result files.
+        """
+        names = ", ".join(self.columns)
+        count = len(self.columns)
+        for number, line in enumerate(read_lines(self.path), start=1):
+            fields = line.split("\t")
+            if len(fields) == count:
+                yield number, fields
+            elif line.strip() == "":
+                self.problem(number, 0, f"blank line; expected {names}")
+            elif line.startswith("#"):
+                self.problem(number, 0, f"comment; expected {names}: comments are not allowed")
+            elif len(fields) > count and extra:
+                self.warn(number, count + 1, f"extra columns ignored; expected {names}")
+                yield number, fields[:count]
+            else:
+                expected = f"expected {count} separated by tabs: {names}"
+                self.spoiled.add(fields[0])
+                self.problem(number, 0, f"{len(fields)} columns; {expected}")
+
+    def names(self, line: int, fields: Sequence[str]) -> bool:
+        """Check article ids and accessions; `fields` start at the first column."""
+        good = True
+        for column, (field, name) in enumerate(zip(fields, self.columns, strict=False), start=1):
+            if field.strip() != field or not field:
+                found = f"{field!r}" if field else "empty"
+                self.problem(line, column, f"{found}; expected an {name} without spaces around it")
+                good = False
+        return good
+
+    def relevance(self, line: int, field: str) -> bool | None:
+        """Return an ACT class, or None where the field is none."""
+        if field in ("0", "1"):
+            return field == "1"
+        self.problem(line, 2, f"class {field!r}; expected 0 or 1")
+        return None
+
+    def item(self, fields: Sequence[str]) -> Item:
+        """Return the accession or the unordered pair in the fields after the article."""
+        return pair(fields[1], fields[2]) if self.columns.count("accession") == 2 else fields[1]
+
+    def rank(self, line: int, column: int, field: str) -> int | None:
+        """Return a rank, or None where the field is none."""
+        if _RANK.fullmatch(field) and len(field) <= 18 and int(field) >= 1:
+            return int(field)
+        self.problem(line, column, f"rank {field!r}; expected an integer from 1")
+        return None
+
+    def confidence(self, line: int, column: int, field: str) -> float | None:
+        """Return a confidence, or None where the field is none."""
+        if _NUMBER.fullmatch(field) and 0 < float(field) <= 1:
+            return float(field)
+        self.problem(line, column, f"confidence {field!r}; expected a number in ]0, 1]")
+        return None
+
+
+def result_rows(sheet: Sheet, task: Task) -> Iterator[Row]:
+    """Yield the well-formed lines of a result file; the others become the sheet's problems."""
+    width = len(sheet.columns)
+    for line, fields in sheet.rows(extra=True):
+        if task is Task.ACT:
+            named = sheet.names(line, fields[:1])
+            key: Item | bool | None = sheet.relevance(line, fields[1])
+        else:
+            named = sheet.names(line, fields[:-2])
+            key = sheet.item(fields)
+        rank = sheet.rank(line, width - 1, fields[-2])
+        confidence = sheet.confidence(line, width, fields[-1])
+        if named and key is not None and rank is not None and confidence is not None:
+            yield Row(line, fields[0], key, rank, confidence)
+        else:
+            sheet.spoiled.add(fields[0])

@@ -1,0 +1,212 @@
+"""What a run scored: the values that reports, leaderboards and `--json` show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+from scoring import ranking
+from scoring.averages import macro_curve
+from scoring.confusion import Confusion
+from scoring.errors import OptionError
+from scoring.ranking import Curve, Matches
+from scoring.tasks import Task
+
+ArticlePolicy: TypeAlias = Literal["answered", "all"]
+"""Which gold articles count: those with at least one hit in the run (BC II.5), or all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """All that must be equal for two scores to be comparable.
+
+    `gold` is the gold's digest; `release` is the UniProt release that answers were checked
+    against; `seed` is set where chance is involved. Printed in one line, after sacreBLEU (Post
+    2018).
+    """
+
+    task: Task
+    gold: str
+    articles: ArticlePolicy = "answered"
+    view: str = "raw"
+    cutoff: int | None = None
+    beta: float = 1.0
+    ranks: Literal["strict", "lenient"] = "strict"
+    release: str | None = None
+    seed: int | None = None
+    version: str = field(default_factory=lambda: version("biocreative-metaserver"))
+
+    def __post_init__(self) -> None:
+        if self.cutoff is not None and self.task is Task.ACT:
+            raise OptionError("a cutoff does not apply to ACT")
+        if self.cutoff is not None and self.cutoff < 1:
+            raise OptionError(f"a cutoff of {self.cutoff}; expected at least 1")
+        if not self.beta > 0:
+            raise OptionError(f"a beta of {self.beta}; expected a number above 0")
+        if self.articles not in get_args(ArticlePolicy):
+            raise OptionError(f"articles {self.articles!r}; expected answered or all")
+
+    def __str__(self) -> str:
+        named = {name: value for name, value in asdict(self).items() if value is not None}
+        task = named.pop("task")
+        return "|".join([str(task), *(f"{name}:{value}" for name, value in named.items())])
+
+
+class ArticleScore(NamedTuple):
+    """One article's score; `auc_ipr` is None where the article's gold is empty."""
+
+    matches: Matches
+    precision: float
+    recall: float
+    f_score: float
+    auc_ipr: float | None
+
+
+def score_article(matches: Matches, beta: float = 1.0) -> ArticleScore:
+    """Return the four BC II.5 measures of one article's ranked list."""
+    return ArticleScore(
+        matches,
+        ranking.precision(matches),
+        ranking.recall(matches),
+        ranking.f_beta(len(matches.ranks), matches.hits, matches.gold, beta),
+        ranking.auc_ipr(matches),
+    )
+
+
+class Pooled(NamedTuple):
+    """Micro-averages: the counts of all scored articles pooled. Each lies in [0, 1]."""
+
+    precision: float
+    recall: float
+    f_score: float
+    auc_ipr: float
+
+
+class Averaged(NamedTuple):
+    """Macro-averages over articles with their population standard deviations, all in [0, 1]."""
+
+    precision: float
+    recall: float
+    f_score: float
+    auc_ipr: float
+    sd_precision: float
+    sd_recall: float
+    sd_f_score: float
+    sd_auc_ipr: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemScorecard:
+    """The score of an INT or IPT run.
+
+    `articles` holds the scored articles in gold order; `ignored_hits` are hits on articles that
+    are not in the gold. `macro` and `micro` are 0 where no article was scored.
+    """
+
+    run: str
+    articles: Mapping[str, ArticleScore]
+    articles_in_gold: int
+    articles_ignored: int
+    hits_ignored: int
+    tp: int
+    fp: int
+    fn: int
+    macro: Averaged
+    micro: Pooled
+    signature: Signature
+
+    @property
+    def task(self) -> Task:
+        """INT or IPT."""
+        return self.signature.task
+
+    @property
+    def articles_scored(self) -> int:
+        """How many articles the means are taken over."""
+        return len(self.articles)
+
+    @property
+    def curve(self) -> Curve:
+        """The macro-averaged interpolated curve; the area under it is the macro AUC iP/R."""
+        return macro_curve([score.matches for score in self.articles.values()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as JSON-ready builtins, the objects that `--json` prints."""
+        return {
+            "task": str(self.task),
+            "run": self.run,
+            "articles_scored": self.articles_scored,
+            "articles_in_gold": self.articles_in_gold,
+            "articles_ignored": self.articles_ignored,
+            "hits_ignored": self.hits_ignored,
+            "tp": self.tp,
+            "fp": self.fp,
+            "fn": self.fn,
+            "macro": self.macro._asdict(),
+            "micro": self.micro._asdict(),
+            "signature": str(self.signature),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActScorecard:
+    """The score of an ACT run.
+
+    `confusion` counts the articles the run classified. `matches` is its ranked list: every
+    relevant article of the gold is to be found, reported or not.
+    """
+
+    run: str
+    articles_in_gold: int
+    articles_ignored: int
+    confusion: Confusion
+    matches: Matches
+    signature: Signature
+
+    @property
+    def task(self) -> Task:
+        """ACT."""
+        return self.signature.task
+
+    @property
+    def articles_scored(self) -> int:
+        """How many gold articles the run classified."""
+        return self.matches.hits
+
+    @property
+    def auc_ipr(self) -> float:
+        """AUC iP/R of the ranked list, in [0, 1]; 0 for a gold without relevant articles."""
+        return ranking.auc_ipr(self.matches) or 0.0
+
+    @property
+    def precision_at_full_recall(self) -> float | None:
+        """Precision where the last relevant article is found; None where one never is."""
+        return ranking.precision_at_full_recall(self.matches)
+
+    @property
+    def curve(self) -> Curve:
+        """The run's interpolated precision/recall curve."""
+        return ranking.curve(self.matches)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the score as JSON-ready builtins, the objects that `--json` prints."""
+        return {
+            "task": str(self.task),
+            "run": self.run,
+            "articles_scored": self.articles_scored,
+            "articles_in_gold": self.articles_in_gold,
+            "articles_ignored": self.articles_ignored,
+            **self.confusion._asdict(),
+            "specificity": self.confusion.specificity,
+            "sensitivity": self.confusion.sensitivity,
+            "accuracy": self.confusion.accuracy,
+            "mcc": self.confusion.mcc,
+            "precision_at_full_recall": self.precision_at_full_recall,
+            "auc_ipr": self.auc_ipr,
+            "signature": str(self.signature),
+        }
+
+
+Scorecard: TypeAlias = ItemScorecard | ActScorecard

@@ -1,0 +1,104 @@
+"""The live scorer: replaced answers, unknown articles, any order, same digits as a file."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring import (
+    Classification,
+    Hit,
+    OptionError,
+    RunScorer,
+    evaluate_files,
+    result_lines,
+)
+from scoring.gold import ActGold, ItemGold
+from scoring.tasks import Task
+
+GOLD = ItemGold(
+    task=Task.INT,
+    items={"a": frozenset({"P1", "P2"}), "b": frozenset({"P3"}), "c": frozenset({"P4"})},
+)
+
+
+def test_a_second_answer_replaces_the_first() -> None:
+    scorer = RunScorer("INT", GOLD)
+    scorer.put("a", [Hit("X", 1, 0.5)])
+    scorer.put("a", [Hit("P1", 1, 0.5), Hit("P2", 2, 0.4)])
+    values = scorer.scorecard().to_dict()
+    assert (values["tp"], values["fp"], values["fn"]) == (2, 0, 0)
+    assert values["macro"]["auc_ipr"] == 1.0
+
+
+def test_articles_without_gold_are_ignored_and_counted_once() -> None:
+    scorer = RunScorer("INT", GOLD)
+    scorer.put("elsewhere", [Hit("P1", 1, 0.5)])
+    scorer.put("elsewhere", [Hit("P1", 1, 0.5), Hit("P2", 2, 0.4)])
+    values = scorer.scorecard().to_dict()
+    assert (values["articles_ignored"], values["hits_ignored"]) == (1, 2)
+    assert values["articles_scored"] == 0
+
+
+def test_an_empty_answer_does_not_count_as_answered() -> None:
+    scorer = RunScorer("INT", GOLD)
+    scorer.put("a", [])
+    assert scorer.scorecard().articles_scored == 0
+    scorer = RunScorer("INT", GOLD, articles="all")
+    scorer.put("a", [])
+    assert scorer.scorecard().articles_scored == 3
+
+
+def test_gaps_in_online_ranks_close() -> None:
+    scorer = RunScorer("INT", GOLD)
+    scorer.put("b", [Hit("P3", 90, 0.5), Hit("X", 7, 0.4)])
+    assert scorer.scorecard().to_dict()["macro"]["auc_ipr"] == 0.5
+
+
+def test_an_article_with_an_empty_gold_stays_out_of_the_means() -> None:
+    gold = ItemGold(task=Task.INT, items={"a": frozenset({"P1"}), "none": frozenset()})
+    scorer = RunScorer("INT", gold)
+    scorer.put("a", [Hit("P1", 1, 0.5)])
+    scorer.put("none", [Hit("P1", 1, 0.5)])
+    values = scorer.scorecard().to_dict()
+    assert values["macro"]["auc_ipr"] == values["macro"]["precision"] == 1.0
+    assert values["fp"] == 1
+
+
+def test_a_cutoff_applies_to_live_answers() -> None:
+    scorer = RunScorer("INT", GOLD, cutoff=1)
+    scorer.put("a", [Hit("X", 1, 0.5), Hit("P1", 2, 0.4)])
+    assert (scorer.scorecard().to_dict()["tp"], scorer.scorecard().to_dict()["fp"]) == (0, 1)
+
+
+def test_options_that_do_not_apply() -> None:
+    act = ActGold(relevant={"a": True})
+    with pytest.raises(OptionError, match="cutoff does not apply to ACT"):
+        RunScorer("ACT", act, cutoff=3)
+    with pytest.raises(OptionError, match="INT cannot score IPT"):
+        RunScorer("IPT", GOLD)
+    with pytest.raises(OptionError, match="classification cannot be scored"):
+        RunScorer("INT", GOLD).put("a", Classification(True, 0.5))
+    with pytest.raises(OptionError, match="hits cannot be scored as ACT"):
+        RunScorer("ACT", act).put("a", [])
+    with pytest.raises(OptionError, match="expected answered or all"):
+        RunScorer("INT", GOLD, articles="some")  # type: ignore[arg-type]
+
+
+def test_online_classifications_are_ranked_by_confidence(tmp_path: Path) -> None:
+    gold = ActGold(relevant={article: article in "abc" for article in "abcdef"})
+    answers = {
+        "b": Classification(True, 0.7),
+        "a": Classification(True, 0.9),
+        "d": Classification(True, 0.8),
+        "c": Classification(False, 0.4),
+        "e": Classification(False, 0.9),
+        "f": Classification(False, 0.2),
+    }
+    scorer = RunScorer("ACT", gold, run="run")
+    for article, answer in answers.items():
+        scorer.put(article, answer)
+    assert scorer.scorecard().to_dict()["auc_ipr"] == pytest.approx(0.75556, abs=5e-6)
+    run = tmp_path / "run.tsv"
+    run.write_text("".join(result_lines("ACT", answers.items())))
+    assert run.read_text().splitlines()[-1] == "f\t0\t3\t0.2"
+    assert evaluate_files("ACT", gold, run) == scorer.scorecard()
