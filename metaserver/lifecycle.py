@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -35,5 +38,84 @@ class ServerState(StrEnum):
     FINISHED = "finished"  # its queue is empty
 
 
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the lane does after an attempt with one outcome.
+
+    `retry`: the article is sent again, up to the phase's number of attempts. `charged`: the attempt
+    counts towards that number. `circuit`: it counts towards opening the circuit.
+    """
+
+    retry: bool
+    charged: bool
+    circuit: bool
+    reason: str
+
+
+RULES: Mapping[Outcome, Rule] = {
+    Outcome.OK: Rule(False, True, False, "answered"),
+    Outcome.PARTIAL: Rule(False, True, False, "answered: the valid part is kept, the rest told"),
+    Outcome.DNS: Rule(True, True, True, "names come back; nobody is there for any article"),
+    Outcome.CONNECT: Rule(True, True, True, "servers restart; nobody is there for any article"),
+    Outcome.TLS: Rule(True, True, True, "certificates get renewed; no article would pass"),
+    Outcome.TIMEOUT: Rule(True, True, True, "overload passes; more articles would add to it"),
+    Outcome.HTTP: Rule(True, True, True, "a proxy answers for a server that is not there"),
+    Outcome.TOO_LARGE: Rule(True, True, False, "the server is there, this answer is not usable"),
+    Outcome.XML: Rule(True, True, False, "may have been cut or garbled on the way"),
+    Outcome.FAULT: Rule(True, True, False, "the server is there and says it failed on this one"),
+    Outcome.SHAPE: Rule(True, True, False, "the contract asks for a second chance (wire, 2.5)"),
+    Outcome.NO_VALID_HIT: Rule(True, True, False, "the contract asks for a second chance"),
+    Outcome.CANCELLED: Rule(True, False, False, "the hub's or the team's own doing"),
+}
+
 ANSWERED = frozenset({Outcome.OK, Outcome.PARTIAL})
 """The outcomes after which an article is done for a lane."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Backoff:
+    """Exponential back-off with full jitter; times in seconds.
+
+    Before retry n (1, 2, ...) the wait is uniform in [0, min(cap, base * 2^(n-1))]: full jitter
+    spreads the retries of many lanes best (M. Brooker, "Exponential backoff and jitter", 2015).
+    """
+
+    base: float = 1.0
+    cap: float = 60.0
+
+    def limit(self, retry: int) -> float:
+        """Return the longest wait before the given retry (>= 1), in seconds."""
+        return min(self.cap, self.base * 2.0 ** min(retry - 1, 62))
+
+    def wait(self, retry: int, rng: random.Random) -> float:
+        """Return the seconds to wait before the given retry (>= 1)."""
+        return rng.uniform(0.0, self.limit(retry))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetryDecision:
+    """What becomes of an article after an attempt.
+
+    `answered` and `given_up` end it; otherwise it is sent again after `wait` seconds.
+    """
+
+    answered: bool = False
+    given_up: bool = False
+    wait: float = 0.0
+
+    @property
+    def final(self) -> bool:
+        """Whether the article is finished for the lane."""
+        return self.answered or self.given_up
+
+
+def decide(
+    outcome: Outcome, charged: int, max_attempts: int, backoff: Backoff, rng: random.Random
+) -> RetryDecision:
+    """Decide on an article after an attempt; `charged` counts this one too if its rule does."""
+    rule = RULES[outcome]
+    if not rule.retry:
+        return RetryDecision(answered=True)
+    if charged >= max_attempts:
+        return RetryDecision(given_up=True)
+    return RetryDecision(wait=backoff.wait(max(charged, 1), rng))

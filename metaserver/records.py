@@ -56,9 +56,10 @@ class Problem:
 class Phases:
     """Where an attempt's time went, in seconds; None for a phase that was not reached.
 
-    The phases follow one another: `queue` (waiting for a place in the lane), `dns`, `connect`
-    (TCP and TLS), `send` (request written), `wait` (until the first byte), `transfer` (until the
-    last), `parse` (decoding and validation). `total` is all but `queue`.
+    The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
+    (TCP and TLS), `send` (request written), `wait` (until the answer's head is in), `transfer`
+    (until its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of
+    decoding, and validation). `total` is from the request's begin to its last byte.
     """
 
     queue: float | None = None
@@ -86,4 +87,4 @@ class Attempt:
     bytes_in: int = 0
     problems: tuple[Problem, ...] = ()  # the first 100
     problem_count: int = 0  # all of them
-    raw: bytes = b""  # the answer's body as it came, cut at the size limit
+    raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed

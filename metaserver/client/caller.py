@@ -1,0 +1,131 @@
+"""One article to one server: call, decode, check; the result is an attempt, never an exception."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp.payload import BytesPayload
+
+from metaserver.client.articles import ArticleTexts, CallBody
+from metaserver.client.exchange import Exchange
+from metaserver.client.http import HttpClient
+from metaserver.errors import PeerError
+from metaserver.lifecycle import ANSWERED, Outcome
+from metaserver.records import ArticleId, Attempt, Server
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
+from metaserver.wire.xmlrpc import Value, call_template, encode_call
+
+PROBE_SECONDS = 10.0
+AWAY = frozenset({"Suspended", "Shutdown"})
+NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseArticles:
+    """The articles of the phase as a caller needs them."""
+
+    ids: Sequence[ArticleId]
+    wire_bytes: Sequence[int]
+    texts: ArticleTexts
+
+
+class ArticleCaller:
+    """Sends the phase's articles; implements `lanes.lane.Caller`.
+
+    `time_limit` is for the whole of an article's request and answer, in seconds.
+    """
+
+    def __init__(
+        self,
+        client: HttpClient,
+        articles: PhaseArticles,
+        tasks: Sequence[TaskPlugin],
+        vocabulary: Vocabulary,
+        *,
+        time_limit: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._client = client
+        self._articles = articles
+        self._tasks = tasks
+        self._vocabulary = vocabulary
+        self._time_limit = time_limit
+        self._clock = clock
+
+    async def call(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        """Send one article and check the answer."""
+        exchange = Exchange(self._client.limits.answer.bytes)
+        started_at = self._clock()
+        checked = None
+        try:
+            body = self._body(server, position, number)
+            exchange.bytes_out = body.size or 0
+            value = await self._client.post(server.url, body, exchange, self._time_limit)
+            checked = check(value, self._asked_of(server), self._vocabulary)
+            outcome, message = checked.outcome, checked.message
+        except PeerError as error:
+            outcome, message = error.outcome, error.message
+        attempt = Attempt(
+            server=server.name,
+            article=self._articles.ids[position],
+            number=number,
+            started_at=started_at,
+            outcome=outcome,
+            message=message,
+            phases=exchange.phases(),
+            bytes_out=exchange.bytes_out,
+            bytes_in=exchange.bytes_in,
+            problems=checked.problems if checked else (),
+            problem_count=checked.problem_count if checked else 0,
+            raw=exchange.raw(),
+        )
+        return attempt, checked if outcome in ANSWERED else None
+
+    async def probe(self, server: Server) -> str | None:
+        """Return None if the server is there, else what is wrong in one line.
+
+        Asks for its state, then for its methods. Any answer says that it is there, but for a state
+        that says otherwise and for a proxy's word that it is not (HTTP 5xx without a fault).
+        """
+        for method in ("Annotator.getState", "system.listMethods"):
+            exchange = Exchange(self._client.limits.answer.bytes)
+            body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+            try:
+                state = await self._client.post(server.url, body, exchange, PROBE_SECONDS)
+            except PeerError as error:
+                if error.outcome in NOBODY_THERE or error.message.startswith("HTTP status 5"):
+                    return f"{error.outcome}: {error.message}"
+            else:
+                return _away(state)
+        return None
+
+    def _body(self, server: Server, position: int, number: int) -> CallBody:
+        context: dict[str, Any] | None = None
+        if server.parameters == "text+context":
+            context = {
+                "article_id": self._articles.ids[position],
+                "tasks": [task.name for task in self._asked_of(server)],
+                "timeout": self._time_limit,
+                "attempt": number,
+            }
+        return CallBody(
+            call_template(server.method, context),
+            lambda: self._articles.texts.escaped(position),
+            self._articles.wire_bytes[position],
+        )
+
+    def _asked_of(self, server: Server) -> Sequence[TaskPlugin]:
+        if not server.tasks:
+            return self._tasks
+        return [task for task in self._tasks if task.name in server.tasks]
+
+
+def _away(state: Value) -> str | None:
+    said = state.get("state") if isinstance(state, dict) else None
+    return f"the server says it is {said}" if said in AWAY else None

@@ -1,0 +1,113 @@
+"""What is known of one request and its answer, filled in while they are under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import aiohttp
+
+from metaserver.packing import pack
+from metaserver.records import Phases
+from metaserver.wire.xmlrpc import CHUNK
+
+
+class Exchange:
+    """Marks (monotonic seconds) and sizes of one request; `raw` keeps the answer as it came.
+
+    One exchange may take several requests: a kept-alive connection that the server had closed
+    is not an answer, and the request is begun again with new marks.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._clock = asyncio.get_running_loop().time
+        self._room = max_bytes
+        self._pending = bytearray()
+        self._packed: list[bytes] = []
+        self._taken = self._clock()
+        self.bytes_out = 0
+        self.bytes_in = 0
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin the request anew."""
+        self.reused = False
+        self._marks: dict[str, float] = {}
+
+    def mark(self, name: str) -> None:
+        """Note that something happens now; the last time counts."""
+        self._marks[name] = self._clock()
+
+    def keep(self, data: bytes) -> None:
+        """Keep a piece of the answer, up to the limit."""
+        piece = data[: self._room]
+        self._room -= len(piece)
+        self._pending += piece
+        if len(self._pending) >= CHUNK:
+            self._pack()
+
+    def raw(self) -> bytes:
+        """Return what was kept, as zstd frames one after another."""
+        if self._pending:
+            self._pack()
+        return b"".join(self._packed)
+
+    def _pack(self) -> None:
+        self._packed.append(pack(bytes(self._pending)))
+        self._pending.clear()
+
+    def phases(self) -> Phases:
+        """Return where the time went; a phase that was not reached is None."""
+        now = self._clock()
+        begin = self._marks.get("begin", now)
+        last = self._marks.get("last", now)
+        dns = self._between("dns_begin", "dns_end")
+        connect = self._between("connect_begin", "connect_end")
+        connected = self._marks.get("connect_end", begin)
+        return Phases(
+            queue=begin - self._taken,
+            dns=dns,
+            connect=None if connect is None else connect - (dns or 0.0),
+            send=self._since(connected, "sent"),
+            wait=self._between("sent", "head"),
+            transfer=self._between("head", "last"),
+            parse=None if "last" not in self._marks else now - last,
+            total=last - begin,
+        )
+
+    def _between(self, first: str, second: str) -> float | None:
+        return self._since(self._marks[first], second) if first in self._marks else None
+
+    def _since(self, begin: float, name: str) -> float | None:
+        return max(0.0, self._marks[name] - begin) if name in self._marks else None
+
+
+def trace_config() -> aiohttp.TraceConfig:
+    """Return the hooks that mark a request's `Exchange` (given as its `trace_request_ctx`)."""
+    trace = aiohttp.TraceConfig()
+    for signal, name in (
+        (trace.on_request_start, "begin"),
+        (trace.on_dns_resolvehost_start, "dns_begin"),
+        (trace.on_dns_resolvehost_end, "dns_end"),
+        (trace.on_connection_create_start, "connect_begin"),
+        (trace.on_connection_create_end, "connect_end"),
+        (trace.on_request_headers_sent, "sent"),
+        (trace.on_request_chunk_sent, "sent"),
+        (trace.on_request_end, "head"),
+    ):
+        signal.append(_marker(name))
+    trace.on_connection_reuseconn.append(_reused)
+    return trace
+
+
+def _marker(name: str) -> Callable[..., Any]:
+    async def marker(_session: object, context: SimpleNamespace, _params: object) -> None:
+        context.trace_request_ctx.mark(name)
+
+    return marker
+
+
+async def _reused(_session: object, context: SimpleNamespace, _params: object) -> None:
+    context.trace_request_ctx.reused = True

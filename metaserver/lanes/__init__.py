@@ -1,0 +1,1 @@
+"""Lanes: one annotation server working through one phase's article queue."""

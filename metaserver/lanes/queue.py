@@ -1,0 +1,92 @@
+"""A lane's queue: which article is next. Pure: the time is an argument (monotonic seconds)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+from metaserver.store.store import Tries
+
+
+class Work(NamedTuple):
+    """One article to send: its position, and the tries behind it."""
+
+    position: int
+    tries: Tries
+
+
+class Later(NamedTuple):
+    """Nothing to send before `at`; infinity while all that is left is in flight."""
+
+    at: float
+
+
+NEW = Tries(0, 0)
+Next: TypeAlias = Work | Later | None
+
+
+class ArticleQueue:
+    """Positions 0 to total-1 in order, each until it is finished.
+
+    New articles begin in order; one that failed waits out its back-off while later ones go on,
+    and goes ahead of them when its time has come. `cursor` is the lowest unfinished position.
+    """
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        cursor: int = 0,
+        finished: Iterable[int] = (),
+        tries: Mapping[int, Tries] | None = None,
+    ) -> None:
+        self.total = total
+        self.cursor = cursor
+        self._finished = {position for position in finished if position >= cursor}
+        self._tries = dict(tries or {})
+        self._retries: list[tuple[float, int]] = []
+        self._next = cursor  # the lowest position not yet begun by this queue
+        self._in_flight = 0
+        self._advance()
+
+    @property
+    def finished(self) -> int:
+        """How many articles are finished."""
+        return self.cursor + len(self._finished)
+
+    def take(self, now: float) -> Next:
+        """Return the article to send now, when to ask again, or None if all are finished."""
+        if self._retries and self._retries[0][0] <= now:
+            return self._begin(heapq.heappop(self._retries)[1])
+        while self._next < self.total:
+            position = self._next
+            self._next += 1
+            if position not in self._finished:
+                return self._begin(position)
+        if self._retries:
+            return Later(self._retries[0][0])
+        return Later(float("inf")) if self._in_flight else None
+
+    def finish(self, position: int) -> None:
+        """An article taken is answered, or given up."""
+        self._in_flight -= 1
+        self._tries.pop(position, None)
+        self._finished.add(position)
+        self._advance()
+
+    def again(self, work: Work, at: float) -> None:
+        """An article taken is to be sent again at the given time; `work.tries` as they are now."""
+        self._in_flight -= 1
+        self._tries[work.position] = work.tries
+        heapq.heappush(self._retries, (at, work.position))
+
+    def _begin(self, position: int) -> Work:
+        self._in_flight += 1
+        return Work(position, self._tries.get(position, NEW))
+
+    def _advance(self) -> None:
+        while self.cursor in self._finished:
+            self._finished.remove(self.cursor)
+            self.cursor += 1
+        self._next = max(self._next, self.cursor)

@@ -1,0 +1,37 @@
+"""How blobs are kept: zstd, and JSON in zstd."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import msgspec
+import zstandard
+
+_local = threading.local()
+
+
+def pack(data: bytes) -> bytes:
+    """Compress bytes; level 3 is zstd's own default. Safe from any thread."""
+    try:
+        compressor = _local.compressor
+    except AttributeError:
+        compressor = _local.compressor = zstandard.ZstdCompressor(level=3)
+    packed: bytes = compressor.compress(data)
+    return packed
+
+
+def unpack(packed: bytes) -> bytes:
+    """Decompress what `pack` made, or several of these one after another."""
+    with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
+        return bytes(reader.read())
+
+
+def pack_json(value: Any) -> bytes:
+    """Compress a JSON-ready value."""
+    return pack(msgspec.json.encode(value))
+
+
+def unpack_json(packed: bytes) -> Any:
+    """Return the value that `pack_json` kept."""
+    return msgspec.json.decode(unpack(packed))

@@ -1,0 +1,1 @@
+"""Everything that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL."""

@@ -1,0 +1,97 @@
+"""Opening the database: connection settings, migration to the newest schema, one-hub lock."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+
+from metaserver.errors import InputError
+
+BUSY_SECONDS = 30.0
+
+
+def sqlite_engine(path: Path) -> AsyncEngine:
+    """Return an engine on an SQLite file, in WAL mode, transactions begun by us.
+
+    `synchronous=NORMAL` is safe against a killed process. A power cut may take the last answers
+    with it, never their order: they are asked for again.
+    """
+    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
+
+    @sa.event.listens_for(engine.sync_engine, "connect")
+    def _settings(connection: Any, _record: object) -> None:
+        connection.isolation_level = None  # the driver begins nothing by itself
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @sa.event.listens_for(engine.sync_engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        immediate = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine
+
+
+def alembic_config() -> Config:
+    """Return the migrations' configuration, without an ini file."""
+    config = Config()
+    config.set_main_option("script_location", "metaserver.store:migrations")
+    config.set_main_option("path_separator", "os")
+    return config
+
+
+async def migrate(engine: AsyncEngine, place: Path) -> None:
+    """Bring the schema to the newest version; a database of a newer hub is refused."""
+
+    def upgrade(connection: sa.Connection) -> None:
+        config = alembic_config()
+        config.attributes["connection"] = connection
+        try:
+            command.upgrade(config, "head")
+        except CommandError as error:
+            newest = ScriptDirectory.from_config(config).get_current_head()
+            raise InputError(
+                place,
+                f"this hub knows its store up to schema {newest} and cannot read this one "
+                f"({error}); use the hub's version that wrote it",
+            ) from error
+
+    try:
+        async with engine.connect() as connection:
+            connection = await connection.execution_options(writes=True)
+            async with connection.begin():
+                await connection.run_sync(upgrade)
+    except sa.exc.DatabaseError as error:
+        raise InputError(place, f"not a hub's SQLite store: {error.orig}") from error
+
+
+@asynccontextmanager
+async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
+    """Open (or create) the store in one file and hold it alone; `InputError` if it is in use.
+
+    The lock is the operating system's, so a killed hub leaves none behind.
+    """
+    with path.with_name(path.name + ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputError(path, "in use by another running hub; stop that one first") from None
+        engine = sqlite_engine(path)
+        try:
+            await migrate(engine, path)
+            yield engine
+        finally:
+            await engine.dispose()

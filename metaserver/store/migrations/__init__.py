@@ -1,0 +1,1 @@
+"""Schema migrations, run by Alembic when a store is opened."""

@@ -1,0 +1,220 @@
+"""The one writer: groups the attempts that are waiting into one transaction (group commit).
+
+An attempt, its raw answer, its accepted hits and the lane's cursor are committed together or not
+at all. Each carries its lane's epoch: what comes from a lane that another hub has taken since is
+refused in the same transaction (fencing).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from metaserver.errors import HubError, StaleLaneError
+from metaserver.packing import pack_json
+from metaserver.records import Attempt
+from metaserver.store.tables import answers, attempts, lanes, raw_answers
+from metaserver.wire.validation import CheckedAnswer
+
+MAX_BATCH = 256
+RETRY_SECONDS = 1.0
+
+
+class LaneKey(NamedTuple):
+    """A lane's key in the store."""
+
+    phase_id: int
+    server_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One ended attempt as its lane hands it over.
+
+    `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
+    and so is every article before `cursor`.
+    """
+
+    lane: LaneKey
+    epoch: int
+    position: int
+    attempt: Attempt
+    answer: CheckedAnswer | None
+    final: bool
+    cursor: int
+
+
+class _Waiting(NamedTuple):
+    entry: Entry
+    done: asyncio.Future[None]
+
+
+class Writer:
+    """Stores attempts in the order they come; `record` returns when they are committed.
+
+    While the database cannot be written (locked, disk full) `blocked` says why, and the writer
+    tries again every second: lanes wait in `record`, and nothing is lost.
+    """
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+        self._waiting: list[_Waiting] = []
+        self._wake = asyncio.Event()
+        self.blocked: str | None = None
+
+    async def record(self, entry: Entry) -> None:
+        """Store one attempt; raises `StaleLaneError` where the lane is no longer this hub's."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(entry, done))
+        self._wake.set()
+        await done
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with self._engine.connect() as connection:
+            connection = await connection.execution_options(writes=True)
+            while True:
+                await self._wake.wait()
+                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                if not self._waiting:
+                    self._wake.clear()
+                try:
+                    await self._write(connection, batch)
+                except Exception as error:  # a fault of ours: told to the lanes, never swallowed
+                    for waiting in batch:
+                        _settle(waiting.done, HubError(f"not stored: {error}"), error)
+
+    async def _write(self, connection: AsyncConnection, batch: Sequence[_Waiting]) -> None:
+        while True:
+            try:
+                stale = await _commit(connection, [waiting.entry for waiting in batch])
+            except sa.exc.IntegrityError as error:
+                await self._write_singly(connection, batch, error)
+                return
+            except sa.exc.OperationalError as error:
+                self.blocked = str(error.orig)
+                await asyncio.sleep(RETRY_SECONDS)
+            else:
+                self.blocked = None
+                for index, waiting in enumerate(batch):
+                    _settle(waiting.done, _taken() if index in stale else None)
+                return
+
+    async def _write_singly(
+        self, connection: AsyncConnection, batch: Sequence[_Waiting], error: Exception
+    ) -> None:
+        """Find the entry that is stored already: only its own lane is told."""
+        if len(batch) == 1:
+            _settle(batch[0].done, _taken(), error)
+            return
+        for waiting in batch:
+            await self._write(connection, [waiting])
+
+
+def _taken() -> HubError:
+    return StaleLaneError("another hub has taken this lane")
+
+
+def _settle(
+    done: asyncio.Future[None], failure: HubError | None, cause: Exception | None = None
+) -> None:
+    if done.done():  # the lane was cancelled meanwhile
+        return
+    if failure is None:
+        done.set_result(None)
+    else:
+        failure.__cause__ = cause
+        done.set_exception(failure)
+
+
+async def _commit(connection: AsyncConnection, batch: Sequence[Entry]) -> set[int]:
+    """Write a batch in one transaction; return which entries are stale and were left out."""
+    async with connection.begin():
+        epochs = await _epochs(connection, {entry.lane for entry in batch})
+        stale = {i for i, entry in enumerate(batch) if epochs.get(entry.lane) != entry.epoch}
+        fresh = [entry for i, entry in enumerate(batch) if i not in stale]
+        if not fresh:
+            return stale
+        await connection.execute(_ATTEMPTS, [_attempt_row(entry) for entry in fresh])
+        if raw := [_raw_row(entry) for entry in fresh if entry.attempt.raw]:
+            await connection.execute(_RAW_ANSWERS, raw)
+        if accepted := [
+            _answer_row(entry, entry.answer) for entry in fresh if entry.answer is not None
+        ]:
+            await connection.execute(_ANSWERS, accepted)
+        cursors = {entry.lane: entry.cursor for entry in fresh if entry.final}
+        if cursors:
+            await connection.execute(
+                _CURSORS,
+                [{"p": lane[0], "s": lane[1], "c": cursor} for lane, cursor in cursors.items()],
+            )
+    return stale
+
+
+_ATTEMPTS = sa.insert(attempts)
+_RAW_ANSWERS = sa.insert(raw_answers)
+_ANSWERS = sa.insert(answers)
+_CURSORS = (
+    sa.update(lanes)
+    .where(lanes.c.phase_id == sa.bindparam("p"), lanes.c.server_id == sa.bindparam("s"))
+    .values(cursor=sa.bindparam("c"))
+)
+_EPOCHS = sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch).where(
+    sa.tuple_(lanes.c.phase_id, lanes.c.server_id).in_(sa.bindparam("keys", expanding=True))
+)
+
+
+async def _epochs(connection: AsyncConnection, keys: set[LaneKey]) -> dict[LaneKey, int]:
+    rows = await connection.execute(_EPOCHS, {"keys": [tuple(key) for key in keys]})
+    return {LaneKey(phase, server): epoch for phase, server, epoch in rows}
+
+
+def _key(entry: Entry) -> dict[str, Any]:
+    return {
+        "phase_id": entry.lane.phase_id,
+        "server_id": entry.lane.server_id,
+        "position": entry.position,
+        "number": entry.attempt.number,
+    }
+
+
+def _attempt_row(entry: Entry) -> dict[str, Any]:
+    attempt, phases = entry.attempt, entry.attempt.phases
+    problems = [[problem.path, problem.message] for problem in attempt.problems]
+    return _key(entry) | {
+        "epoch": entry.epoch,
+        "started_at": attempt.started_at,
+        "outcome": attempt.outcome.value,
+        "message": attempt.message,
+        "queue": phases.queue,
+        "dns": phases.dns,
+        "connect": phases.connect,
+        "send": phases.send,
+        "wait": phases.wait,
+        "transfer": phases.transfer,
+        "parse": phases.parse,
+        "total": phases.total,
+        "bytes_out": attempt.bytes_out,
+        "bytes_in": attempt.bytes_in,
+        "problems": msgspec.json.encode(problems) if problems else None,
+        "problem_count": attempt.problem_count,
+        "final": entry.final,
+    }
+
+
+def _raw_row(entry: Entry) -> dict[str, Any]:
+    return _key(entry) | {"body": entry.attempt.raw}
+
+
+def _answer_row(entry: Entry, answer: CheckedAnswer) -> dict[str, Any]:
+    return _key(entry) | {
+        "payloads": pack_json(answer.payloads),
+        "hits_kept": answer.hits_kept,
+        "hits_dropped": answer.hits_dropped,
+    }
