@@ -1,0 +1,5 @@
+"""Plain text out of articles: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON."""
+
+from metaserver.corpus.reader import read_articles
+
+__all__ = ["read_articles"]

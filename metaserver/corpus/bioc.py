@@ -1,0 +1,103 @@
+"""BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
+
+A passage's text is kept to the character, so that offsets inside it stay true; only a carriage
+return becomes a blank, of the same length. Passages are separated by one line end.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from lxml.etree import _Element
+
+from metaserver.corpus.draft import Draft
+from metaserver.corpus.lines import line_of
+from metaserver.errors import InputError
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+
+
+class _Sentence(msgspec.Struct):
+    text: str = ""
+
+
+class _Passage(msgspec.Struct):
+    text: str | None = None
+    infons: dict[str, Any] = {}
+    sentences: list[_Sentence] = []
+
+
+class _Document(msgspec.Struct):
+    """A document; or a collection of them, as a file has either and JSON does not name its kind."""
+
+    id: str | int = ""
+    passages: list[_Passage] | None = None
+    documents: list[_Document] | None = None
+
+
+def read_bioc_json(path: Path, data: bytes) -> Iterator[Draft]:
+    """Yield the documents of a BioC JSON collection, of a list of collections, or of one document.
+
+    Raises `InputError`, with the line where JSON itself is broken, else with the place in it.
+    """
+    for entry in _decode(path, data):
+        if entry.documents is None and entry.passages is None:
+            raise InputError(path, "JSON without documents or passages; expected BioC JSON", line=1)
+        for document in entry.documents or [entry]:
+            yield _draft(
+                str(document.id),
+                [(passage.infons, _passage_text(passage)) for passage in document.passages or ()],
+                None,
+            )
+
+
+def read_bioc_xml(document: _Element) -> Draft:
+    """Return the `document` of a BioC XML collection."""
+    passages = []
+    for passage in document.iterfind("passage"):
+        infons = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
+        text = passage.findtext("text")
+        sentences = [found.text or "" for found in passage.iterfind("sentence/text")]
+        passages.append((infons, " ".join(sentences) if text is None else text))
+    return _draft(document.findtext("id") or "", passages, line_of(document))
+
+
+def _decode(path: Path, data: bytes) -> list[_Document]:
+    try:
+        found = msgspec.json.decode(data, type=_Document | list[_Document])
+    except msgspec.ValidationError as error:
+        raise InputError(path, f"not BioC JSON: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        place = _BYTE.search(str(error))
+        line = data.count(b"\n", 0, int(place[1]) if place else len(data)) + 1
+        raise InputError(path, f"broken JSON: {error}", line=line) from error
+    return found if isinstance(found, list) else [found]
+
+
+def _passage_text(passage: _Passage) -> str:
+    if passage.text is None:
+        return " ".join(sentence.text for sentence in passage.sentences)
+    return passage.text
+
+
+def _draft(
+    document_id: str, passages: Sequence[tuple[Mapping[str, Any], str]], line: int | None
+) -> Draft:
+    kept = [(infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)]
+    title = next((text.strip() for infons, text in kept if _is_title(infons)), "")
+    text = "\n".join(text for _, text in kept if text)
+    return Draft(id=document_id.strip(), title=title, text=text, line=line)
+
+
+def _is_title(infons: Mapping[str, Any]) -> bool:
+    """PubTator says type "title"; PMC's BioC says type "front"."""
+    return str(infons.get("type", "")).lower() in {"title", "front"}
+
+
+def _is_article(infons: Mapping[str, Any]) -> bool:
+    """Whether a passage is not an entry of the list of references."""
+    return infons.get("section_type") != "REF" and infons.get("type") != "ref"

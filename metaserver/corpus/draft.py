@@ -1,0 +1,26 @@
+"""An article as a format's reader finds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """One article before it has its final id; `id` is "" where the source has none.
+
+    `line` is where it begins in its file (1 is the first), or None where that is not known.
+    """
+
+    id: str
+    title: str
+    text: str
+    line: int | None = None
+
+    @classmethod
+    def of_lines(cls, article_id: str, title: str, lines: Iterable[str], line: int | None) -> Draft:
+        """Return a draft whose text is the title and then the lines."""
+        return cls(
+            id=article_id, title=title, text="\n".join(filter(None, [title, *lines])), line=line
+        )

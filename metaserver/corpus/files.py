@@ -1,0 +1,67 @@
+"""The files that hold articles, and their bytes."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from metaserver.errors import InputError
+
+MAX_BYTES = 256 * 2**20
+"""The largest file read, after decompression; a PubMed baseline file fits."""
+
+SUFFIXES = frozenset({".txt", ".xml", ".nxml", ".json"})
+_NO_ARTICLES = frozenset({"readme", "license", "licence", "copying", "notice"})
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def article_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files that paths stand for: a file itself, a folder's articles sorted by path.
+
+    A folder is read to its last level. Hidden files, other suffixes and the likes of README.txt
+    are passed over. Raises `InputError` for a path that is not there or a folder without articles.
+    """
+    for path in paths:
+        if path.is_dir():
+            found = sorted(filter(_is_article_file, path.rglob("*")))
+            if not found:
+                raise InputError(path, f"no article in this folder; expected {_suffix_list()}")
+            yield from found
+        elif path.is_file():
+            yield path
+        else:
+            raise InputError(path, "no such file or folder")
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's content, decompressed if it is gzip; raises `InputError` above MAX_BYTES."""
+    try:
+        with path.open("rb") as file:
+            zipped = file.peek(2).startswith(_GZIP_MAGIC)
+            data = (gzip.GzipFile(fileobj=file) if zipped else file).read(MAX_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(path, f"broken gzip file: {error}") from error
+    except OSError as error:
+        raise InputError(path, f"cannot be read: {os.strerror(error.errno or 0)}") from error
+    if len(data) > MAX_BYTES:
+        raise InputError(path, f"larger than {MAX_BYTES >> 20} MiB; split it into several files")
+    return data
+
+
+def stem_and_suffix(path: Path) -> tuple[str, str]:
+    """Return a file's name without its suffix, and the suffix in lower case; `.gz` is left out."""
+    inner = Path(path.stem) if path.suffix.lower() == ".gz" else path
+    return inner.stem, inner.suffix.lower()
+
+
+def _is_article_file(path: Path) -> bool:
+    stem, suffix = stem_and_suffix(path)
+    hidden = path.name.startswith(".")
+    return suffix in SUFFIXES and not hidden and stem.lower() not in _NO_ARTICLES and path.is_file()
+
+
+def _suffix_list() -> str:
+    return ", ".join(sorted(SUFFIXES)) + ", each also with .gz"

@@ -1,0 +1,210 @@
+"""The lines of an XML article's text: headings, paragraphs, captions and table rows, in order.
+
+JATS (ANSI/NISO Z39.96) and the Elsevier DTDs build articles alike and their element names hardly
+meet, so one set of tables serves both. Namespaces are left out of account.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import cast
+
+from lxml.etree import QName, _Element
+
+_LEFT_OUT = frozenset(
+    {
+        "ref-list",
+        "bibliography",
+        "contrib-group",
+        "author-group",
+        "aff",
+        "permissions",
+        "object-id",
+        "counts",
+        "alt-text",
+        "long-desc",
+        "tex-math",
+        "annotation",
+        "annotation-xml",
+        "index-term",
+    }
+)
+_PARAGRAPHS = frozenset({"p", "para", "simple-para", "note-para"})
+_LINES = _PARAGRAPHS | frozenset(
+    {
+        "title",
+        "article-title",
+        "subtitle",
+        "section-title",
+        "sec",
+        "section",
+        "caption",
+        "legend",
+        "list",
+        "list-item",
+        "def-item",
+        "term",
+        "def",
+        "def-term",
+        "def-description",
+        "attrib",
+        "disp-quote",
+        "displayed-quote",
+        "verse-line",
+        "table-wrap-foot",
+    }
+)
+# What interrupts a sentence where it stands is moved to the end of its paragraph.
+_FLOATS = frozenset(
+    {
+        "fig",
+        "figure",
+        "fig-group",
+        "table-wrap",
+        "table",
+        "boxed-text",
+        "textbox",
+        "fn",
+        "footnote",
+        "table-footnote",
+        "supplementary-material",
+        "e-component",
+    }
+)
+_ROWS = frozenset({"tr", "row"})
+_SPACED = frozenset({"break", "br", "hr", "hsp", "vsp", "disp-formula", "display", "formula"})
+
+_BLANK = re.compile(r"[ \t\r\n]+")  # XML white space; a no-break or thin space is text
+_WORD = re.compile(r"\w")
+
+
+def text_lines(element: _Element) -> list[str]:
+    """Return the lines of an element's text; no line is empty or has blanks at its ends."""
+    page = _Page()
+    page.add(element)
+    page.end_line()
+    return page.lines
+
+
+def one_line(element: _Element | None) -> str:
+    """Return an element's text on one line; "" for None."""
+    return "" if element is None else " ".join(text_lines(element))
+
+
+def local_name(element: _Element) -> str:
+    """Return an element's name without its namespace."""
+    return QName(element).localname
+
+
+def line_of(element: _Element) -> int | None:
+    """Return the line of the file that an element begins on."""
+    return cast("int | None", element.sourceline)  # the stubs do not know its type
+
+
+class _Page:
+    """The lines written so far, and the open line."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._open: list[str] = []
+        self._label = ""  # "Figure 1", put in front of the text that follows it
+        self._floats: list[_Element] = []  # they wait for the end of the paragraph
+        self._paragraphs = 0  # how many are open, one inside the other
+
+    def add(self, element: _Element) -> None:
+        name = local_name(element)
+        if name in _LEFT_OUT or _is_raised_citation(element):
+            return
+        if name in _FLOATS and self._paragraphs:
+            self._floats.append(element)
+        elif name in _ROWS:
+            self._add_row(element)
+        elif name in _PARAGRAPHS:
+            self._add_paragraph(element)
+        elif name in _LINES or name in _FLOATS:
+            self.end_line()
+            self._add_content(element)
+            self.end_line()
+        elif name in _SPACED:
+            self._open.append(" ")
+            self._add_content(element)
+            self._open.append(" ")
+        else:
+            self._add_content(element)
+
+    def end_line(self) -> None:
+        line = _BLANK.sub(" ", "".join(self._open)).strip(" ")
+        self._open.clear()
+        if line:
+            self.lines.append(line)
+
+    def _add_content(self, element: _Element) -> None:
+        self._write(element.text)
+        labelled = False
+        for child in element:
+            if local_name(child) == "label":
+                self._label, labelled = one_line(child), True
+            else:
+                self.add(child)
+            self._write(child.tail)
+        if labelled:
+            self._label = ""  # a label that no text follows says nothing
+
+    def _add_paragraph(self, paragraph: _Element) -> None:
+        self.end_line()
+        self._paragraphs += 1
+        self._add_content(paragraph)
+        self._paragraphs -= 1
+        self.end_line()
+        if not self._paragraphs:
+            floats, self._floats = self._floats, []
+            for element in floats:
+                self.add(element)
+
+    def _add_row(self, row: _Element) -> None:
+        """Write a table row as one line, its cells separated by tabs (as PMC's BioC texts do)."""
+        self.end_line()
+        cells = [one_line(cell) for cell in row]
+        if any(cells):
+            self.lines.append("\t".join(cells).rstrip("\t"))
+
+    def _write(self, text: str | None) -> None:
+        if text is None:
+            return
+        if self._label and text.strip():
+            self._open.append(f"{self._label} ")
+            self._label = ""
+        self._open.append(text)
+
+
+def _is_raised_citation(element: _Element) -> bool:
+    """Whether an element is a superscript that only points into the list of references.
+
+    "p53<sup>12</sup>" must not become "p5312"; "p53 [12]" is kept as it is printed.
+    """
+    if local_name(element) == "sup":
+        raised = len(element) > 0 and all(map(_is_citation, element))
+    else:
+        raised = _is_citation(element) and len(element) > 0 and all(map(_is_superscript, element))
+    return raised and not any(_WORD.search(text) for text in _own_text(element))
+
+
+def _own_text(element: _Element) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        yield child.tail or ""
+
+
+def _is_superscript(element: _Element) -> bool:
+    return local_name(element) == "sup"
+
+
+def _is_citation(element: _Element) -> bool:
+    """JATS says `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005)."""
+    match local_name(element):
+        case "xref":
+            return element.get("ref-type") == "bibr"
+        case "cross-ref" | "cross-refs":
+            return (element.get("refid") or "").startswith("b")
+    return False

@@ -1,0 +1,101 @@
+"""XML files: the kind told by the root element, read an article at a time.
+
+No DTD is loaded, no entity is expanded, nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import NamedTuple
+
+from lxml import etree
+from lxml.etree import QName, _Element
+
+from metaserver.corpus.bioc import read_bioc_xml
+from metaserver.corpus.draft import Draft
+from metaserver.corpus.fulltext import read_elsevier, read_jats
+from metaserver.corpus.lines import line_of
+from metaserver.corpus.pubmed import read_pubmed
+from metaserver.errors import InputError
+
+
+class _Kind(NamedTuple):
+    article: tuple[str, ...]  # the local names of the elements that hold one article
+    read: Callable[[_Element], Draft]
+
+
+_PUBMED = _Kind(("PubmedArticle", "PubmedBookArticle"), read_pubmed)
+_KINDS = {
+    "article": _Kind(("article",), read_jats),
+    "pmc-articleset": _Kind(("article",), read_jats),
+    "full-text-retrieval-response": _Kind(("full-text-retrieval-response",), read_elsevier),
+    "converted-article": _Kind(("converted-article",), read_elsevier),
+    "simple-article": _Kind(("simple-article",), read_elsevier),
+    "PubmedArticleSet": _PUBMED,
+    "PubmedArticle": _PUBMED,
+    "PubmedBookArticle": _PUBMED,
+    "MedlineCitationSet": _Kind(("MedlineCitation",), read_pubmed),
+    "collection": _Kind(("document",), read_bioc_xml),
+}
+_ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # their own root is called `article` too
+
+
+def read_xml(path: Path, data: bytes) -> Iterator[Draft]:
+    """Yield the articles of an XML file; raises `InputError` with the line."""
+    try:
+        kind = _kind(path, data)
+        tags = [f"{{*}}{name}" for name in kind.article]
+        for _, element in _parse(data, "end", tags):
+            _write_out_entities(path, element)
+            yield kind.read(element)
+            _forget(element)
+    except etree.XMLSyntaxError as error:
+        message = (error.msg or "no content").partition(", line ")[0]
+        raise InputError(path, f"broken XML: {message}", line=error.lineno) from error
+
+
+def _parse(data: bytes, event: str, tags: list[str]) -> Iterator[tuple[str, _Element]]:
+    parser: Iterator[tuple[str, _Element]] = etree.iterparse(
+        BytesIO(data),
+        events=(event,),
+        tag=tags,
+        load_dtd=False,
+        no_network=True,
+        resolve_entities=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    return parser
+
+
+def _kind(path: Path, data: bytes) -> _Kind:
+    _, root = next(_parse(data, "start", ["{*}*"]))
+    name = QName(root)
+    if name.localname == "article" and (name.namespace or "").startswith(_ELSEVIER_NAMESPACE):
+        return _Kind(("article",), read_elsevier)
+    if name.localname not in _KINDS:
+        expected = "expected JATS, Elsevier, PubMed or BioC XML"
+        raise InputError(path, f"root element <{name.localname}>; {expected}", line=line_of(root))
+    return _KINDS[name.localname]
+
+
+def _write_out_entities(path: Path, article: _Element) -> None:
+    """Put the character in the place of `&alpha;` and its like, which a DTD not loaded defines."""
+    for entity in article.iter(etree.Entity):
+        name = entity.text or ""
+        character = html.unescape(name)
+        if character == name:
+            raise InputError(path, f"unknown entity {name}", line=line_of(entity))
+        entity.tail = character + (entity.tail or "")
+    etree.strip_elements(article, etree.Entity, with_tail=False)
+
+
+def _forget(article: _Element) -> None:
+    """Free an article and what stands before it, so that a collection takes one's memory."""
+    article.clear()
+    collection = article.getparent()
+    while collection is not None and article.getprevious() is not None:
+        del collection[0]

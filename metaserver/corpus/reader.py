@@ -1,0 +1,69 @@
+"""Articles out of files and folders, each id once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from metaserver.corpus.bioc import read_bioc_json
+from metaserver.corpus.draft import Draft
+from metaserver.corpus.files import article_files, read_bytes, stem_and_suffix
+from metaserver.corpus.markup import read_xml
+from metaserver.errors import InputError
+from metaserver.records import Article, ArticleId
+
+
+def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
+    """Yield the articles of files and folders, in the order given; a folder's sorted by path.
+
+    Reads text files (UTF-8), JATS, Elsevier, PubMed and BioC XML and BioC JSON, each also gzipped.
+    An article's id is its PubMed id, else its PMCID, else its DOI, else the file's name without
+    suffix; in BioC it is the document's id. Raises `InputError`, with file and line, for a file
+    that cannot be read whole, an article without text, and an id that comes twice.
+    """
+    sources: dict[ArticleId, str] = {}
+    for path in list(article_files(paths)):
+        for draft in _read_drafts(path):
+            article = _article(path, draft)
+            if article.id in sources:
+                message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
+                raise InputError(path, message, line=draft.line)
+            sources[article.id] = article.source
+            yield article
+
+
+def _read_drafts(path: Path) -> Iterator[Draft]:
+    """A `.txt` file is text whatever it looks like; any other is told by how it begins."""
+    data = read_bytes(path)
+    _, suffix = stem_and_suffix(path)
+    start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if suffix != ".txt" and (start == b"<" or suffix in {".xml", ".nxml"}):
+        yield from read_xml(path, data)
+    elif suffix != ".txt" and (start in {b"{", b"["} or suffix == ".json"):
+        yield from read_bioc_json(path, data.removeprefix(b"\xef\xbb\xbf"))
+    else:
+        yield _read_text(path, data)
+
+
+def _read_text(path: Path, data: bytes) -> Draft:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(path, "not UTF-8; expected UTF-8 text", line=line) from error
+    return Draft(id="", title="", text=text.replace("\r\n", "\n").replace("\r", "\n"), line=1)
+
+
+def _article(path: Path, draft: Draft) -> Article:
+    article_id = draft.id or stem_and_suffix(path)[0]
+    if not article_id.isprintable():
+        message = f"article id {article_id!r} has a tab, a line end or a control character"
+        raise InputError(path, message, line=draft.line)
+    if not draft.text.strip():
+        raise InputError(path, f"article {article_id} has no text", line=draft.line)
+    return Article(
+        id=ArticleId(article_id),
+        text=draft.text.replace("\r", " "),
+        title=draft.title,
+        source=str(path),
+    )

@@ -1,0 +1,126 @@
+"""One short article in every format, written for the tests."""
+
+JATS = """<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE article PUBLIC "-//NLM//DTD JATS v1.2//EN" "JATS-archivearticle1.dtd">
+<article xmlns:xlink="http://www.w3.org/1999/xlink"><front><article-meta>
+  <article-id pub-id-type="doi">10.1000/j.1</article-id>
+  <article-id pub-id-type="pmc">123</article-id>
+  <article-id pub-id-type="pmid">900001</article-id>
+  <title-group><article-title>Binding of <italic>Xa</italic>1 to
+     Yb2</article-title><alt-title>Short</alt-title></title-group>
+  <contrib-group><contrib><name><surname>Author</surname></name></contrib></contrib-group>
+  <abstract><title>Summary</title><p>Xa1 binds Yb2.</p></abstract>
+  <trans-abstract xml:lang="fr"><p>Xa1 lie Yb2.</p></trans-abstract>
+  <kwd-group><kwd>binding</kwd></kwd-group>
+</article-meta></front>
+<body><sec><label>1.</label><title>Results</title>
+<p>Ca<sup>2+</sup> and H<sub>2</sub>O.<sup><xref ref-type="bibr" rid="b1">1</xref>,
+<xref ref-type="bibr" rid="b2">2</xref></sup> As shown [<xref ref-type="bibr" rid="b3">3</xref>]
+in <xref ref-type="fig" rid="f1">Figure 1</xref><fig id="f1"><label>Figure 1</label><caption>
+<title>A gel.</title><p>Lane 1, <bold>Xa1</bold>.</p></caption><graphic/></fig>, both
+bind<!-- a comment --> well.<xref ref-type="bibr" rid="b4"><sup>4</sup></xref></p>
+<p>Steps:<list><list-item><label>(a)</label><p>mix</p></list-item>
+<list-item><label>(b)</label><p>wash</p></list-item></list>then read.</p>
+<table-wrap><label>Table 1</label><caption><p>Pairs.</p></caption><table><thead><tr><th>A</th>
+<th>B</th></tr></thead><tbody><tr><td>Xa1</td><td><italic>Yb</italic>2</td></tr></tbody></table>
+<table-wrap-foot><fn><p>Measured twice.</p></fn></table-wrap-foot></table-wrap>
+<fig><label>Figure 2</label><graphic/></fig>
+<disp-formula><label>(1)</label>K = k<sub>1</sub></disp-formula>
+</sec></body>
+<back><ack><title>Thanks</title><p>To all.</p></ack>
+<ref-list><title>References</title><ref><mixed-citation>Old work.</mixed-citation></ref></ref-list>
+</back><sub-article><body><p>A review.</p></body></sub-article></article>
+"""
+
+JATS_LINES = [
+    "Binding of Xa1 to Yb2",
+    "Summary",
+    "Xa1 binds Yb2.",
+    "1. Results",
+    "Ca2+ and H2O. As shown [3] in Figure 1, both bind well.",
+    "Figure 1 A gel.",
+    "Lane 1, Xa1.",
+    "Steps:",
+    "(a) mix",
+    "(b) wash",
+    "then read.",
+    "Table 1 Pairs.",
+    "A\tB",
+    "Xa1\tYb2",
+    "Measured twice.",
+    "(1) K = k1",
+    "Thanks",
+    "To all.",
+]
+
+ELSEVIER = """<full-text-retrieval-response xmlns="http://www.elsevier.com/xml/svapi/article/dtd"
+ xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:prism="http://prismstandard.org/namespaces/basic/2.0/"
+ xmlns:ce="http://www.elsevier.com/xml/common/dtd" xmlns:ja="http://www.elsevier.com/xml/ja/dtd">
+<coredata><prism:doi>10.1016/j.x.1</prism:doi><dc:title>Xa1 binds Yb2</dc:title>
+<dc:description>An abstract.</dc:description></coredata>
+<originalText><ja:article><ja:item-info><ce:doi>10.1016/j.x.1</ce:doi></ja:item-info>
+<ce:floats><ce:figure id="fig1"><ce:label>Fig. 1</ce:label><ce:caption><ce:simple-para>A gel.
+</ce:simple-para></ce:caption></ce:figure></ce:floats>
+<ja:head><ce:title>Xa<ce:inf>1</ce:inf> binds Yb2</ce:title><ce:author-group><ce:author>
+<ce:surname>Author</ce:surname></ce:author></ce:author-group>
+<ce:abstract><ce:section-title>Abstract</ce:section-title><ce:abstract-sec><ce:simple-para>They
+bind.</ce:simple-para></ce:abstract-sec></ce:abstract></ja:head>
+<ja:body><ce:sections><ce:section><ce:label>1</ce:label><ce:section-title>Methods</ce:section-title>
+<ce:para>Seen before.<ce:cross-ref refid="bib1"><ce:sup>1</ce:sup></ce:cross-ref> See
+<ce:cross-ref refid="fig1">Fig. 1</ce:cross-ref>
+<ce:display><ce:table><ce:label>Table 1</ce:label><ce:caption><ce:simple-para>Pairs.
+</ce:simple-para></ce:caption><tgroup xmlns="http://www.elsevier.com/xml/common/cals/dtd"><tbody><row><entry>Xa1</entry>
+<entry>Yb2</entry></row></tbody></tgroup></ce:table></ce:display>and the table.</ce:para>
+</ce:section></ce:sections></ja:body>
+<ja:tail><ce:bibliography><ce:section-title>References</ce:section-title></ce:bibliography></ja:tail>
+</ja:article></originalText></full-text-retrieval-response>
+"""
+
+ELSEVIER_LINES = [
+    "Xa1 binds Yb2",
+    "Abstract",
+    "They bind.",
+    "1 Methods",
+    "Seen before. See Fig. 1 and the table.",
+    "Table 1 Pairs.",
+    "Xa1\tYb2",
+    "Fig. 1 A gel.",
+]
+
+PUBMED = """<?xml version="1.0"?>
+<!DOCTYPE PubmedArticleSet PUBLIC "-//NLM//DTD PubMedArticle//EN" "https://dtd.nlm.nih.gov/p.dtd">
+<PubmedArticleSet>
+<PubmedArticle><MedlineCitation><PMID Version="1">11</PMID><Article>
+<ArticleTitle>A <i>bcl</i>-2 study.</ArticleTitle><Abstract>
+<AbstractText Label="AIM">To see TGF-&beta;<sub>1</sub>.</AbstractText>
+<AbstractText Label="RESULT">Seen.</AbstractText>
+<CopyrightInformation>Copyright.</CopyrightInformation></Abstract></Article>
+<CommentsCorrectionsList><CommentsCorrections><PMID>99</PMID></CommentsCorrections>
+</CommentsCorrectionsList></MedlineCitation></PubmedArticle>
+<PubmedBookArticle><BookDocument><PMID>12</PMID><Book><BookTitle>A book</BookTitle></Book>
+</BookDocument></PubmedBookArticle>
+</PubmedArticleSet>
+"""
+
+BIOC_XML = """<?xml version="1.0"?>
+<!DOCTYPE collection SYSTEM "BioC.dtd">
+<collection><source>own</source><date>2010</date><key>k</key>
+<document><id>21</id>
+<passage><infon key="type">title</infon><offset>0</offset>
+<text>A  title &amp; more.</text></passage>
+<passage><infon key="type">abstract</infon><offset>18</offset>
+<sentence><offset>18</offset><text>One.</text></sentence>
+<sentence><offset>23</offset><text>Two.</text></sentence></passage>
+<passage><infon key="section_type">REF</infon><offset>30</offset><text>Old work.</text></passage>
+</document>
+<document><id>22</id><passage><offset>0</offset><text>Text.</text></passage></document>
+</collection>
+"""
+
+BIOC_JSON = """{"source": "own", "documents": [
+ {"id": "31", "passages": [
+  {"infons": {"type": "title"}, "offset": 0, "text": "A  title."},
+  {"infons": {"type": "abstract"}, "offset": 10, "text": "Ends in a blank. ", "annotations": []},
+  {"infons": {"section_type": "REF", "type": "ref"}, "offset": 28, "text": "Old work."}]},
+ {"id": 32, "passages": [{"sentences": [{"text": "One."}, {"text": "Two."}]}]}]}
+"""

@@ -1,0 +1,275 @@
+"""Every format, every way a file can be wrong, and the real corpora."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metaserver.corpus import files, read_articles
+from metaserver.corpus.files import article_files
+from metaserver.errors import InputError
+from metaserver.records import Article
+from tests.shared import shared
+from tests.unit.metaserver.corpus import samples
+
+
+def _write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def _read(*paths: Path) -> list[Article]:
+    return list(read_articles(paths))
+
+
+def _refusal(*paths: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        _read(*paths)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_jats_keeps_order_headings_captions_and_joins_inline_markup(tmp_path: Path) -> None:
+    path = _write(tmp_path, "a.nxml", samples.JATS)
+    [article] = _read(path)
+    assert article.text.split("\n") == samples.JATS_LINES
+    assert article.id == "900001"
+    assert article.title == samples.JATS_LINES[0]
+    assert article.source == str(path)
+
+
+@pytest.mark.parametrize(
+    ("without", "expected"),
+    [
+        ((), "900001"),
+        (("pmid",), "PMC123"),
+        (("pmid", "pmc"), "10.1000/j.1"),
+        (("pmid", "pmc", "doi"), "a.b"),
+    ],
+)
+def test_jats_id_is_pmid_then_pmcid_then_doi_then_stem(
+    tmp_path: Path, without: tuple[str, ...], expected: str
+) -> None:
+    text = samples.JATS
+    for kind in without:
+        text = text.replace(f'pub-id-type="{kind}"', 'pub-id-type="other"')
+    assert _read(_write(tmp_path, "a.b.nxml.gz", gzip.compress(text.encode())))[0].id == expected
+
+
+def test_elsevier(tmp_path: Path) -> None:
+    [article] = _read(_write(tmp_path, "a.xml", samples.ELSEVIER))
+    assert article.text.split("\n") == samples.ELSEVIER_LINES
+    assert (article.id, article.title) == ("10.1016/j.x.1", "Xa1 binds Yb2")
+
+
+def test_elsevier_without_full_text_gives_title_and_abstract(tmp_path: Path) -> None:
+    start, end = samples.ELSEVIER.index("<originalText>"), samples.ELSEVIER.index("</full-text")
+    response = samples.ELSEVIER[:start] + samples.ELSEVIER[end:]
+    [article] = _read(_write(tmp_path, "a.xml", response))
+    assert article.text == "Xa1 binds Yb2\nAn abstract."
+
+
+def test_pubmed_reads_every_record_and_knows_greek_letters_without_the_dtd(tmp_path: Path) -> None:
+    first, book = _read(_write(tmp_path, "a.xml", samples.PUBMED))
+    assert (first.id, first.title) == ("11", "A bcl-2 study.")
+    assert first.text == "A bcl-2 study.\nAIM: To see TGF-β1.\nRESULT: Seen."
+    assert (book.id, book.text) == ("12", "A book")
+
+
+def test_bioc_xml_keeps_passages_to_the_character(tmp_path: Path) -> None:
+    first, second = _read(_write(tmp_path, "a.xml", samples.BIOC_XML))
+    assert (first.id, first.title) == ("21", "A  title & more.")
+    assert first.text == "A  title & more.\nOne. Two."
+    assert (second.id, second.text) == ("22", "Text.")
+
+
+def test_bioc_json_keeps_passages_to_the_character(tmp_path: Path) -> None:
+    first, second = _read(_write(tmp_path, "a.json", samples.BIOC_JSON))
+    assert (first.id, first.title) == ("31", "A  title.")
+    assert first.text == "A  title.\nEnds in a blank. "
+    assert (second.id, second.text) == ("32", "One. Two.")
+
+
+@pytest.mark.parametrize("wrap", ["[{}]", "{}"])
+def test_bioc_json_may_be_one_document_or_a_list(tmp_path: Path, wrap: str) -> None:
+    document = '{"id": "7", "passages": [{"text": "T."}]}'
+    assert _read(_write(tmp_path, "a.json", wrap.replace("{}", document)))[0].id == "7"
+
+
+@pytest.mark.parametrize(
+    ("content", "article_id"),
+    [
+        (samples.JATS, "900001"),
+        (samples.PUBMED, "11"),
+        (samples.BIOC_XML, "21"),
+        (samples.BIOC_JSON, "31"),
+        ("Plain words.", "a"),
+    ],
+)
+def test_the_kind_is_told_by_the_content(tmp_path: Path, content: str, article_id: str) -> None:
+    marked = b"\xef\xbb\xbf" + content.encode()
+    assert _read(_write(tmp_path, "a.dat", marked))[0].id == article_id
+    assert _read(_write(tmp_path, "b/a.dat.gz", gzip.compress(marked)))[0].id == article_id
+
+
+def test_text_is_kept_but_for_its_line_ends(tmp_path: Path) -> None:
+    path = _write(tmp_path, "77.txt", b"\xef\xbb\xbf<p> one\r\n\r\ntwo\rthree\x01\n")
+    [article] = _read(path)
+    assert (article.id, article.text) == ("77", "<p> one\n\ntwo\nthree\x01\n")
+
+
+def test_a_folder_is_read_sorted_and_without_what_is_no_article(tmp_path: Path) -> None:
+    for name in ["b/2.txt", "b/1.txt", "a.TXT", "c.txt.gz"]:
+        content = f"text of {name}".encode()
+        _write(tmp_path, name, gzip.compress(content) if name.endswith("gz") else content)
+    for name in ["README.txt", "LICENSE.txt", ".hidden.txt", "d.pdf", "e.tsv"]:
+        _write(tmp_path, name, "no article")
+    found = [path.relative_to(tmp_path).as_posix() for path in article_files([tmp_path])]
+    assert found == ["a.TXT", "b/1.txt", "b/2.txt", "c.txt.gz"]
+    assert [article.id for article in _read(tmp_path)] == ["a", "1", "2", "c"]
+
+
+def test_nothing_is_fetched_and_no_entity_is_expanded(tmp_path: Path) -> None:
+    secret = _write(tmp_path, "secret", "secret")
+    declared = f'<!DOCTYPE article [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
+    text = "<article>\n<body><p>&x;</p></body></article>"
+    path = _write(tmp_path, "a.xml", declared + text)
+    assert _refusal(path) == f"{path}:2: unknown entity &x;"
+
+
+def _refused() -> dict[str, tuple[str, bytes, str]]:
+    one = b'{"id": "1", "passages": [{"text": "a"}]}'
+    return {
+        "not UTF-8": ("a.txt", b"one\ntwo \xff", ":2: not UTF-8"),
+        "no text": ("a.txt", b" \n ", ":1: article a has no text"),
+        "broken XML": ("a.xml", b"<article>\n<body>\n</article>", ":3: broken XML: "),
+        "empty XML": ("a.xml", b"", ": broken XML: "),
+        "XML that is none": ("a.nxml", b"words", ":1: broken XML: "),
+        "bad bytes in XML": ("a.xml", b"<article>\n<body>\xff</body></article>", ":2: broken XML"),
+        "other root": ("a.xml", b"\n<html/>", ":2: root element <html>; expected JATS"),
+        "JATS without text": ("a.xml", b"<article><front/></article>", ":1: article a has no text"),
+        "PubMed without text": (
+            "a.xml",
+            b"<PubmedArticleSet>\n<PubmedArticle><PMID>5</PMID></PubmedArticle></PubmedArticleSet>",
+            ":2: article 5 has no text",
+        ),
+        "broken JSON": ("a.json", b'{"documents":\n [}', ":2: broken JSON: "),
+        "other JSON": ("a.json", b'{"a": 1}', ":1: JSON without documents or passages"),
+        "JSON of another shape": ("a.json", b'{"passages": [1]}', "$.passages[0]"),
+        "lone surrogate": ("a.json", b'{"passages": [{"text": "\\ud800"}]}', ":1: broken JSON"),
+        "document without text": (
+            "a.json",
+            b'{"id": "5", "passages": []}',
+            "article 5 has no text",
+        ),
+        "tab in an id": ("a.json", one.replace(b'"1"', b'"1\\t2"'), "article id '1\\t2'"),
+        "broken gzip": ("a.gz", gzip.compress(b"text " * 99)[:-9], ": broken gzip file: "),
+        "id twice in one file": ("a.json", b"[%s,\n%s]" % (one, one), "article 1 is in "),
+    }
+
+
+@pytest.mark.parametrize("case", _refused())
+def test_bad_input_is_refused_with_file_and_line(tmp_path: Path, case: str) -> None:
+    name, content, expected = _refused()[case]
+    path = _write(tmp_path, name, content)
+    message = _refusal(path)
+    assert message.startswith(str(path))
+    assert expected in message
+
+
+def test_bad_paths_are_refused(tmp_path: Path) -> None:
+    missing, empty = tmp_path / "missing", tmp_path / "empty"
+    empty.mkdir()
+    assert _refusal(missing) == f"{missing}: no such file or folder"
+    assert _refusal(empty).startswith(f"{empty}: no article in this folder; expected .json")
+
+
+def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
+    first, second = _write(tmp_path, "a.xml", samples.JATS), _write(tmp_path, "900001.txt", "Words")
+    assert (
+        _refusal(first, second) == f"{second}:1: article 900001 is in {first} too; an id comes once"
+    )
+
+
+def test_a_file_above_the_limit_is_refused_compressed_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_BYTES", 2**20)
+    big = b"x" * (2**20 + 1)
+    assert "larger than 1 MiB" in _refusal(_write(tmp_path, "a.txt", big))
+    assert "larger than 1 MiB" in _refusal(_write(tmp_path, "a.txt.gz", gzip.compress(big)))
+
+
+_TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
+
+
+@given(passages=st.lists(_TEXTS, min_size=1, max_size=4))
+def test_bioc_text_is_its_passages_for_any_characters(
+    tmp_path_factory: pytest.TempPathFactory, passages: list[str]
+) -> None:
+    document = {"id": "1", "passages": [{"text": text} for text in passages]}
+    path = _write(tmp_path_factory.mktemp("bioc"), "a.json", json.dumps(document))
+    kept = "\n".join(text.replace("\r", " ") for text in passages if text)
+    if kept.strip():
+        [article] = _read(path)
+        assert article.text == kept
+        assert "\r" not in article.text
+    else:
+        assert "has no text" in _refusal(path)
+
+
+@given(content=st.binary(max_size=200), suffix=st.sampled_from([".txt", ".xml", ".json", ".gz"]))
+def test_arbitrary_bytes_give_an_article_or_our_own_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str
+) -> None:
+    path = _write(tmp_path_factory.mktemp("bytes"), "a" + suffix, content)
+    try:
+        [article] = _read(path)
+    except InputError:
+        return
+    assert article.text.strip()
+    assert "\r" not in article.text
+
+
+def test_craft_full_texts() -> None:
+    articles = {article.id: article for article in _read(shared("data/craft"))}
+    assert len(articles) == 11
+    for article in articles.values():
+        lines = article.text.split("\n")
+        assert lines[0] == article.title
+        assert all(line == line.strip(" ") and line for line in lines)
+        assert "  " not in article.text
+        assert "References" not in lines
+    brn3c = articles["12585968"].text
+    assert "\nTable 1 Numbers of hair cells and sensory neurons in P7 wildtype" in brn3c
+    assert "Dynamic in vivo imaging and cell tracking" in articles["15619330"].text
+
+
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [
+        ("PMtask_Triage_TestSet", 1427),
+        ("PMtask_Triage_TrainingSet", 4082),
+        ("PMtask_Relations_TestSet", 635),
+        ("PMtask_Relations_TrainingSet", 597),
+    ],
+)
+def test_bc6pm_abstracts(name: str, count: int) -> None:
+    path = shared(f"data/bc6pm/{name}.json")
+    documents = json.loads(path.read_text())["documents"]
+    articles = _read(path)
+    assert len(articles) == count
+    assert [article.id for article in articles] == [document["id"] for document in documents]
+    for article, document in zip(articles, documents, strict=True):
+        assert article.text == "\n".join(passage["text"] for passage in document["passages"])
+
+
+def test_the_same_abstract_in_two_sets_is_refused() -> None:
+    message = _refusal(shared("data/bc6pm"))
+    assert "PMtask_Triage_" in message
+    assert "PMtask_Relations_" in message
