@@ -1,0 +1,86 @@
+"""Servers that test a hub: one that is slow, and one that goes wrong differently on each article.
+
+The faulty server takes the ways of `annotators.ways` in turn: the first article it sees gets the
+first way, the next one the second, and so on, so a run over as many articles shows every outcome a
+server can cause. An article keeps its way; some ways heal, so that a retry is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from aiohttp import web
+
+from annotators.contract import Answer, Context
+from annotators.errors import RequestError
+from annotators.protocol import decode_call
+from annotators.server import GET_ANNOTATION, Kit, article_of
+from annotators.ways import WAYS, Way
+
+
+def slow(
+    annotate: Callable[[str, Context], Answer], delay: tuple[float, float]
+) -> Callable[[str, Context], Awaitable[Answer]]:
+    """Return `annotate` behind a wait of between `delay[0]` and `delay[1]` seconds.
+
+    An article always waits equally long.
+    """
+
+    async def wait_then_annotate(text: str, context: Context) -> Answer:
+        await asyncio.sleep(random.Random(text).uniform(*delay))
+        return await asyncio.to_thread(annotate, text, context)
+
+    return wait_then_annotate
+
+
+@dataclass(slots=True)
+class Turn:
+    """Which way an article got, and how often it has been asked for."""
+
+    way: Way
+    asked: int = 0
+
+
+@dataclass(slots=True)
+class Turns:
+    """Deals the ways to articles in the order in which they are first seen."""
+
+    ways: tuple[Way, ...]
+    _of_article: dict[bytes, Turn] = field(default_factory=dict)
+
+    def take(self, text: str) -> Way | None:
+        """Return the way for this request, or None where the article has healed."""
+        key = sha256(text.encode("utf-8", "surrogatepass")).digest()
+        turn = self._of_article.setdefault(
+            key, Turn(self.ways[len(self._of_article) % len(self.ways)])
+        )
+        turn.asked += 1
+        healed = 0 < turn.way.heals_after < turn.asked
+        return None if healed else turn.way
+
+
+class FaultyKit(Kit):
+    """A kit that spoils the honest answers of `annotate`."""
+
+    def __init__(self, annotate: Callable[[str, Context], Answer], **options: Any) -> None:
+        super().__init__(annotate, **options)
+        self._honest = annotate
+        self._turns = Turns(WAYS)
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Answer one HTTP request, in its article's way."""
+        try:
+            call = decode_call(await request.read())
+            text, context = article_of(call) if call.method == GET_ANNOTATION else (None, Context())
+        except RequestError:
+            return await super().handle(request)
+        way = None if text is None else self._turns.take(text)
+        if text is None or way is None:
+            return await super().handle(request)
+        answer = await asyncio.to_thread(self._honest, text, context)
+        return await way.play(request, dict(answer))

@@ -1,0 +1,79 @@
+"""Builds the servers that `annotators serve` offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias, cast
+
+from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
+from annotators.baselines.proteins import read_proteins
+from annotators.contract import MEMBER_OF_TASK, Answer, Context
+from annotators.server import Kit, application, serve_application
+
+Plain: TypeAlias = Callable[[str], Answer]
+
+
+def serve_baseline(
+    server: str,
+    *,
+    tasks: Iterable[str],
+    names: Path,
+    model: Path | None,
+    delay: tuple[float, float],
+    host: str,
+    port: int,
+    workers: int | None,
+) -> None:
+    """Serve one of the servers by its name until SIGTERM or Ctrl-C."""
+    plain = _act(model) if server == "act" else _names(server, names)
+    annotate = _only(plain, tasks)
+    kit = _kit(server, annotate, delay, workers)
+    serve_application(application(kit), host=host, port=port)
+
+
+def _kit(
+    server: str,
+    annotate: Callable[[str, Context], Answer],
+    delay: tuple[float, float],
+    workers: int | None,
+) -> Kit:
+    from annotators.canned import FaultyKit, slow
+
+    match server:
+        case "slow":
+            return Kit(slow(annotate, delay), workers=workers)
+        case "faulty":
+            return FaultyKit(annotate, workers=workers)
+    return Kit(annotate, workers=workers)
+
+
+def _act(path: Path | None) -> Plain:
+    from annotators.baselines import relevance
+
+    model = relevance.Model.load(path) if path else relevance.train_shipped()
+    return partial(relevance.annotate, model)
+
+
+def _names(server: str, path: Path) -> Plain:
+    from annotators.baselines import cooccurrence
+
+    known = Dictionary(read_proteins(path))
+    if server == "dictionary":
+        return partial(_dictionary, known)
+    return partial(cooccurrence.annotate, known)
+
+
+def _dictionary(known: Dictionary, text: str) -> Answer:
+    return {"normalizations": normalizations(protein_scores(text, known.find(text)))}
+
+
+def _only(plain: Plain, tasks: Iterable[str]) -> Callable[[str, Context], Answer]:
+    members = {MEMBER_OF_TASK[task] for task in tasks}
+
+    def annotate(text: str, _: Context) -> Answer:
+        answer = plain(text)
+        return cast("Answer", {key: value for key, value in answer.items() if key in members})
+
+    return annotate
