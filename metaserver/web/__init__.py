@@ -1,0 +1,1 @@
+"""The pages that organisers, teams and the public see, kept live by event streams."""

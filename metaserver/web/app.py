@@ -1,0 +1,53 @@
+"""The web application: put together here, served by whoever calls `make_app`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
+from aiohttp import web
+
+from metaserver.web.assets import Assets
+from metaserver.web.pages import Pages
+from metaserver.web.security import add_headers, error_pages
+from metaserver.web.source import Source
+from metaserver.web.stream import Broadcaster
+from metaserver.web.templates import Templates
+
+__all__ = ["BROADCASTER", "SOURCE", "Source", "make_app"]
+
+SOURCE: web.AppKey[Source] = web.AppKey("SOURCE", Source)
+BROADCASTER = web.AppKey("BROADCASTER", Broadcaster)
+
+
+def make_app(source: Source, *, interval: float = 1.0, heartbeat: float = 15.0) -> web.Application:
+    """Return the site that shows `source`.
+
+    A watched page gets at most one frame each `interval` and some sign of life each `heartbeat`
+    (both in seconds).
+    """
+    assets = Assets()
+    templates = Templates(source.tasks(), assets)
+    app = web.Application(middlewares=[error_pages(templates)])
+    app[SOURCE] = source
+    app[BROADCASTER] = Broadcaster(source, interval=interval, heartbeat=heartbeat)
+    pages = Pages(source=source, templates=templates, broadcaster=app[BROADCASTER])
+    app.add_routes(pages.routes())
+    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
+    app.on_response_prepare.append(add_headers)
+    app.on_shutdown.append(_end_streams)
+    app.cleanup_ctx.append(_broadcast)
+    return app
+
+
+async def _broadcast(app: web.Application) -> AsyncIterator[None]:
+    task = asyncio.create_task(app[BROADCASTER].run(), name="broadcast")
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _end_streams(app: web.Application) -> None:
+    await app[BROADCASTER].close()

@@ -1,0 +1,70 @@
+"""Headers of every response, and errors told without a traceback."""
+
+from __future__ import annotations
+
+import logging
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from metaserver.web.templates import Templates
+
+log = logging.getLogger(__name__)
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",
+    "Server": "metaserver",  # aiohttp would tell its own and Python's version
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+REASONS = {
+    400: "The address asks for something that this page cannot show.",
+    404: "There is no such page.",
+    405: "This page can only be read.",
+    500: "The hub failed to make this page. The reason is in its log.",
+}
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Put the security headers on a response that is about to be sent."""
+    response.headers.update(HEADERS)
+
+
+def error_pages(templates: Templates) -> Middleware:
+    """Return the middleware that turns errors into pages, or into JSON for programs."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = _told(templates, request, error.status, error.text)
+            if "Allow" in error.headers:
+                response.headers["Allow"] = error.headers["Allow"]
+            return response
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _told(templates, request, 500, None)
+
+    return middleware
+
+
+def _told(
+    templates: Templates, request: web.Request, status: int, detail: str | None
+) -> web.Response:
+    generic = f"{status}: "  # aiohttp's own text, as "404: Not Found"
+    message = detail if detail and not detail.startswith(generic) else REASONS.get(status, "")
+    if request.path.startswith("/api/") or request.path.endswith(".json"):
+        return web.json_response({"error": {"status": status, "message": message}}, status=status)
+    page = templates.page("error.html", status=status, message=message)
+    return web.Response(text=page, status=status, content_type="text/html")

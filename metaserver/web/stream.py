@@ -1,0 +1,179 @@
+"""Live pages: a frame is rendered once, encoded once, and the same bytes go to all who watch.
+
+A page that is watched has one `Channel`. Its newest `Frame` is all it keeps: a reader who was slow
+skips frames, and then gets the whole page instead of the last change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+from aiohttp import web
+
+from metaserver.web.source import Source
+
+log = logging.getLogger(__name__)
+
+BEAT = b"event: beat\ndata: 1\n\n"
+"""Sent when there is no news, so that a browser can tell silence from a lost hub.
+
+An event, not a comment: comments reach no script.
+"""
+STALLED = 30.0
+"""Seconds after which a reader who takes no bytes is let go; its browser connects again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parts:
+    """A page's live parts: HTML by element id, and the children (ids, in order) of its lists."""
+
+    html: Mapping[str, str] = field(default_factory=dict)
+    lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def since(self, old: Parts) -> Parts:
+        """Return what differs from `old`."""
+        return Parts(
+            html={key: html for key, html in self.html.items() if old.html.get(key) != html},
+            lists={key: ids for key, ids in self.lists.items() if old.lists.get(key) != ids},
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.html or self.lists)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """One state of a page: all its parts, and those that the frame before did not have."""
+
+    number: int
+    parts: Parts
+    news: Parts
+
+    @cached_property
+    def whole(self) -> bytes:
+        """The event with every part."""
+        return _event(self.parts)
+
+    @cached_property
+    def change(self) -> bytes:
+        """The event with the parts that changed."""
+        return _event(self.news)
+
+    def after(self, seen: int) -> bytes:
+        """Return the event that brings a reader of frame `seen` up to date."""
+        return self.change if seen == self.number - 1 else self.whole
+
+
+def _event(parts: Parts) -> bytes:
+    return b"event: frame\ndata: " + msgspec.json.encode(parts) + b"\n\n"
+
+
+class Channel:
+    """The newest frame of one page, for all who watch it."""
+
+    def __init__(self, render: Callable[[], Parts]) -> None:
+        self._render = render
+        self._news = asyncio.Event()
+        parts = render()
+        self.frame = Frame(number=1, parts=parts, news=parts)
+        self.readers = 0
+
+    def refresh(self) -> None:
+        """Render the page; where it differs, make a frame and wake the readers."""
+        parts = self._render()
+        if news := parts.since(self.frame.parts):
+            self.frame = Frame(number=self.frame.number + 1, parts=parts, news=news)
+            self._news.set()
+            self._news = asyncio.Event()
+
+    async def next(self, seen: int) -> Frame:
+        """Wait for a frame other than `seen`; return the newest."""
+        while self.frame.number == seen:
+            await self._news.wait()
+        return self.frame
+
+
+class Broadcaster:
+    """Keeps the channels that are watched, and refreshes them when the source has changed.
+
+    `interval` is the shortest time between two frames, `heartbeat` the longest silence, in seconds.
+    """
+
+    def __init__(self, source: Source, *, interval: float, heartbeat: float) -> None:
+        self._source = source
+        self._interval = interval
+        self._heartbeat = heartbeat
+        self._channels: dict[str, Channel] = {}
+        self._streams: set[asyncio.Task[None]] = set()
+
+    async def run(self) -> None:
+        """Refresh the watched channels after each change, for ever."""
+        version = -1
+        while True:
+            version = await self._source.changed(version)
+            for key, channel in list(self._channels.items()):
+                try:
+                    channel.refresh()
+                except Exception:  # one broken page must not stop the others
+                    log.exception("cannot render %s", key)
+            await asyncio.sleep(self._interval)
+
+    @asynccontextmanager
+    async def _watch(self, key: str, render: Callable[[], Parts]) -> AsyncIterator[Channel]:
+        channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
+        channel.readers += 1
+        try:
+            yield channel
+        finally:
+            channel.readers -= 1
+            if not channel.readers:
+                del self._channels[key]
+
+    async def serve(
+        self, request: web.Request, key: str, render: Callable[[], Parts]
+    ) -> web.StreamResponse:
+        """Answer `request` with the event stream of the page `key`; never returns by itself."""
+        response = web.StreamResponse(
+            headers={
+                "Content-Type": "text/event-stream",
+                "Cache-Control": "no-store",
+                "X-Accel-Buffering": "no",  # nginx would hold events back
+            }
+        )
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            async with self._watch(key, render) as channel:
+                await response.prepare(request)
+                await self._feed(response, channel)
+        except (ConnectionError, TimeoutError):
+            pass  # the reader has gone, or takes nothing
+        finally:
+            self._streams.discard(task)
+        return response
+
+    async def _feed(self, response: web.StreamResponse, channel: Channel) -> None:
+        seen = 0
+        while True:
+            try:
+                async with asyncio.timeout(self._heartbeat):
+                    frame = await channel.next(seen)
+            except TimeoutError:
+                event = BEAT
+            else:
+                event, seen = frame.after(seen), frame.number
+            async with asyncio.timeout(STALLED):
+                await response.write(event)
+
+    async def close(self) -> None:
+        """End every stream: a shutdown does not wait for readers."""
+        for stream in self._streams:
+            stream.cancel()
+        await asyncio.gather(*self._streams, return_exceptions=True)

@@ -1,0 +1,50 @@
+"""The Jinja templates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from metaserver.lifecycle import ServerState
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web import charts, monitor
+from metaserver.web.assets import Assets
+from metaserver.web.words import clock, duration, element_id, figure, moment, percent
+
+
+class Templates:
+    """Renders whole pages and, for the event stream, their live parts."""
+
+    def __init__(self, tasks: Sequence[TaskPlugin], assets: Assets) -> None:
+        self._environment = Environment(
+            loader=PackageLoader("metaserver.web"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {
+            "clock": clock,
+            "duration": duration,
+            "moment": moment,
+            "percent": percent,
+            "figure": figure,
+        }
+        self._environment.globals |= {
+            "asset": assets.url,
+            "charts": charts,
+            "element_id": element_id,
+            "monitor": monitor,
+            "states": list(ServerState),
+            "tasks": tasks,
+        }
+
+    def page(self, name: str, **context: Any) -> str:
+        """Render one page."""
+        return self._environment.get_template(name).render(context)
+
+    def part(self, name: str, macro: str, *arguments: Any) -> str:
+        """Render one macro of a template: a live part of a page."""
+        return str(getattr(self._environment.get_template(name).module, macro)(*arguments)).strip()

@@ -1,0 +1,292 @@
+"""A small challenge in memory: a real `Source` whose figures come from a seeded generator."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from metaserver.lifecycle import Outcome, ServerState
+from metaserver.records import ArticleId, ServerName, TaskName
+from metaserver.services.snapshots import (
+    Board,
+    BoardRow,
+    ErrorEntry,
+    Monitor,
+    ServerStatus,
+    Tick,
+)
+from metaserver.tasks.plugin import Column, Score
+
+LIMIT = 600.0
+ARTICLES = 595
+GOLD = 61
+EDGES = [2.0 * (LIMIT / 2) ** (i / 28) for i in range(29)]
+START = 1_790_000_000.0
+OUTCOMES = {
+    Outcome.PARTIAL: "3 of 31 hits dropped: Q9XXX1 is not in the release",
+    Outcome.TIMEOUT: "no whole answer within 600 s",
+    Outcome.HTTP: "status 502 from the server",
+    Outcome.SHAPE: "normalizations[3].rank: not a positive integer",
+}
+COUNTS = (
+    Column(key="tp", heading="TP", count=True, help="true positives"),
+    Column(key="fp", heading="FP", count=True, help="false positives"),
+    Column(key="fn", heading="FN", count=True, help="false negatives"),
+)
+RANKED = (
+    *COUNTS,
+    Column(key="precision", heading="Precision", help="macro-averaged"),
+    Column(key="recall", heading="Recall", help="macro-averaged"),
+    Column(key="f_score", heading="F-score", help="macro-averaged"),
+    Column(key="auc_ipr", heading="AUC iP/R", help="area under the interpolated curve"),
+)
+CLASSIFIED = (
+    *COUNTS,
+    Column(key="specificity", heading="Specificity"),
+    Column(key="sensitivity", heading="Sensitivity"),
+    Column(key="accuracy", heading="Accuracy"),
+    Column(key="mcc", heading="MCC", help="Matthews correlation, -1 to 1"),
+    Column(key="p_at_full_recall", heading="P at full R", help="n/a where recall 1 is not reached"),
+    Column(key="auc_ipr", heading="AUC iP/R", help="area under the interpolated curve"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTask:
+    """The part of a task plug-in that pages read."""
+
+    name: TaskName
+    title: str
+    key: str
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+
+
+TASKS = (
+    ShownTask(
+        name=TaskName("INT"),
+        title="Interactor normalization",
+        key="normalizations",
+        columns=RANKED,
+        order=("auc_ipr", "f_score"),
+    ),
+    ShownTask(
+        name=TaskName("IPT"),
+        title="Interaction pairs",
+        key="interactions",
+        columns=RANKED,
+        order=("auc_ipr", "f_score"),
+    ),
+    ShownTask(
+        name=TaskName("ACT"),
+        title="Article classification",
+        key="classification",
+        columns=CLASSIFIED,
+        order=("auc_ipr", "mcc"),
+    ),
+)
+TEAMS = (7, 9, 10, 13, 14, 16, 18, 22, 31, 37, 42)
+
+
+def make_score(task: ShownTask, skill: float, answered: int, jitter: float = 0.0) -> Score:
+    """Make a score whose values and curve agree with one another more or less."""
+    top = min(0.95, 0.3 + skill + jitter)
+    reach = min(0.95, 0.25 + 0.8 * skill)
+    steps = [(reach * (i + 1) / 14, top * math.exp(-2.2 * i / 14)) for i in range(14)]
+    auc = sum(p * reach / 14 for _, p in steps)
+    f_score = 0.9 * skill * top
+    values = {
+        "tp": round(252 * reach),
+        "fp": round(900 * (1 - skill) ** 4),
+        "fn": 252 - round(252 * reach),
+        "precision": f_score * 0.8,
+        "recall": reach,
+        "f_score": f_score,
+        "auc_ipr": auc,
+        "specificity": 0.5 + skill / 2,
+        "sensitivity": reach,
+        "accuracy": 0.55 + skill / 3,
+        "mcc": skill - 0.1,
+        "p_at_full_recall": None if skill < 0.5 else 0.12 + skill / 20,
+    }
+    return Score(
+        values={column.key: values[column.key] for column in task.columns} if answered else
+        dict.fromkeys([column.key for column in task.columns]),
+        articles_scored=answered,
+        articles_in_gold=GOLD,
+        curve=steps if answered else [],
+        detail={},
+    )  # fmt: skip
+
+
+@dataclass
+class Lane:
+    """One server of the challenge."""
+
+    name: ServerName
+    task: ShownTask
+    skill: float
+    median: float
+    state: ServerState = ServerState.UP
+    note: str = ""
+    done: int = 0
+    answered: int = 40
+    recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=48))
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+
+
+class Challenge:
+    """A `Source` of made-up servers; `step` lets time pass."""
+
+    def __init__(self, seed: int = 5, names: Sequence[str] | None = None) -> None:
+        self._random = random.Random(seed)
+        self._version = 0
+        self._news = asyncio.Condition()
+        self._now = START
+        self._errors: deque[ErrorEntry] = deque(maxlen=200)
+        self._throughput: deque[float] = deque(maxlen=60)
+        self._histogram = [0] * (len(EDGES) - 1)
+        self.finished = False
+        names = names if names is not None else [f"Team {n} · S{i + 1:02}" for i, n in enumerate(TEAMS)]  # fmt: skip
+        self.lanes = [
+            Lane(
+                name=ServerName(name),
+                task=TASKS[i % 3],
+                skill=0.1 + 0.8 * self._random.random(),
+                median=math.exp(self._random.uniform(2.5, 4.8)),
+                answered=0 if i == 9 else 21 if i == 6 else GOLD,
+            )
+            for i, name in enumerate(names)
+        ]
+        for lane in self.lanes[4:5]:
+            lane.state, lane.note = ServerState.DOWN, "6 failures running; next probe in 40 s"
+        for lane in self.lanes[7:8]:
+            lane.state, lane.note = ServerState.SLOW, "the median answer takes 5 min"
+            lane.median = 310
+        for lane in self.lanes[8:9]:
+            lane.state, lane.note = ServerState.PAUSED, "by the team"
+        for _ in range(80):
+            self._pass_time()
+
+    def _pass_time(self) -> None:
+        self._now += 5
+        self._throughput.append(48 + 14 * math.sin(self._now / 60) + self._random.uniform(-8, 8))
+        for lane in self.lanes:
+            if lane.state is not ServerState.PAUSED or not lane.recent:
+                self._attempt(lane)
+
+    def _attempt(self, lane: Lane) -> None:
+        seconds = min(lane.median * math.exp(self._random.gauss(0, 0.7)), LIMIT)
+        failed = lane.state is ServerState.DOWN or self._random.random() < 0.03
+        outcome = self._random.choice(list(OUTCOMES)) if failed else Outcome.OK
+        if seconds == LIMIT:
+            outcome = Outcome.TIMEOUT
+        lane.recent.append(Tick(outcome=outcome, seconds=seconds))
+        lane.outcomes[outcome] += 1
+        lane.done += self._random.randint(1, 6)
+        place = sum(seconds >= edge for edge in EDGES) - 1
+        self._histogram[min(max(place, 0), len(EDGES) - 2)] += 1
+        if outcome is not Outcome.OK:
+            self._errors.appendleft(
+                ErrorEntry(
+                    at=self._now,
+                    server=lane.name,
+                    article=ArticleId(f"{19_000_000 + lane.done}"),
+                    attempt=1,
+                    outcome=outcome,
+                    message=OUTCOMES.get(outcome, ""),
+                    final=outcome is Outcome.SHAPE,
+                )
+            )
+
+    async def step(self) -> None:
+        """Let five seconds pass and tell the readers."""
+        self._pass_time()
+        await self.tell()
+
+    async def tell(self) -> None:
+        """Raise the version."""
+        async with self._news:
+            self._version += 1
+            self._news.notify_all()
+
+    async def changed(self, since: int) -> int:
+        async with self._news:
+            await self._news.wait_for(lambda: self._version != since)
+            return self._version
+
+    def tasks(self) -> Sequence[ShownTask]:
+        return TASKS
+
+    def board(self, task: TaskName) -> Board:
+        shown = next(t for t in TASKS if t.name == task)
+        scored = [
+            (lane.name, make_score(shown, lane.skill + 0.07 * TASKS.index(shown), lane.answered))
+            for lane in self.lanes
+        ]
+        scored.sort(key=lambda pair: -(pair[1].values["auc_ipr"] or -1))
+        rows = [
+            BoardRow(run=name, place=i + 1 if score.articles_scored else None, score=score)
+            for i, (name, score) in enumerate(scored)
+        ]
+        return Board(
+            task=task,
+            rows=rows,
+            signature="macro|articles:answered|gold:test-1|uniprot:2009_05|v0.1.0",
+        )
+
+    def monitor(self) -> Monitor:
+        servers = [self._status(lane) for lane in self.lanes]
+        return Monitor(
+            phase="Test phase",
+            time_limit=LIMIT,
+            servers=servers,
+            throughput=list(self._throughput) if servers else [],
+            histogram_edges=EDGES,
+            histogram=list(self._histogram),
+            p50=47.2 if servers else None,
+            p95=201.5 if servers else None,
+            p99=433.0 if servers else None,
+            errors=list(self._errors),
+            finished=self.finished,
+        )
+
+    def _status(self, lane: Lane) -> ServerStatus:
+        times = sorted(tick.seconds for tick in lane.recent)
+        return ServerStatus(
+            name=lane.name,
+            address="http://127.0.0.1:8080",
+            tasks=[lane.task.name],
+            state=lane.state,
+            note=lane.note,
+            done=min(lane.done, ARTICLES),
+            given_up=lane.outcomes[Outcome.SHAPE],
+            total=ARTICLES,
+            in_flight=1,
+            recent=list(lane.recent),
+            last=lane.recent[-1].seconds if times else None,
+            p50=times[len(times) // 2] if times else None,
+            p95=times[int(len(times) * 0.95)] if times else None,
+            p99=times[int(len(times) * 0.99)] if times else None,
+            network_share=0.02 if times else None,
+            eta=lane.median * (ARTICLES - lane.done) if lane.done < ARTICLES else None,
+            outcomes=dict(lane.outcomes),
+        )
+
+    async def set_state(self, name: str, state: ServerState) -> None:
+        """Put a server into a state and tell the readers."""
+        for lane in self.lanes:
+            if lane.name == name:
+                lane.state = state
+        await self.tell()
+
+    async def add_run(self, name: str, skill: float) -> None:
+        """Let another server join, with answers to all articles."""
+        self.lanes.append(
+            replace(self.lanes[0], name=ServerName(name), skill=skill, recent=deque(maxlen=48))
+        )
+        await self.tell()
