@@ -128,6 +128,7 @@ class Lane:
         """Work until the queue is finished, or at most `slice_articles` requests were begun."""
         self._slice_left = slice_articles
         self._end = None
+        self._tell()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self.server.concurrency):
@@ -200,20 +201,22 @@ class Lane:
         number = work.tries.made + 1
         try:
             attempt, answer = await self._caller.call(self.server, work.position, number)
-            charged = work.tries.charged + RULES[attempt.outcome].charged
-            decision = decide(
-                attempt.outcome, charged, self._limits.attempts, self._limits.backoff, self._rng
-            )
-            if decision.final:
-                self._queue.finish(work.position)
-            await self._recorder.record(self._entry(work.position, attempt, answer, decision))
+        except BaseException:
+            self._queue.again(work, _now())  # as if it had never been sent
+            raise
         finally:
             self._in_flight -= 1
-        now = _now()
-        if not decision.final:
-            tries = Tries(number, charged)
-            self._queue.again(Work(work.position, tries), now + decision.wait)
-        self._circuit.ended(attempt.outcome, attempt.message, now)
+        tries = Tries(number, work.tries.charged + RULES[attempt.outcome].charged)
+        limits = self._limits
+        decision = decide(
+            attempt.outcome, tries.charged, limits.attempts, limits.backoff, self._rng
+        )
+        if decision.final:
+            self._queue.finish(work.position)
+        else:
+            self._queue.again(Work(work.position, tries), _now() + decision.wait)
+        self._circuit.ended(attempt.outcome, attempt.message, _now())
+        await self._recorder.record(self._entry(work.position, attempt, answer, decision))
         self._publish(
             AttemptEnded(
                 server=self.server,

@@ -1,0 +1,151 @@
+"""The composition root: a phase's store, client, lanes, boards and engine put together."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import address, open_client
+from metaserver.config import Settings
+from metaserver.engine import Engine
+from metaserver.lanes.lane import Lane
+from metaserver.records import Article, Server, ServerName, TaskName
+from metaserver.services.live import LiveBoards
+from metaserver.services.monitor import Watch
+from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.store.store import Corpus, Store, open_store
+from metaserver.store.writer import LaneKey
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release
+from metaserver.web.app import make_app
+
+STORE_FILE = "metaserver.sqlite"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldFile:
+    """A task's gold: the file as it came, and as its task read it."""
+
+    path: Path
+    content: bytes
+    gold: Any
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """All that one phase is made of, read and checked before anything is written."""
+
+    phase: str
+    articles: Sequence[Article]
+    servers: Sequence[Server]
+    gold: Mapping[TaskName, GoldFile]
+    release: Release
+    folder: Path  # holds the store
+    settings: Settings
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hub:
+    """A phase that is ready to run."""
+
+    plan: Plan
+    store: Store
+    corpus: Corpus
+    keys: Mapping[ServerName, LaneKey]
+    boards: LiveBoards
+    engine: Engine
+
+
+def scored_tasks(plan: Plan) -> Sequence[ScoredTask]:
+    """Return the plan's tasks that have gold, in the order of their names."""
+    release = plan.release.name
+    return [
+        ScoredTask(plugin=task, gold=plan.gold[name].gold, release=release)
+        for name, task in installed_tasks().items()
+        if name in plan.gold
+    ]
+
+
+@asynccontextmanager
+async def open_hub(plan: Plan) -> AsyncIterator[Hub]:
+    """Open the phase's store (going on where an earlier process stopped) and build the rest."""
+    settings, tasks = plan.settings, list(installed_tasks().values())
+    async with (
+        open_store(plan.folder / STORE_FILE) as store,
+        open_client(settings.http_limits()) as client,
+    ):
+        corpus = await store.add_corpus(plan.articles)
+        phase_id = await store.open_phase(plan.phase, corpus, plan.release.name)
+        for task, gold in plan.gold.items():
+            await store.set_gold(phase_id, task, gold.path.name, gold.content)
+        boards = LiveBoards(
+            Watch(plan.phase, len(corpus), settings.limits.timeout),
+            Scoreboard(scored_tasks(plan)),
+        )
+        load = functools.partial(store.article_text, corpus.id)
+        caller = ArticleCaller(
+            client,
+            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
+            tasks,
+            plan.release,
+            time_limit=settings.limits.timeout,
+        )
+        keys: dict[ServerName, LaneKey] = {}
+        lanes: list[Lane] = []
+        for server in plan.servers:
+            key = LaneKey(phase_id, await store.set_server(server))
+            state = await store.take_lane(key)
+            keys[server.name] = key
+            boards.watch.add(server, address(server.url))
+            await _restore(store, boards, corpus, server.name, key)
+            lanes.append(
+                Lane(
+                    server,
+                    corpus,
+                    state,
+                    settings.lane_limits(),
+                    caller=caller,
+                    recorder=store,
+                    publish=boards.publish,
+                )
+            )
+        yield Hub(
+            plan=plan,
+            store=store,
+            corpus=corpus,
+            keys=keys,
+            boards=boards,
+            engine=Engine(lanes),
+        )
+
+
+async def _restore(
+    store: Store, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
+) -> None:
+    """Bring the boards to where an earlier process left the lane."""
+    async for stored in store.attempts(key, server, corpus):
+        boards.watch.attempt(stored.attempt, final=stored.final)
+    async for position, payloads in store.answers(key):
+        boards.scoreboard.put(server, corpus.ids[position], payloads)
+
+
+@asynccontextmanager
+async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator[str]:
+    """Serve the pages while the context lasts; gives their address."""
+    runner = web.AppRunner(make_app(boards), access_log=None, handle_signals=False)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port, shutdown_timeout=1.0)
+        await site.start()
+        bound = runner.addresses[0]
+        yield f"http://{bound[0]}:{bound[1]}/"
+    finally:
+        await runner.cleanup()

@@ -1,0 +1,51 @@
+"""The `metaserver` command."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+
+from metaserver import run
+from metaserver.errors import InputError, MetaserverError
+from metaserver.uniprot import commands as uniprot
+
+BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130  # exit statuses; 70 is sysexits.h's EX_SOFTWARE
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = argparse.ArgumentParser(
+        prog="metaserver", description="The hub that text-mining challenges run on."
+    )
+    parser.add_argument("--version", action="version", version=version("biocreative-metaserver"))
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    run.add_parser(commands)
+    uniprot.add_parser(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; return its exit status."""
+    args = build_parser().parse_args(argv)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    try:
+        status: int = args.run(args)
+    except InputError as error:
+        print(f"metaserver: {error}", file=sys.stderr)
+        return BAD_INPUT
+    except MetaserverError as error:
+        print(f"metaserver: {error}", file=sys.stderr)
+        return FAULT
+    except KeyboardInterrupt:
+        print("metaserver: stopped; what was answered is kept", file=sys.stderr)
+        return INTERRUPTED
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The hub's settings: typed, each with a default, read once from YAML and checked as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import yaml
+from msgspec import Meta
+
+from metaserver.client.http import HttpLimits
+from metaserver.errors import InputError
+from metaserver.lanes.lane import LaneLimits
+from metaserver.lifecycle import Backoff
+from metaserver.wire.xmlrpc import Limits
+
+Seconds = Annotated[float, Meta(gt=0)]
+Count = Annotated[int, Meta(ge=1)]
+
+
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one article may take, and how many are sent at a time."""
+
+    timeout: Seconds = 600.0
+    connect: Seconds = 10.0
+    attempts: Count = 5
+    concurrency: Count = 1
+    answer_bytes: Count = 64 * 2**20
+    answer_values: Count = 2_000_000
+
+
+class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Back-off between the attempts for one article."""
+
+    base: Seconds = 1.0
+    cap: Seconds = 60.0
+
+
+class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """When a server counts as down, how it is probed, and when it is left."""
+
+    failures: Count = 5
+    probe_base: Seconds = 5.0
+    probe_cap: Seconds = 60.0
+    patience: Seconds = 600.0
+
+
+class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the pages are served; port 0 takes a free one."""
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8020
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of `config.yaml`."""
+
+    limits: LimitSettings = LimitSettings()
+    retry: RetrySettings = RetrySettings()
+    circuit: CircuitSettings = CircuitSettings()
+    web: WebSettings = WebSettings()
+
+    def lane_limits(self) -> LaneLimits:
+        """Return what of this the lanes need."""
+        return LaneLimits(
+            attempts=self.limits.attempts,
+            backoff=Backoff(base=self.retry.base, cap=self.retry.cap),
+            circuit=self.circuit.failures,
+            probe=Backoff(base=self.circuit.probe_base, cap=self.circuit.probe_cap),
+            patience=self.circuit.patience,
+        )
+
+    def http_limits(self) -> HttpLimits:
+        """Return what of this the client needs."""
+        return HttpLimits(
+            connect=self.limits.connect,
+            answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
+        )
+
+
+def read_settings(path: Path) -> Settings:
+    """Read a settings file; `InputError` names the setting and what is expected."""
+    try:
+        read = yaml.safe_load(path.read_text("utf-8"))
+        return msgspec.convert(read or {}, Settings)
+    except OSError as error:
+        raise InputError(path, error.strerror or str(error)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(path, "not UTF-8 text") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        what = getattr(error, "problem", None) or "not YAML"
+        raise InputError(path, str(what), line=mark.line + 1 if mark else None) from error
+    except msgspec.ValidationError as error:
+        raise InputError(path, str(error)) from error

@@ -1,0 +1,151 @@
+"""The run as it goes, on the terminal: a live table, or a plain line now and then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from metaserver.lifecycle import Outcome, ServerState
+from metaserver.records import TaskName
+from metaserver.services.live import LiveBoards
+from metaserver.services.snapshots import Board, Monitor, ServerStatus
+from metaserver.tasks.plugin import Column, TaskPlugin
+
+REFRESH_SECONDS = 0.5
+PLAIN_SECONDS = 10.0
+
+STYLES: Mapping[ServerState, str] = {
+    ServerState.DOWN: "red",
+    ServerState.SLOW: "yellow",
+    ServerState.FINISHED: "green",
+}
+
+
+@asynccontextmanager
+async def shown(boards: LiveBoards, console: Console) -> AsyncIterator[None]:
+    """Show the monitor while the context lasts; on no terminal, a line every ten seconds."""
+    show = _live if console.is_terminal else _plain
+    task = asyncio.create_task(show(boards, console), name="progress")
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _live(boards: LiveBoards, console: Console) -> None:
+    with Live(console=console, auto_refresh=False) as live:
+        try:
+            while True:
+                live.update(monitor_table(boards.monitor()), refresh=True)
+                await asyncio.sleep(REFRESH_SECONDS)
+        finally:
+            live.update(monitor_table(boards.monitor()), refresh=True)
+
+
+async def _plain(boards: LiveBoards, console: Console) -> None:
+    while True:
+        await asyncio.sleep(PLAIN_SECONDS)
+        monitor = boards.monitor()
+        done = sum(status.done + status.given_up for status in monitor.servers)
+        total = sum(status.total for status in monitor.servers)
+        down = [status.name for status in monitor.servers if status.state is ServerState.DOWN]
+        tail = f", down: {', '.join(down)}" if down else ""
+        console.print(f"{done} of {total} articles{tail}", highlight=False)
+
+
+def monitor_table(monitor: Monitor) -> Table:
+    """Return a row a server: state, queue, response times, errors."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("server")
+    table.add_column("state")
+    for heading in ("answered", "given up", "p50 s", "p95 s", "errors", "ETA s"):
+        table.add_column(heading, justify="right")
+    for status in monitor.servers:
+        style = STYLES.get(status.state, "")
+        table.add_row(status.name, f"[{style}]{status.state}[/]" if style else status.state,
+                      *_figures(status))  # fmt: skip
+    return table
+
+
+def _figures(status: ServerStatus) -> Sequence[str]:
+    return (
+        f"{status.done}/{status.total}",
+        str(status.given_up),
+        _number(status.p50, 2),
+        _number(status.p95, 2),
+        str(sum(status.outcomes.values()) - status.outcomes.get(Outcome.OK, 0)),
+        _number(status.eta, 0),
+    )
+
+
+def board_table(task: TaskPlugin, board: Board) -> Table:
+    """Return a leaderboard as a table."""
+    table = Table(
+        title=f"{task.name} · {task.title}", title_justify="left", title_style="bold",
+        box=None, header_style="bold", pad_edge=False,
+    )  # fmt: skip
+    table.add_column("#", justify="right")
+    table.add_column("run")
+    table.add_column("articles", justify="right")
+    for column in task.columns:
+        table.add_column(column.heading, justify="right")
+    for row in board.rows:
+        score = row.score
+        table.add_row(
+            "" if row.place is None else str(row.place),
+            row.run,
+            f"{score.articles_scored}/{score.articles_in_gold}",
+            *(_value(score.values.get(column.key), column) for column in task.columns),
+        )
+    return table
+
+
+def outcome_table(monitor: Monitor) -> Table:
+    """Return how many attempts ended with which outcome code, a row a server."""
+    seen = [
+        outcome
+        for outcome in Outcome
+        if any(status.outcomes.get(outcome) for status in monitor.servers)
+    ]
+    table = Table(
+        title="Attempts by outcome code", title_justify="left", title_style="bold", box=None,
+        header_style="bold", pad_edge=False,
+    )  # fmt: skip
+    table.add_column("server")
+    for outcome in seen:
+        table.add_column(outcome, justify="right")
+    for status in monitor.servers:
+        counts = (status.outcomes.get(outcome, 0) for outcome in seen)
+        table.add_row(status.name, *(str(count) if count else "·" for count in counts))
+    return table
+
+
+def print_summary(
+    console: Console,
+    tasks: Sequence[TaskPlugin],
+    boards: Mapping[TaskName, Board],
+    monitor: Monitor,
+) -> None:
+    """Print the leaderboards and the outcome codes."""
+    for task in tasks:
+        console.print()
+        console.print(board_table(task, boards[task.name]))
+    console.print()
+    console.print(outcome_table(monitor))
+
+
+def _value(value: float | int | None, column: Column) -> str:
+    if value is None:
+        return "n/a"
+    return str(value) if column.count else f"{value:.{column.decimals}f}"
+
+
+def _number(value: float | None, decimals: int) -> str:
+    return "" if value is None else f"{value:.{decimals}f}"

@@ -1,0 +1,134 @@
+"""`metaserver run`: one phase from files to leaderboards, for an organiser without registration."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from metaserver.app import Hub, Plan, open_hub, serve_pages
+from metaserver.config import Settings, read_settings
+from metaserver.corpus import read_articles
+from metaserver.errors import InputError
+from metaserver.inputs import read_gold, read_servers
+from metaserver.lanes.lane import LaneEnd
+from metaserver.progress import print_summary, shown
+from metaserver.results import leaderboard_json, write_results
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release
+
+PHASE = "run"
+DONE, UNANSWERED = 0, 1  # exit statuses
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `run` command."""
+    defaults = Settings()
+    parser = commands.add_parser(
+        "run",
+        help="send articles to servers, check and score their answers",
+        description="Sends articles to annotation servers, checks, stores and scores their answers."
+        " Started again with the same --out it goes on where it stopped.",
+    )
+    add = parser.add_argument
+    add("--articles", nargs="+", required=True, type=Path, metavar="PATH",
+        help="text files, folders, JATS or other XML, BioC JSON")  # fmt: skip
+    for name, task in installed_tasks().items():
+        add(f"--gold-{name.lower()}", type=Path, metavar="FILE", help=f"gold for {task.title}")
+    add("--server", action="append", required=True, metavar="NAME=URL",
+        help="an annotation server; give it once for each")  # fmt: skip
+    add("--uniprot", type=Path, required=True, metavar="RELEASE_DIR",
+        help="the release that accessions are checked by (metaserver uniprot build)")  # fmt: skip
+    add("--out", type=Path, required=True, metavar="DIR", help="store, runs and leaderboards")
+    add("--timeout", type=float, metavar="S",
+        help=f"for one article, in seconds (default {defaults.limits.timeout:g})")  # fmt: skip
+    add("--attempts", type=int, metavar="N",
+        help=f"for one article, at most (default {defaults.limits.attempts})")  # fmt: skip
+    add("--concurrency", type=int, metavar="N",
+        help=f"requests in flight to a server (default {defaults.limits.concurrency})")  # fmt: skip
+    add("--web", type=int, metavar="PORT", help="show monitor and leaderboards there, live")
+    add("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
+    add("--json", action="store_true", help="print the leaderboards as JSON")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    plan = read_plan(args)
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    return asyncio.run(_run(plan, web=args.web is not None, as_json=args.json))
+
+
+def read_plan(args: argparse.Namespace) -> Plan:
+    """Read and check all that the command is given."""
+    settings = _settings(args)
+    files = {
+        name: path
+        for name in installed_tasks()
+        if (path := getattr(args, f"gold_{name.lower()}")) is not None
+    }
+    if args.out.exists() and not args.out.is_dir():
+        raise InputError(args.out, "is not a folder")
+    return Plan(
+        phase=PHASE,
+        servers=read_servers(args.server, settings.limits.concurrency),
+        gold=read_gold(files),
+        release=Release.open(args.uniprot),
+        articles=list(read_articles(args.articles)),
+        folder=args.out,
+        settings=settings,
+    )
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    settings = read_settings(args.config) if args.config else Settings()
+    given = msgspec.to_builtins(settings)
+    for option in ("timeout", "attempts", "concurrency"):
+        if getattr(args, option) is not None:
+            given["limits"][option] = getattr(args, option)
+    if args.web is not None:
+        given["web"]["port"] = args.web
+    try:
+        return msgspec.convert(given, Settings)
+    except msgspec.ValidationError as error:
+        raise InputError("options", str(error)) from error
+
+
+async def _run(plan: Plan, *, web: bool, as_json: bool) -> int:
+    console = Console(stderr=as_json)
+    async with AsyncExitStack() as stack:
+        hub = await stack.enter_async_context(open_hub(plan))
+        if web:
+            settings = plan.settings.web
+            pages = serve_pages(hub.boards, settings.host, settings.port)
+            console.print(f"live at {await stack.enter_async_context(pages)}")
+        ends = await work(hub, console)
+        boards = await write_results(hub)
+        if as_json:
+            print(leaderboard_json(hub, boards), end="")
+        else:
+            print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
+            console.print(f"\nresults are in {plan.folder}", highlight=False)
+        return _status(console, ends)
+
+
+async def work(hub: Hub, console: Console) -> Sequence[str]:
+    """Run all lanes to their end, showing how they go; return the servers that were left."""
+    async with shown(hub.boards, console):
+        ends = await hub.engine.run()
+    return [name for name, end in ends.items() if end is not LaneEnd.FINISHED]
+
+
+def _status(console: Console, left: Sequence[str]) -> int:
+    if not left:
+        return DONE
+    console.print(
+        f"not all articles were sent to {', '.join(left)}; the same command goes on with them",
+        highlight=False,
+    )
+    return UNANSWERED

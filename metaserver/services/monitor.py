@@ -1,0 +1,182 @@
+"""What each server is doing and how fast: kept up by the lanes' events, read by the pages."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from metaserver.lanes.lane import LaneChanged, LaneEnd
+from metaserver.lifecycle import ANSWERED, Outcome, ServerState
+from metaserver.records import Attempt, Phases, Server, ServerName
+from metaserver.services.histogram import TimeHistogram
+from metaserver.services.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
+
+STRIP = 48  # attempts shown of a server
+ERRORS = 200  # entries of the error log
+BIN_SECONDS = 5.0  # of the throughput
+BINS = 60
+
+
+@dataclass(kw_only=True, slots=True)
+class _Watched:
+    """What is known of one server."""
+
+    server: Server
+    address: str
+    answered: int = 0
+    finished: int = 0
+    in_flight: int = 0
+    down: str = ""
+    end: LaneEnd | None = None
+    recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
+    times: TimeHistogram = field(default_factory=TimeHistogram)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    network: float = 0.0
+    total: float = 0.0
+
+
+class Watch:
+    """The monitor of one phase: `total` articles a server, `time_limit` seconds each."""
+
+    def __init__(
+        self,
+        phase: str,
+        total: int,
+        time_limit: float,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._phase = phase
+        self._total = total
+        self._time_limit = time_limit
+        self._clock = clock
+        self._servers: dict[ServerName, _Watched] = {}
+        self._errors: deque[ErrorEntry] = deque(maxlen=ERRORS)
+        self._answers: Counter[int] = Counter()  # by bin of the clock
+        self._began = clock()
+
+    def add(self, server: Server, address: str) -> None:
+        """Watch a server; its address is what may be shown of its URL."""
+        self._servers[server.name] = _Watched(server=server, address=address)
+
+    def attempt(self, attempt: Attempt, *, final: bool) -> None:
+        """Take in an ended attempt, live or read back from the store."""
+        watched = self._servers[attempt.server]
+        seconds = attempt.phases.total
+        watched.outcomes[attempt.outcome] += 1
+        watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
+        watched.times.add(self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds)
+        watched.network += _network(attempt.phases)
+        watched.total += seconds
+        if attempt.outcome in ANSWERED:
+            watched.answered += 1
+            self._answers[int((attempt.started_at + seconds) // BIN_SECONDS)] += 1
+        if attempt.outcome is not Outcome.OK:
+            self._errors.appendleft(
+                ErrorEntry(
+                    at=attempt.started_at + seconds,
+                    server=attempt.server,
+                    article=attempt.article,
+                    attempt=attempt.number,
+                    outcome=attempt.outcome,
+                    message=attempt.message,
+                    final=final,
+                )
+            )
+
+    def lane(self, change: LaneChanged) -> None:
+        """Take in how a lane stands."""
+        watched = self._servers[change.server.name]
+        watched.in_flight = change.in_flight
+        watched.finished = change.finished
+        watched.down = change.down
+        watched.end = None if change.end is LaneEnd.SLICE else change.end
+
+    def outcomes(self) -> Counter[Outcome]:
+        """All attempts by outcome."""
+        return sum((watched.outcomes for watched in self._servers.values()), Counter())
+
+    def snapshot(self) -> Monitor:
+        """Return the monitor as of now."""
+        times = TimeHistogram()
+        for watched in self._servers.values():
+            times.merge(watched.times)
+        edges, counts = times.shape(self._time_limit)
+        return Monitor(
+            phase=self._phase,
+            time_limit=self._time_limit,
+            servers=[self._status(watched) for watched in self._servers.values()],
+            throughput=self._throughput(),
+            histogram_edges=edges,
+            histogram=counts,
+            p50=times.percentile(50),
+            p95=times.percentile(95),
+            p99=times.percentile(99),
+            errors=tuple(self._errors),
+            finished=all(
+                watched.end in (LaneEnd.FINISHED, LaneEnd.ABANDONED)
+                for watched in self._servers.values()
+            ),
+        )
+
+    def _throughput(self) -> Sequence[float]:
+        """Answers a minute in each of the last whole bins since the phase was opened here."""
+        now = int(self._clock() // BIN_SECONDS)
+        first = max(now - BINS, int(self._began // BIN_SECONDS))
+        for old in [at for at in self._answers if at < now - BINS]:
+            del self._answers[old]
+        return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
+
+    def _status(self, watched: _Watched) -> ServerStatus:
+        answered, finished = watched.answered, watched.finished
+        median = watched.times.percentile(50)
+        state, note = _state(watched, median, self._time_limit)
+        return ServerStatus(
+            name=watched.server.name,
+            address=watched.address,
+            tasks=watched.server.tasks,
+            state=state,
+            note=note,
+            done=answered,
+            given_up=finished - answered,
+            total=self._total,
+            in_flight=watched.in_flight,
+            recent=tuple(watched.recent),
+            last=watched.recent[-1].seconds if watched.recent else None,
+            p50=median,
+            p95=watched.times.percentile(95),
+            p99=watched.times.percentile(99),
+            network_share=watched.network / watched.total if watched.total else None,
+            eta=_eta(watched, self._total - finished),
+            outcomes=dict(watched.outcomes),
+        )
+
+
+def _network(phases: Phases) -> float:
+    parts = (phases.dns, phases.connect, phases.send, phases.transfer)
+    return sum(part for part in parts if part is not None)
+
+
+def _eta(watched: _Watched, left: int) -> float | None:
+    """Seconds until the queue is empty if the server goes on as in its last attempts."""
+    if not watched.recent or not watched.finished or watched.down:
+        return None
+    seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
+    attempts_each = watched.outcomes.total() / watched.finished
+    return left * seconds * attempts_each / watched.server.concurrency
+
+
+def _state(watched: _Watched, median: float | None, time_limit: float) -> tuple[ServerState, str]:
+    if watched.end is LaneEnd.ABANDONED:
+        return ServerState.DOWN, f"left after a long time down: {watched.down}"
+    if watched.down:
+        return ServerState.DOWN, watched.down
+    if watched.end is LaneEnd.FINISHED:
+        return ServerState.FINISHED, ""
+    if median is None:
+        return ServerState.WAITING, "no attempt yet"
+    if median > time_limit / 2:
+        return ServerState.SLOW, "the median answer takes more than half of the time limit"
+    return ServerState.UP, ""
