@@ -61,16 +61,31 @@ class Scorer(Protocol):
 class TaskPlugin(Protocol):
     """One task: the shape of its part of an answer, its validation, scorer and board columns."""
 
-    name: TaskName  # "INT"
-    title: str  # "Interactor normalization"
-    key: str  # its member of the answer struct: "normalizations"
-    columns: tuple[Column, ...]
-    order: tuple[str, ...]  # column keys by which the board is ordered, descending
+    @property
+    def name(self) -> TaskName:
+        """What files, options and boards call it: "INT"."""
+
+    @property
+    def title(self) -> str:
+        """What people call it: "Interactor normalization"."""
+
+    @property
+    def key(self) -> str:
+        """Its member of the answer struct: "normalizations"."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The board's columns, left to right; how many articles were scored is not among them."""
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The column keys by which the board is ordered, descending."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Payload | None:
         """Validate the decoded member `key` of an answer; report every problem with its path.
 
-        Returns the valid part, or None where its shape makes the whole member unusable.
+        Adds the hits that were sent to `report.hits_sent`. Returns the valid part, or None where a
+        value of another type makes the whole member unusable.
         """
 
     def count(self, payload: Payload) -> int:

@@ -9,18 +9,15 @@ attributes, unknown elements, NaN and infinities, integers beyond 64 bits.
 
 from __future__ import annotations
 
-import math
-from binascii import a2b_base64
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
 from lxml import etree
 
 from metaserver.lifecycle import Outcome
+from metaserver.wire.scalars import APACHE, READERS
 from metaserver.wire.values import (
     CHUNK,
-    INT64,
     Fault,
     FaultError,
     Limits,
@@ -31,61 +28,12 @@ from metaserver.wire.values import (
     WireError,
 )
 
-APACHE = "{http://ws.apache.org/xmlrpc/namespaces/extensions}"
 DEFAULT_LIMITS: Final = Limits()
-
-
-def _integer(text: str) -> int:
-    number = int(text)  # int() also takes 1_000 and digits of other scripts
-    if number not in INT64 or "_" in text or not text.isascii():
-        raise ValueError
-    return number
-
-
-def _double(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number) or "_" in text or not text.isascii():
-        raise ValueError
-    return number
-
-
-def _boolean(text: str) -> bool:
-    return {"1": True, "0": False, "true": True, "false": False}[text.strip().lower()]
-
-
-def _nothing(text: str) -> None:
-    if text.strip():
-        raise ValueError
-
-
-def _binary(text: str) -> bytes:
-    return a2b_base64("".join(text.split()), strict_mode=True)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text.strip())
-
-
-_READERS: Final[Mapping[str, Callable[[str], Value]]] = {
-    "string": str,
-    "int": _integer,
-    "double": _double,
-    "boolean": _boolean,
-    "i4": _integer,
-    "i8": _integer,
-    "nil": _nothing,
-    "base64": _binary,
-    "dateTime.iso8601": _moment,
-    # An undeclared prefix is left in the name by libxml2.
-    **{prefix + "nil": _nothing for prefix in (APACHE, "ex:")},
-    **{prefix + name: _integer for prefix in (APACHE, "ex:") for name in ("i1", "i2", "i8")},
-    **{prefix + "float": _double for prefix in (APACHE, "ex:")},
-}
 
 # What may stand in an element, as tables that lead to one another: the grammar of a message.
 _Grammar = dict[str, Any]
 _TEXT: Final[_Grammar] = {}
-_VALUE: Final[_Grammar] = dict.fromkeys(_READERS, _TEXT)
+_VALUE: Final[_Grammar] = dict.fromkeys(READERS, _TEXT)
 _DATA: Final[_Grammar] = {"value": _VALUE}
 _ARRAY: Final[_Grammar] = {"data": _DATA}
 _MEMBER: Final[_Grammar] = {"name": _TEXT, "value": _VALUE}
@@ -158,11 +106,11 @@ class _Target:
             if grammar[-1] is _DATA:
                 self.open[-1].append(self.value)
                 self.value = _NONE_YET
-        elif tag in _READERS:
+        elif tag in READERS:
             if self.value is not _NONE_YET:
                 self._refuse("two values where one is expected")
             try:
-                self.value = _READERS[tag]("".join(self.pieces))
+                self.value = READERS[tag]("".join(self.pieces))
             except (ValueError, KeyError):
                 self._refuse_text(tag)
         elif tag == "name":

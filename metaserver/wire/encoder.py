@@ -23,15 +23,12 @@ _DEPTH: Final = Limits().depth
 class CallTemplate:
     """A request all but its article: the body is `prefix`, the escaped text, `suffix`.
 
-    What is escaped once (`escape_text`) is shared by all servers and attempts.
+    What is escaped once (`escape_text`) is shared by all servers and attempts, and the length of
+    a body is known before the body is made.
     """
 
     prefix: bytes
     suffix: bytes
-
-    def size(self, text: bytes) -> int:
-        """Return the length of the body in bytes."""
-        return len(self.prefix) + len(text) + len(self.suffix)
 
     def body(self, text: bytes) -> bytes:
         """Return the request's body around an escaped text."""

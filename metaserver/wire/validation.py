@@ -1,15 +1,31 @@
-"""An answer's values checked against the contract: every problem collected, each with its path."""
+"""An answer's values checked against the contract: every problem collected, each with its path.
+
+Two kinds of problem (docs/wire.md): a value that is not of the agreed type breaks the contract, and
+the attempt fails as `shape`; a hit whose values cannot stand (confidence, rank, duplicate,
+accession) is dropped, and the rest kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from metaserver.lifecycle import Outcome
+from metaserver.lifecycle import ANSWERED, Outcome
 from metaserver.records import Problem, TaskName
+from metaserver.wire.contract import described, read_mentions
+from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
 
-MAX_PROBLEMS = 100
+__all__ = [
+    "MAX_PROBLEMS",
+    "CheckedAnswer",
+    "Part",
+    "Report",
+    "Ruling",
+    "Severity",
+    "Vocabulary",
+    "check",
+]
 
 
 class Ruling(NamedTuple):
@@ -30,18 +46,32 @@ class Vocabulary(Protocol):
         """Return a ruling by index for each string that is not accepted as it stands."""
 
 
-class Report:
-    """Collects the problems of one answer (the first 100 kept, all counted)."""
+class Part(Protocol):
+    """What checking needs of a task: `metaserver.tasks.plugin.TaskPlugin` has it."""
 
-    # to be completed by the wire: problems, notes (coercions), dropped/kept counts
+    @property
+    def name(self) -> TaskName:
+        """The task's name."""
+
+    @property
+    def key(self) -> str:
+        """Its member of the answer."""
+
+    def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Any | None:
+        """Return the valid part of the member, None where it is unusable."""
+
+    def count(self, payload: Any) -> int:
+        """How many hits the valid part holds."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedAnswer:
     """What is kept of an answer, and all that was wrong with it.
 
-    `payloads` has the valid part of each task that could be used. `outcome` is `ok`, `partial`,
-    `shape` or `no_valid_hit`; `message` says the worst problem in one line.
+    `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each
+    task the server answered; it is empty where the attempt failed. `problems` are the first 100,
+    worst first, those that cost nothing (a value read as another type) last; `problem_count` is
+    how many there are. `message` says the worst in one line, empty where there is none.
     """
 
     outcome: Outcome
@@ -51,3 +81,64 @@ class CheckedAnswer:
     problem_count: int
     hits_kept: int
     hits_dropped: int
+
+
+def check(value: object, parts: Iterable[Part], vocabulary: Vocabulary) -> CheckedAnswer:
+    """Check a decoded answer for the tasks its server is registered for.
+
+    Members of other tasks and unknown members are ignored; `mentions` are looked at for display
+    only. An empty struct and empty arrays are answers without hits.
+    """
+    report = Report()
+    payloads: dict[TaskName, Any] = {}
+    kept = 0
+    if isinstance(value, dict):
+        for part in parts:
+            sent = value.get(part.key)
+            payload = None if sent is None else part.check(sent, report, vocabulary)
+            if payload is not None:
+                payloads[part.name] = payload
+                kept += part.count(payload)
+        if "mentions" in value:
+            read_mentions(value["mentions"], report)
+    else:
+        report.shape("", f"expected struct, got {described(value)}")
+    return _judged(report, payloads, kept)
+
+
+def _judged(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
+    outcome = _outcome(report, kept)
+    if outcome not in ANSWERED:
+        payloads, kept = {}, 0
+    dropped = report.hits_sent - kept
+    return CheckedAnswer(
+        outcome=outcome,
+        message=_message(outcome, report, dropped),
+        payloads=payloads,
+        problems=tuple(report.problems),
+        problem_count=report.problem_count,
+        hits_kept=kept,
+        hits_dropped=dropped,
+    )
+
+
+def _outcome(report: Report, kept: int) -> Outcome:
+    if report.count(Severity.SHAPE):
+        return Outcome.SHAPE
+    if kept == report.hits_sent:
+        return Outcome.OK
+    return Outcome.PARTIAL if kept else Outcome.NO_VALID_HIT
+
+
+def _message(outcome: Outcome, report: Report, dropped: int) -> str:
+    if not report.problem_count:
+        return ""
+    lost = f"{dropped} of {report.hits_sent} hits dropped; "
+    more = report.problem_count - 1
+    return "".join(
+        (
+            lost if outcome in (Outcome.PARTIAL, Outcome.NO_VALID_HIT) else "",
+            str(report.problems[0]),
+            f" (and {more} more)" if more else "",
+        )
+    )

@@ -1,0 +1,107 @@
+"""ACT: whether an article reports protein interactions at all, and how sure the server is.
+
+The payload is `[relevant, confidence]`, or empty where the server sent an empty array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from metaserver.records import ArticleId, TaskName
+from metaserver.tasks.plugin import Column
+from metaserver.tasks.scores import TaskScorer, Values, read_gold
+from metaserver.wire.contract import read
+from metaserver.wire.validation import Report, Vocabulary
+from scoring import ActScorecard, Classification, Gold, Scorecard, Task, result_lines
+
+ActPayload: TypeAlias = list[Any]
+
+COLUMNS = (
+    Column(
+        key="specificity", heading="Specificity", help="Irrelevant articles left out, TN/(TN+FP)"
+    ),
+    Column(key="sensitivity", heading="Sensitivity", help="Relevant articles found, TP/(TP+FN)"),
+    Column(key="accuracy", heading="Accuracy", help="Articles classified correctly"),
+    Column(key="mcc", heading="MCC", help="Matthews' correlation coefficient, -1 to 1"),
+    Column(
+        key="precision_at_full_recall",
+        heading="P at full R",
+        help="Precision where the last relevant article is found; n/a where one never is",
+    ),
+    Column(
+        key="auc_ipr",
+        heading="AUC iP/R",
+        help="Area under the interpolated precision/recall curve of the ranked articles",
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArticleClassification:
+    """The task ACT."""
+
+    name: TaskName
+    title: str
+    key: str
+    columns: tuple[Column, ...] = COLUMNS
+    order: tuple[str, ...] = ("auc_ipr", "mcc")
+
+    def check(self, value: object, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
+        """Return the classification, empty where it cannot stand; None where it is another type."""
+        array = read(value, list, self.key, report)
+        if not array:
+            return array
+        report.hits_sent += 1
+        if len(array) != 2:
+            report.shape(self.key, f"expected [boolean, double], got array of {len(array)}")
+            return None
+        relevant = read(array[0], bool, f"{self.key}[0]", report)
+        confidence = read(array[1], float, f"{self.key}[1]", report)
+        if relevant is None or confidence is None:
+            return None
+        if not 0.0 < confidence <= 1.0:
+            report.hit(f"{self.key}[1]", f"expected ]0, 1], got {confidence}")
+            return []
+        return [relevant, confidence]
+
+    def count(self, payload: ActPayload) -> int:
+        """1, or 0 where there is no classification."""
+        return 1 if payload else 0
+
+    def read_gold(self, path: Path) -> Gold:
+        """Read a gold file; raises `InputError` that names file and line."""
+        return read_gold(Task.ACT, path)
+
+    def scorer(self, gold: Gold) -> TaskScorer:
+        """Return an empty scorer for one run against `gold`."""
+        return TaskScorer(Task.ACT, gold, _answer, _values)
+
+    def result_lines(self, answers: Iterable[tuple[ArticleId, ActPayload]]) -> Iterator[str]:
+        """Yield a run's result file in BC II.5 format, with line ends."""
+        return result_lines(
+            Task.ACT,
+            ((article, Classification(*payload)) for article, payload in answers if payload),
+        )
+
+
+ACT = ArticleClassification(name=TaskName("ACT"), title="Article classification", key="interaction")
+
+
+def _answer(payload: ActPayload) -> Classification | None:
+    return Classification(*payload) if payload else None
+
+
+def _values(card: Scorecard) -> Values:
+    assert isinstance(card, ActScorecard)
+    confusion = card.confusion
+    return {
+        "specificity": confusion.specificity,
+        "sensitivity": confusion.sensitivity,
+        "accuracy": confusion.accuracy,
+        "mcc": confusion.mcc,
+        "precision_at_full_recall": card.precision_at_full_recall,
+        "auc_ipr": card.auc_ipr,
+    }

@@ -1,0 +1,12 @@
+"""INT: which proteins an article reports interactions of, as ranked UniProt accessions."""
+
+from metaserver.records import TaskName
+from metaserver.tasks.ranked import RankedTask
+
+INT = RankedTask(
+    name=TaskName("INT"),
+    title="Interactor normalization",
+    key="normalizations",
+    fields=("dbid",),
+    optional={"dbname": str, "taxid": int, "evidence": str},
+)

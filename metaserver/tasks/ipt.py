@@ -1,0 +1,12 @@
+"""IPT: which pairs of proteins an article reports to interact, as ranked accession pairs."""
+
+from metaserver.records import TaskName
+from metaserver.tasks.ranked import RankedTask
+
+IPT = RankedTask(
+    name=TaskName("IPT"),
+    title="Interaction pairs",
+    key="pairs",
+    fields=("dbid_a", "dbid_b"),
+    optional={"evidence": str},
+)

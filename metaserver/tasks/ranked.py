@@ -1,0 +1,190 @@
+"""What INT and IPT share: an array of ranked hits, each naming one accession or two.
+
+The payload is a list of `[accession, rank, confidence]` (INT) or `[accession, accession, rank,
+confidence]` (IPT, the pair sorted), by rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from metaserver.records import ArticleId, TaskName
+from metaserver.tasks.plugin import Column
+from metaserver.tasks.scores import TaskScorer, Values, read_gold
+from metaserver.wire.contract import check_optional, read, read_member
+from metaserver.wire.validation import Report, Ruling, Vocabulary
+from scoring import Gold, Hit, ItemScorecard, Scorecard, Task, pair, result_lines
+
+RankedPayload: TypeAlias = list[list[Any]]
+
+COLUMNS = (
+    Column(key="tp", heading="TP", count=True, help="Hits that are in the gold"),
+    Column(key="fp", heading="FP", count=True, help="Hits that are not in the gold"),
+    Column(key="fn", heading="FN", count=True, help="Gold items that were not found"),
+    Column(key="precision", heading="P", help="Precision, mean over articles"),
+    Column(key="recall", heading="R", help="Recall, mean over articles"),
+    Column(key="f_score", heading="F", help="F-score, mean over articles"),
+    Column(
+        key="auc_ipr",
+        heading="AUC iP/R",
+        help="Area under the interpolated precision/recall curve, mean over articles",
+    ),
+)
+
+
+class _Sent(NamedTuple):
+    """A hit whose values are of the agreed types; `rank` is None where none was sent."""
+
+    path: str
+    names: Sequence[str]
+    rank: int | None
+    confidence: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedTask:
+    """INT or IPT: `fields` are the members that name a hit's accessions, `optional` the others."""
+
+    name: TaskName
+    title: str
+    key: str
+    fields: tuple[str, ...]
+    optional: Mapping[str, type]
+    columns: tuple[Column, ...] = COLUMNS
+    order: tuple[str, ...] = ("auc_ipr", "f_score")
+
+    def check(self, value: object, report: Report, vocabulary: Vocabulary) -> RankedPayload | None:
+        """Return the valid hits, None where a value is not of the agreed type."""
+        array = read(value, list, self.key, report)
+        if array is None:
+            return None
+        report.hits_sent += len(array)
+        sent = [self._read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
+        readable = [hit for hit in sent if hit is not None]
+        payload = _unique(self._accepted(readable, report, vocabulary), report)
+        return payload if len(readable) == len(array) else None
+
+    def count(self, payload: RankedPayload) -> int:
+        """How many hits the payload holds."""
+        return len(payload)
+
+    def read_gold(self, path: Path) -> Gold:
+        """Read a gold file; raises `InputError` that names file and line."""
+        return read_gold(Task(self.name), path)
+
+    def scorer(self, gold: Gold) -> TaskScorer:
+        """Return an empty scorer for one run against `gold`."""
+        return TaskScorer(Task(self.name), gold, _answer, _values)
+
+    def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
+        """Yield a run's result file in BC II.5 format, with line ends."""
+        return result_lines(
+            Task(self.name), ((article, _answer(payload)) for article, payload in answers)
+        )
+
+    def _read(self, value: object, path: str, report: Report) -> _Sent | None:
+        struct = read(value, dict, path, report)
+        if struct is None:
+            return None
+        names = [read_member(struct, name, str, path, report) for name in self.fields]
+        confidence = read_member(struct, "confidence", float, path, report)
+        rank = struct.get("rank")
+        readable = rank is None or (rank := read(rank, int, f"{path}.rank", report)) is not None
+        if len(struct) > len(names) + 2:
+            check_optional(struct, self.optional, path, report)
+        if confidence is None or not readable:
+            return None
+        found = [name for name in names if name is not None]
+        return _Sent(path, found, rank, confidence) if len(found) == len(names) else None
+
+    def _accepted(
+        self, hits: Sequence[_Sent], report: Report, vocabulary: Vocabulary
+    ) -> Sequence[_Sent]:
+        """Return the hits whose confidence, rank and accessions can stand."""
+        rulings = vocabulary.rulings([name for hit in hits for name in hit.names])
+        ranked = any(hit.rank is not None for hit in hits)
+        accepted = []
+        for place, hit in enumerate(hits):
+            stands = _values_stand(hit, ranked, report)
+            names = self._ruled(hit, place, rulings, report) if rulings else hit.names
+            if stands and names is not None:
+                accepted.append(hit if names is hit.names else hit._replace(names=names))
+        return accepted
+
+    def _ruled(
+        self, hit: _Sent, place: int, rulings: Mapping[int, Ruling], report: Report
+    ) -> Sequence[str] | None:
+        """Return the accessions to use for the hit at `place`, None where one is refused."""
+        names, refused = list(hit.names), False
+        for index, field in enumerate(self.fields):
+            ruling = rulings.get(place * len(self.fields) + index)
+            if ruling is None:
+                continue
+            if ruling.accession is None:
+                report.hit(f"{hit.path}.{field}", ruling.note)
+                refused = True
+            else:
+                report.note(f"{hit.path}.{field}", ruling.note)
+                names[index] = ruling.accession
+        return None if refused else names
+
+
+def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
+    """Return the hits by rank, each item and rank once: the better ranked, then the first."""
+    ordered = sorted(hits, key=_order)
+    items: dict[tuple[str, ...], _Sent] = {}
+    ranks: dict[int, _Sent] = {}
+    payload: RankedPayload = []
+    for hit in ordered:
+        item = tuple(sorted(hit.names))
+        rank = len(payload) + 1 if hit.rank is None else hit.rank
+        if item in items:
+            report.hit(hit.path, f"{' and '.join(item)} again, after {items[item].path}")
+        elif rank in ranks:
+            report.hit(f"{hit.path}.rank", f"rank {rank} again, after {ranks[rank].path}")
+        else:
+            items[item] = ranks[rank] = hit
+            payload.append([*item, rank, hit.confidence])
+    return payload
+
+
+def _values_stand(hit: _Sent, ranked: bool, report: Report) -> bool:
+    confident = 0.0 < hit.confidence <= 1.0
+    if not confident:
+        report.hit(f"{hit.path}.confidence", f"expected ]0, 1], got {hit.confidence}")
+    if hit.rank is None:
+        if ranked:
+            report.hit(f"{hit.path}.rank", "missing, though other hits have one")
+        return confident and not ranked
+    if hit.rank < 1:
+        report.hit(f"{hit.path}.rank", f"expected 1 or more, got {hit.rank}")
+    return confident and hit.rank > 0
+
+
+def _order(hit: _Sent) -> float:
+    """By rank; where no hit has one, by falling confidence."""
+    return -hit.confidence if hit.rank is None else hit.rank
+
+
+def _answer(payload: RankedPayload) -> Sequence[Hit]:
+    return [
+        Hit(names[0] if len(names) == 1 else pair(*names), rank, confidence)
+        for *names, rank, confidence in payload
+    ]
+
+
+def _values(card: Scorecard) -> Values:
+    assert isinstance(card, ItemScorecard)
+    macro = card.macro
+    return {
+        "tp": card.tp,
+        "fp": card.fp,
+        "fn": card.fn,
+        "precision": macro.precision,
+        "recall": macro.recall,
+        "f_score": macro.f_score,
+        "auc_ipr": macro.auc_ipr,
+    }

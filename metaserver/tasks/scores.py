@@ -1,0 +1,69 @@
+"""The evaluator behind the hub's task interface: gold files and one run's scorer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import scoring
+from metaserver.errors import InputError
+from metaserver.records import ArticleId
+from metaserver.tasks.plugin import Payload, Score
+from scoring import Answer, FormatError, Gold, RunScorer, Scorecard, Task
+
+Values: TypeAlias = Mapping[str, float | int | None]
+
+
+def read_gold(task: Task, path: Path) -> Gold:
+    """Read a task's gold file; raises `InputError` with the first problem and how many follow."""
+    try:
+        return scoring.read_gold(task, path)
+    except FormatError as error:
+        first = error.problems[0]
+        column = f"column {first.column}: " if first.column else ""
+        more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+        raise InputError(
+            first.file, f"{column}{first.message}{more}", line=first.line or None
+        ) from error
+
+
+class TaskScorer:
+    """Scores one run as its payloads land; implements `metaserver.tasks.plugin.Scorer`.
+
+    `answer` turns a payload into what the evaluator takes, or None where there is nothing to score;
+    `values` are the board's columns of a scorecard.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        gold: Gold,
+        answer: Callable[[Payload], Answer | None],
+        values: Callable[[Scorecard], Values],
+    ) -> None:
+        self._scorer = RunScorer(task, gold)
+        self._answer = answer
+        self._values = values
+
+    def put(self, article: ArticleId, payload: Payload) -> None:
+        """Score (or re-score) one article of the run; articles without gold are ignored."""
+        answer = self._answer(payload)
+        if answer is not None:
+            self._scorer.put(article, answer)
+
+    def score(self) -> Score:
+        """Return the score over all articles put so far; no article, no measure."""
+        card = self._scorer.scorecard()
+        values = self._values(card)
+        if not card.articles_scored:
+            values = {
+                key: value if isinstance(value, int) else None for key, value in values.items()
+            }
+        return Score(
+            values=values,
+            articles_scored=card.articles_scored,
+            articles_in_gold=card.articles_in_gold,
+            curve=card.curve,
+            detail=card.to_dict(),
+        )

@@ -1,0 +1,61 @@
+"""The text of a scalar element read as its value; each reader raises ValueError or KeyError."""
+
+from __future__ import annotations
+
+import math
+from binascii import a2b_base64
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final
+
+from metaserver.wire.values import INT64, Value
+
+APACHE = "{http://ws.apache.org/xmlrpc/namespaces/extensions}"
+
+
+def _integer(text: str) -> int:
+    number = int(text)  # int() also takes 1_000 and digits of other scripts
+    if number not in INT64 or "_" in text or not text.isascii():
+        raise ValueError
+    return number
+
+
+def _double(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number) or "_" in text or not text.isascii():
+        raise ValueError
+    return number
+
+
+def _boolean(text: str) -> bool:
+    return {"1": True, "0": False, "true": True, "false": False}[text.strip().lower()]
+
+
+def _nothing(text: str) -> None:
+    if text.strip():
+        raise ValueError
+
+
+def _binary(text: str) -> bytes:
+    return a2b_base64("".join(text.split()), strict_mode=True)
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text.strip())
+
+
+READERS: Final[Mapping[str, Callable[[str], Value]]] = {
+    "string": str,
+    "int": _integer,
+    "double": _double,
+    "boolean": _boolean,
+    "i4": _integer,
+    "i8": _integer,
+    "nil": _nothing,
+    "base64": _binary,
+    "dateTime.iso8601": _moment,
+    # An undeclared prefix is left in the name by libxml2.
+    **{prefix + "nil": _nothing for prefix in (APACHE, "ex:")},
+    **{prefix + name: _integer for prefix in (APACHE, "ex:") for name in ("i1", "i2", "i8")},
+    **{prefix + "float": _double for prefix in (APACHE, "ex:")},
+}
