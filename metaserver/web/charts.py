@@ -96,8 +96,10 @@ def _svg(
         if label
         else Markup('aria-hidden="true"')
     )
-    return Markup('<svg class="{}" viewBox="0 0 {} {}" {}>{}</svg>').format(
-        kind, _n(width), _n(height), role, Markup("").join(body)
+    # The small charts without text stretch with their box.
+    fit = Markup(' preserveAspectRatio="none"') if kind in ("bar", "spark") else ""
+    return Markup('<svg class="{}" viewBox="0 0 {} {}"{} {}>{}</svg>').format(
+        kind, _n(width), _n(height), fit, role, Markup("").join(body)
     )
 
 
@@ -212,7 +214,9 @@ def histogram(
         if (tall := (floor - top) * n / most)
     ]
     body.append(_line("grid", 6, floor, width - 6, floor))
-    body += [_text(at(value), height - 10, text) for text, value in ticks]
+    for text, value in ticks:
+        half = 4.0 * len(text)
+        body.append(_text(min(max(at(value), half), width - half), height - 10, text))
     taken: list[tuple[float, float, int]] = []  # left end, right end, row
     for text, value in lines:
         x = at(value)

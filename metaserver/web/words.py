@@ -21,7 +21,7 @@ def duration(value: float | None) -> str:
     """Write a length of time in words: 45 s, 12 min, 3.5 h, 2.1 d."""
     if value is None:
         return NOTHING
-    for unit, size, limit in (("s", 1, 100), ("min", 60, 5400), ("h", 3600, 172800)):
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
         if value < limit:
             return f"{value / size:.3g} {unit}"
     return f"{value / 86400:.3g} d"

@@ -151,7 +151,8 @@ class Challenge:
         self._throughput: deque[float] = deque(maxlen=60)
         self._histogram = [0] * (len(EDGES) - 1)
         self.finished = False
-        names = names if names is not None else [f"Team {n} · S{i + 1:02}" for i, n in enumerate(TEAMS)]  # fmt: skip
+        if names is None:
+            names = [f"Team {team} · S{i + 1:02}" for i, team in enumerate(TEAMS)]
         self.lanes = [
             Lane(
                 name=ServerName(name),
