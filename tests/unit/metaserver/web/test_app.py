@@ -1,0 +1,246 @@
+import asyncio
+import csv
+import io
+import json
+import logging
+import re
+from contextlib import asynccontextmanager
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from metaserver.lifecycle import ServerState
+from metaserver.web.app import make_app
+from tests.unit.metaserver.web.challenge import Challenge
+
+PAGES = ("/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/INT?sort=-f_score")
+MARKUP = '<img src=x onerror="alert(1)">'
+
+
+@asynccontextmanager
+async def browsing(source, **options):
+    async with TestClient(TestServer(make_app(source, interval=0.01, **options))) as client:
+        yield client
+
+
+async def text_of(client, address, status=200):
+    async with client.get(address) as response:
+        assert response.status == status, await response.text()
+        return await response.text()
+
+
+@pytest.mark.parametrize("names", [None, []], ids=["servers", "no server"])
+@pytest.mark.parametrize("page", PAGES)
+async def test_every_page_renders(page, names):
+    async with browsing(Challenge(names=names)) as client:
+        assert "<!doctype html>" in await text_of(client, page)
+
+
+async def test_home_is_the_monitor():
+    async with browsing(Challenge()) as client, client.get("/") as response:
+        assert response.url.path == "/monitor"
+
+
+async def test_pages_have_no_inline_script_or_style():
+    async with browsing(Challenge()) as client:
+        for page in (*PAGES, "/nope"):
+            text = await text_of(client, page, 404 if page == "/nope" else 200)
+            assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*src=)", text)
+            assert not re.search(r"(?:src|href)=\"(?:https?:)?//", text)
+
+
+@pytest.mark.parametrize(
+    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/healthz", "/", "/nope", "/events?page=x"]
+)
+async def test_every_response_has_the_security_headers(address):
+    async with (
+        browsing(Challenge()) as client,
+        client.get(address, allow_redirects=False) as response,
+    ):
+        policy = response.headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert response.headers["X-Content-Type-Options"] == "nosniff"
+        assert response.headers["Server"] == "metaserver"
+
+
+async def test_a_name_made_of_markup_is_text():
+    async with browsing(Challenge(names=[MARKUP, "plain"])) as client:
+        for page in ("/monitor", "/t/INT"):
+            text = await text_of(client, page)
+            assert "<img" not in text
+            assert "&lt;img src=x" in text
+
+
+async def test_static_files_may_be_kept_for_ever():
+    async with browsing(Challenge()) as client:
+        address = re.search(r'href="([^"]+style\.css)"', await text_of(client, "/monitor")).group(1)
+        async with client.get(address) as response:
+            assert response.status == 200
+            assert response.content_type == "text/css"
+            assert "immutable" in response.headers["Cache-Control"]
+        await text_of(client, address.replace("style.css", "../app.py"), 404)
+        await text_of(client, address.replace("style", "none"), 404)
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "message"),
+    [
+        ("/nope", 404, "There is no such page."),
+        ("/t/XYZ", 404, "This challenge has no task called XYZ."),
+        ("/t/INT?sort=x", 400, "Cannot sort by x"),
+        ("/monitor?state=dead", 400, "dead is none of waiting, up"),
+        ("/events?page=x", 404, "No page of that name"),
+    ],
+)
+async def test_errors_are_pages_that_say_what_is_wrong(address, status, message):
+    async with browsing(Challenge()) as client:
+        text = await text_of(client, address, status)
+        assert message in text
+        assert "<h1>" in text
+
+
+async def test_errors_are_json_for_programs():
+    async with browsing(Challenge()) as client:
+        told = json.loads(await text_of(client, "/t/XYZ.json", 404))
+        assert told == {
+            "error": {"status": 404, "message": "This challenge has no task called XYZ."}
+        }
+        assert json.loads(await text_of(client, "/api/x", 404))["error"]["status"] == 404
+
+
+async def test_only_reading_is_allowed():
+    async with browsing(Challenge()) as client, client.post("/monitor") as response:
+        assert response.status == 405
+        assert "GET" in response.headers["Allow"]
+
+
+class Broken(Challenge):
+    def monitor(self):
+        raise RuntimeError("a secret in a traceback")
+
+
+async def test_a_failure_of_ours_is_told_without_its_reason(caplog):
+    async with browsing(Broken()) as client:
+        text = await text_of(client, "/monitor", 500)
+    assert "The hub failed to make this page" in text
+    assert "secret" not in text
+    assert "a secret in a traceback" in caplog.text  # the log has it
+
+
+async def test_csv_and_json_have_the_rows_of_the_page_in_its_order():
+    async with browsing(Challenge()) as client:
+        page = await text_of(client, "/t/ACT?sort=-p_at_full_recall")
+        shown = re.findall(r'<th scope="row">([^<]+?)\s*<', page)
+        table = list(
+            csv.DictReader(io.StringIO(await text_of(client, "/t/ACT.csv?sort=-p_at_full_recall")))
+        )
+        runs = json.loads(await text_of(client, "/t/ACT.json?sort=-p_at_full_recall"))["runs"]
+    assert [row["run"] for row in table] == [run["run"] for run in runs] == shown
+    values = [run["p_at_full_recall"] for run in runs]
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[len(known) :] == [None] * (len(values) - len(known))
+    assert len(known) < len(values)
+
+
+async def test_filters_work_without_scripts():
+    async with browsing(Challenge()) as client:
+        text = await text_of(client, "/monitor?state=down&find=team")
+        rows = re.findall(r'<tr id="s-[^"]+" data-value="(\w+)".*?( hidden)?>', text)
+        assert {state for state, hidden in rows if not hidden} == {"down"}
+        assert len(rows) == 11
+
+
+async def next_frame(response):
+    """Read the event stream up to and with the next frame."""
+    while True:
+        event = await response.content.readuntil(b"\n\n")
+        kind, data = event.decode().rstrip().split("\n")
+        if kind == "event: frame":
+            return json.loads(data.removeprefix("data: "))
+
+
+async def test_a_stream_begins_with_the_page_and_goes_on_with_changes():
+    source = Challenge()
+    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+        assert response.content_type == "text/event-stream"
+        assert "Content-Encoding" not in response.headers
+        first = await next_frame(response)
+        assert len(first["lists"]["servers"]) == 11
+        assert set(first["lists"]["servers"] + first["lists"]["errors"]) < set(first["html"])
+        await source.set_state("Team 7 · S01", ServerState.DOWN)
+        second = await next_frame(response)
+        row = first["lists"]["servers"][0]
+        assert set(second["html"]) == {row, "servers-up", "count-up", "count-down"}
+        assert 'data-state="down"' in second["html"][row]
+        assert second["lists"] == {}
+
+
+async def test_the_parts_of_the_stream_are_those_of_the_page():
+    """Whatever the stream would replace is on the page, and equal."""
+    source = Challenge()
+    async with browsing(source) as client:
+        for page, stream in (("/monitor", "monitor"), ("/t/ACT?sort=run", "t/ACT&sort=run")):
+            shown = re.sub(r"\s+", " ", await text_of(client, page))
+            async with client.get(f"/events?page={stream}") as response:
+                frame = await next_frame(response)
+            for key, html in frame["html"].items():
+                if f'id="{key}"' in shown or key.startswith(("s-", "r-", "e-")):
+                    assert re.sub(r"\s+", " ", html) in shown, key
+            hidden_states = {"count-waiting", "count-suspended"}
+            assert {key for key in frame["html"] if f'id="{key}"' not in shown} <= hidden_states
+
+
+async def test_a_sorted_page_has_a_stream_in_its_order():
+    source = Challenge()
+    async with browsing(source) as client, client.get("/events?page=t/INT&sort=run") as response:
+        first = await next_frame(response)
+        assert first["lists"]["runs"] == sorted(first["lists"]["runs"])
+        await source.add_run("Team 0", skill=0.9)
+        second = await next_frame(response)
+        assert second["lists"]["runs"] == ["r-Team%200", *first["lists"]["runs"]]
+        assert {"r-Team%200", "scatter", "curves", "count-INT"} <= set(second["html"])
+
+
+async def test_silence_is_filled_with_beats():
+    async with (
+        browsing(Challenge(), heartbeat=0.01) as client,
+        client.get("/events?page=monitor") as response,
+    ):
+        await next_frame(response)
+        assert await response.content.readuntil(b"\n\n") == b"event: beat\ndata: 1\n\n"
+
+
+async def test_shutdown_ends_the_streams():
+    client = TestClient(TestServer(make_app(Challenge())))
+    await client.start_server()
+    response = await client.get("/events?page=monitor")
+    await next_frame(response)
+    async with asyncio.timeout(10):  # aiohttp would wait 60 s for a handler
+        await client.server.close()
+    await client.close()
+
+
+class Flaky(Challenge):
+    broken = False
+
+    def monitor(self):
+        if self.broken:
+            raise RuntimeError("for now")
+        return super().monitor()
+
+
+async def test_a_page_that_fails_once_goes_on_later(caplog):
+    caplog.set_level(logging.ERROR)
+    source = Flaky()
+    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+        await next_frame(response)
+        source.broken = True
+        await source.step()
+        async with asyncio.timeout(10):
+            while "cannot render monitor" not in caplog.text:
+                await asyncio.sleep(0.01)
+        source.broken = False
+        await source.set_state("Team 7 · S01", ServerState.DOWN)
+        assert "servers-up" in (await next_frame(response))["html"]

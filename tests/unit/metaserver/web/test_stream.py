@@ -1,0 +1,64 @@
+import asyncio
+import json
+
+from metaserver.web.stream import Channel, Parts
+
+
+class Page:
+    """A page whose parts a test sets."""
+
+    def __init__(self, **html):
+        self.html = html
+        self.lists = {"rows": ["a"]}
+
+    def render(self):
+        return Parts(html=dict(self.html), lists=dict(self.lists))
+
+
+def data(event):
+    return json.loads(event.split(b"data: ")[1])
+
+
+def test_parts_since_are_those_that_differ():
+    old = Parts(html={"a": "1", "b": "1"}, lists={"rows": ["a", "b"]})
+    new = Parts(html={"a": "1", "b": "2", "c": "1"}, lists={"rows": ["a", "b"]})
+    assert new.since(old) == Parts(html={"b": "2", "c": "1"})
+    assert not new.since(new)
+
+
+async def test_a_reader_who_is_up_to_date_gets_the_change_and_a_slow_one_the_page():
+    page = Page(a="1", b="1")
+    channel = Channel(page.render)
+    page.html["b"] = "2"
+    channel.refresh()
+    page.html["b"] = "3"
+    channel.refresh()
+    frame = await channel.next(seen=2)
+    assert data(frame.after(2)) == {"html": {"b": "3"}, "lists": {}}
+    assert data(frame.after(1)) == {"html": {"a": "1", "b": "3"}, "lists": {"rows": ["a"]}}
+    assert data(frame.after(0)) == data(frame.after(1))
+
+
+async def test_all_readers_get_the_same_bytes():
+    page = Page(a="1")
+    channel = Channel(page.render)
+    readers = [asyncio.create_task(channel.next(seen=1)) for _ in range(3)]
+    await asyncio.sleep(0)
+    page.html["a"] = "2"
+    channel.refresh()
+    events = [(await reader).after(1) for reader in readers]
+    assert events[0] is events[1] is events[2]
+
+
+async def test_a_page_that_did_not_change_makes_no_frame():
+    channel = Channel(Page(a="1").render)
+    channel.refresh()
+    assert channel.frame.number == 1
+
+
+def test_an_event_is_one_line_of_data():
+    event = Channel(Page(a="one\ntwo\r\nthree").render).frame.whole
+    assert event.endswith(b"\n\n")
+    assert event.count(b"\n") == 3
+    assert b"\r" not in event
+    assert data(event)["html"]["a"] == "one\ntwo\r\nthree"
