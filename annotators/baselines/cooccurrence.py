@@ -18,7 +18,8 @@ from annotators.baselines.sentences import INTERACTION, REGULATION, SELF
 from annotators.contract import Answer, Pair
 
 MAX_PAIRS = 10
-MIN_CONFIDENCE = 0.4
+MIN_CONFIDENCE = 0.5
+MAX_NAMES = 50  # in a sentence; a table read as one "sentence" has thousands
 
 AccessionPair: TypeAlias = tuple[str, str]
 
@@ -41,6 +42,7 @@ def pair_scores(text: str, found: Sequence[Found]) -> dict[AccessionPair, float]
 def _sentence_pairs(
     text: str, start: int, end: int, found: Sequence[Found]
 ) -> Iterator[tuple[AccessionPair, float]]:
+    found = found[:MAX_NAMES]
     proteins = {accession for match in found for accession in match.weights}
     best: defaultdict[AccessionPair, float] = defaultdict(float)
     for first, second in combinations(found, 2):
@@ -77,18 +79,19 @@ def pairs(scores: Mapping[AccessionPair, float]) -> list[Pair]:
 def annotate(dictionary: Dictionary, text: str) -> Answer:
     """Answer all three tasks.
 
-    INT: proteins in strong pairs first. ACT: relevant if the best pair's confidence is above 0.5.
+    INT: a protein counts in full where it is in a pair that is sent, and for a quarter elsewhere.
+    ACT: relevant if the best pair's confidence is above 0.5.
     """
     found = dictionary.find(text)
-    of_pairs = pair_scores(text, found)
-    of_proteins = protein_scores(text, found)
-    for pair, score in of_pairs.items():
-        for accession in set(pair):
-            of_proteins[accession] += score
-    best = max(of_pairs.values(), default=0.0)
-    confidence = best / (1 + best)
+    hits = pairs(pair_scores(text, found))
+    in_pairs = {accession for hit in hits for accession in (hit["dbid_a"], hit["dbid_b"])}
+    scores = {
+        accession: score if accession in in_pairs else score / 4
+        for accession, score in protein_scores(text, found).items()
+    }
+    confidence = max((hit["confidence"] for hit in hits), default=0.0)
     return {
         "interaction": [confidence > 0.5, max(confidence, 1 - confidence)],
-        "normalizations": normalizations(of_proteins),
-        "pairs": pairs(of_pairs),
+        "normalizations": normalizations(scores),
+        "pairs": hits,
     }

@@ -15,7 +15,7 @@ from annotators.baselines.sentences import INTERACTION, sentences
 from annotators.contract import Normalization
 
 MAX_HITS = 10
-MIN_CONFIDENCE = 0.35
+MIN_CONFIDENCE = 0.5
 
 GREEK = {
     "α": "alpha",

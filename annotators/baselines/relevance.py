@@ -103,7 +103,7 @@ def train(gold: Mapping[str, bool], texts: Mapping[str, str]) -> Model:
     ends = np.cumsum([0, *map(len, rows)])
     matrix = csr_array((values, columns, ends), shape=(len(rows), FEATURES))
     scaler = TfidfTransformer(sublinear_tf=True)
-    classifier = LogisticRegression(C=STRENGTH, max_iter=1000)
+    classifier = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=1000)
     classifier.fit(scaler.fit_transform(matrix), [gold[article] for article in known])
     return Model(
         idf=scaler.idf_.astype(np.float32),
