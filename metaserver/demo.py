@@ -1,0 +1,136 @@
+"""`metaserver demo`: a small challenge on this machine, five annotation servers as processes.
+
+Three honest baselines, one slow, one that misbehaves in another way on each article. Everything is
+real: processes, XML-RPC, validation, storage, scoring; only the articles are few and short.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from metaserver.app import Plan, open_hub, serve_pages
+from metaserver.config import Settings
+from metaserver.corpus import read_articles
+from metaserver.errors import HubError
+from metaserver.inputs import read_gold
+from metaserver.progress import print_summary
+from metaserver.records import Server, ServerName, TaskName
+from metaserver.results import write_results
+from metaserver.run import work
+from metaserver.uniprot import build_release
+
+SETTINGS = {
+    "limits": {"timeout": 5, "attempts": 3},
+    "retry": {"base": 0.2, "cap": 1},
+    "circuit": {"failures": 5, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
+}
+SERVERS: Mapping[str, Sequence[str]] = {
+    "dictionary": (),
+    "cooccurrence": (),
+    "act": (),
+    "slow": ("--delay", "0.3", "1.2"),
+    "faulty": (),
+}
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `demo` command."""
+    parser = commands.add_parser(
+        "demo",
+        help="run a small challenge with five servers on this machine",
+        description="Runs a small challenge with five annotation servers on this machine, and"
+        " leaves its pages up until Ctrl-C.",
+    )
+    parser.add_argument("--exit", action="store_true", help="stop after the leaderboards")
+    parser.add_argument("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the results there")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    settings = msgspec.convert(SETTINGS, Settings)
+    port = settings.web.port if args.port is None else args.port
+    with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
+        folder = args.out or Path(scratch) / "out"
+        folder.mkdir(parents=True, exist_ok=True)
+        return asyncio.run(_demo(folder, Path(scratch), settings, port, stay=not args.exit))
+
+
+async def _demo(folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool) -> int:
+    console = Console()
+    async with AsyncExitStack() as stack:
+        data = stack.enter_context(as_file(files("metaserver.demo_data")))
+        names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))
+        console.print("starting five annotation servers: " + ", ".join(SERVERS))
+        servers = await asyncio.gather(
+            *(
+                stack.enter_async_context(_annotation_server(name, options))
+                for name, options in SERVERS.items()
+            )
+        )
+        plan = Plan(
+            phase="demo",
+            articles=list(read_articles([data / "articles"])),
+            servers=servers,
+            gold=read_gold(
+                {
+                    TaskName(task): data / f"gold_{task.lower()}.tsv"
+                    for task in ("ACT", "INT", "IPT")
+                }
+            ),
+            release=build_release([names], name="demo", out=scratch / "uniprot"),
+            folder=folder,
+            settings=settings,
+        )
+        hub = await stack.enter_async_context(open_hub(plan))
+        pages = await stack.enter_async_context(serve_pages(hub.boards, settings.web.host, port))
+        console.print(f"{len(plan.articles)} articles; watch it live at [bold]{pages}[/]\n")
+        await work(hub, console)
+        boards = await write_results(hub)
+        print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
+        if not folder.is_relative_to(scratch):
+            console.print(f"\nresults are in {folder}")
+        if stay:
+            console.print(f"\nthe pages stay up at [bold]{pages}[/] until Ctrl-C")
+            await asyncio.Event().wait()
+    return 0
+
+
+@asynccontextmanager
+async def _annotation_server(name: str, options: Sequence[str]) -> AsyncIterator[Server]:
+    """Start one of the kit's servers on a free port, and stop it in the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "annotators", "serve", name, "--port", "0", *options,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the hub, which stops its servers itself
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = (await process.stdout.readline()).decode()
+        if not line.startswith("listening on "):
+            raise HubError(f"the demo's server {name} did not start: {line or 'no word from it'}")
+        yield Server(name=ServerName(name), url=line.removeprefix("listening on ").strip())
+    finally:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

@@ -1,0 +1,236 @@
+"""A lane at work, with a small real caller and recorder in memory."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from metaserver.errors import StaleLaneError
+from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lifecycle import ANSWERED, Backoff, Outcome
+from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.store.store import Corpus, LaneState, Tries
+from metaserver.store.writer import Entry, LaneKey
+from metaserver.wire.validation import CheckedAnswer
+
+SOON = Backoff(base=1e-6, cap=1e-6)
+LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
+ANSWER = CheckedAnswer(
+    outcome=Outcome.OK,
+    message="",
+    payloads={},
+    problems=(),
+    problem_count=0,
+    hits_kept=0,
+    hits_dropped=0,
+)
+
+
+class Peer:
+    """A caller whose outcomes are given by article and attempt; OK where nothing is said."""
+
+    def __init__(self, outcomes: Mapping[tuple[int, int], Outcome] | None = None) -> None:
+        self.outcomes = outcomes or {}
+        self.calls: list[tuple[int, int]] = []
+        self.probes: list[str | None] = []  # what the next probes find; then always None
+        self.probed = 0
+        self.most_in_flight = self._in_flight = 0
+
+    async def call(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        self.calls.append((position, number))
+        self._in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        await asyncio.sleep(0)
+        self._in_flight -= 1
+        outcome = self.outcomes.get((position, number), Outcome.OK)
+        attempt = Attempt(
+            server=server.name,
+            article=ArticleId(str(position)),
+            number=number,
+            started_at=0.0,
+            outcome=outcome,
+        )
+        return attempt, ANSWER if outcome in ANSWERED else None
+
+    async def probe(self, server: Server) -> str | None:
+        self.probed += 1
+        return self.probes.pop(0) if self.probes else None
+
+
+class Memory:
+    """A recorder that keeps the entries; stale from a given one on."""
+
+    def __init__(self, stale_from: int | None = None) -> None:
+        self.entries: list[Entry] = []
+        self._stale_from = stale_from
+
+    async def record(self, entry: Entry) -> None:
+        if self._stale_from is not None and len(self.entries) >= self._stale_from:
+            raise StaleLaneError("taken")
+        self.entries.append(entry)
+
+
+def lane(
+    peer: Peer,
+    memory: Memory,
+    *,
+    articles: int = 5,
+    limits: LaneLimits = LIMITS,
+    concurrency: int = 1,
+    state: LaneState | None = None,
+    publish: Callable[[AttemptEnded | LaneChanged], None] = lambda event: None,
+) -> Lane:
+    names = [ArticleId(str(position)) for position in range(articles)]
+    key = LaneKey(1, 1)
+    return Lane(
+        Server(name=ServerName("peer"), url="http://127.0.0.1/", concurrency=concurrency),
+        Corpus(id=1, ids=tuple(names), wire_bytes=(0,) * articles),
+        state or LaneState(key=key, epoch=1, cursor=0, answered=frozenset(), tries={}),
+        limits,
+        caller=peer,
+        recorder=memory,
+        publish=publish,
+        rng=random.Random(1),
+    )
+
+
+async def test_articles_are_sent_in_order_and_each_is_recorded() -> None:
+    peer, memory = Peer(), Memory()
+    assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
+    assert peer.calls == [(position, 1) for position in range(5)]
+    assert [(entry.position, entry.final, entry.cursor) for entry in memory.entries] == [
+        (position, True, position + 1) for position in range(5)
+    ]
+
+
+async def test_a_failed_article_is_sent_again_until_its_attempts_are_used_up() -> None:
+    peer, memory = Peer({(1, number): Outcome.FAULT for number in (1, 2, 3)}), Memory()
+    assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
+    assert [number for position, number in peer.calls if position == 1] == [1, 2, 3]
+    assert [entry.final for entry in memory.entries if entry.position == 1] == [False, False, True]
+    assert memory.entries[-1].cursor == 5
+
+
+async def test_a_cancelled_attempt_is_not_charged() -> None:
+    peer = Peer({(0, number): Outcome.CANCELLED for number in (1, 2, 3, 4)})
+    memory = Memory()
+    assert await lane(peer, memory, articles=1).run(100) is LaneEnd.FINISHED
+    assert peer.calls[-1] == (0, 5)
+    assert memory.entries[-1].attempt.outcome is Outcome.OK
+
+
+async def test_no_more_than_the_agreed_number_is_in_flight() -> None:
+    peer, memory = Peer(), Memory()
+    await lane(peer, memory, articles=50, concurrency=4).run(100)
+    assert peer.most_in_flight == 4
+    assert sorted(entry.position for entry in memory.entries) == list(range(50))
+
+
+async def test_a_slice_ends_and_the_lane_keeps_its_place() -> None:
+    peer, memory = Peer(), Memory()
+    one = lane(peer, memory)
+    assert await one.run(2) is LaneEnd.SLICE
+    assert peer.calls == [(0, 1), (1, 1)]
+    assert await one.run(100) is LaneEnd.FINISHED
+    assert len(peer.calls) == 5
+
+
+async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
+    peer, memory = Peer({(2, 3): Outcome.XML}), Memory()
+    state = LaneState(
+        key=LaneKey(1, 1),
+        epoch=2,
+        cursor=1,
+        answered=frozenset({3}),
+        tries={2: Tries(made=2, charged=2), 4: Tries(made=3, charged=3)},
+    )
+    assert await lane(peer, memory, state=state).run(100) is LaneEnd.FINISHED
+    assert peer.calls == [(1, 1), (2, 3)]  # 3 is answered, 4 given up; 2 has one attempt left
+    assert all(entry.epoch == 2 for entry in memory.entries)
+
+
+async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None:
+    down = {(0, number): Outcome.CONNECT for number in (1, 2)}
+    peer, memory = Peer(down), Memory()
+    peer.probes = ["connect: refused", "connect: refused"]
+    told: list[AttemptEnded | LaneChanged] = []
+    limits = LaneLimits(attempts=5, backoff=SOON, circuit=2, probe=SOON)
+    assert await lane(peer, memory, limits=limits, publish=told.append).run(100) is LaneEnd.FINISHED
+    assert peer.probed == 3
+    assert len([entry for entry in memory.entries if entry.attempt.outcome is Outcome.OK]) == 5
+    downs = [event.down for event in told if isinstance(event, LaneChanged)]
+    assert "connect: refused" in downs
+    assert downs[-1] == ""
+
+
+async def test_only_one_article_is_tried_after_a_probe() -> None:
+    down = {(position, 1): Outcome.TIMEOUT for position in range(8)}
+    peer, memory = Peer(down), Memory()
+    limits = LaneLimits(attempts=5, backoff=SOON, circuit=4, probe=SOON)
+    await lane(peer, memory, articles=8, limits=limits, concurrency=4).run(100)
+    assert peer.probed >= 1
+    assert sorted(e.position for e in memory.entries if e.final) == list(range(8))
+
+
+async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_wait() -> None:
+    peer = Peer({(at, n): Outcome.CONNECT for at in range(5) for n in range(1, 10)})
+    memory = Memory()
+    peer.probes = ["connect: refused"] * 1_000_000
+    limits = LaneLimits(attempts=9, backoff=SOON, circuit=2, probe=SOON, patience=0.05)
+    assert await lane(peer, memory, limits=limits).run(10_000) is LaneEnd.ABANDONED
+    assert not any(entry.final for entry in memory.entries)
+
+
+async def test_a_lane_that_another_hub_has_taken_stops() -> None:
+    peer, memory = Peer(), Memory(stale_from=2)
+    assert await lane(peer, memory).run(100) is LaneEnd.LOST
+    assert len(memory.entries) == 2
+
+
+async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
+    class Silent(Peer):
+        silent = True
+
+        async def call(
+            self, server: Server, position: int, number: int
+        ) -> tuple[Attempt, CheckedAnswer | None]:
+            if self.silent:
+                self.calls.append((position, number))
+                await asyncio.Event().wait()
+            return await super().call(server, position, number)
+
+    peer, memory = Silent(), Memory()
+    one = lane(peer, memory)
+    task = asyncio.create_task(one.run(100))
+    while not peer.calls:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert memory.entries == []
+    peer.silent = False
+    assert await one.run(100) is LaneEnd.FINISHED
+    assert peer.calls[:2] == [(0, 1), (0, 1)]
+    assert sorted(entry.position for entry in memory.entries) == list(range(5))
+
+
+def finished(events: Sequence[AttemptEnded | LaneChanged]) -> Sequence[int]:
+    return [event.finished for event in events if isinstance(event, LaneChanged)]
+
+
+async def test_what_is_published_follows_what_is_stored() -> None:
+    memory, told = Memory(), []
+
+    def publish(event: AttemptEnded | LaneChanged) -> None:
+        if isinstance(event, AttemptEnded):
+            assert memory.entries[-1].attempt is event.attempt
+        told.append(event)
+
+    await lane(Peer(), memory, publish=publish).run(100)
+    assert finished(told)[-1] == 5
+    last = told[-1]
+    assert isinstance(last, LaneChanged)
+    assert last.end is LaneEnd.FINISHED

@@ -1,0 +1,222 @@
+"""The store on a real SQLite file: what is committed is there, once; what is stale is refused."""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from metaserver.errors import InputError, StaleLaneError
+from metaserver.lifecycle import Outcome
+from metaserver.packing import pack
+from metaserver.records import (
+    Article,
+    ArticleId,
+    Attempt,
+    Phases,
+    Problem,
+    Server,
+    ServerName,
+    TaskName,
+)
+from metaserver.store.store import Corpus, Store, Tries, open_store
+from metaserver.store.writer import Entry, LaneKey
+from metaserver.wire.validation import CheckedAnswer
+
+ARTICLES = [
+    Article(id=ArticleId(name), text=f"{name} binds <p53> & MDM2.\nÄ \U0001f9ec", title=name)
+    for name in ("100", "200", "300")
+]
+INT = TaskName("INT")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store(tmp_path / "hub.sqlite") as opened:
+        yield opened
+
+
+def answer(*accessions: str) -> CheckedAnswer:
+    hits = [[accession, rank, 0.5] for rank, accession in enumerate(accessions, 1)]
+    return CheckedAnswer(
+        outcome=Outcome.OK,
+        message="",
+        payloads={INT: hits},
+        problems=(),
+        problem_count=0,
+        hits_kept=len(hits),
+        hits_dropped=0,
+    )
+
+
+def entry(
+    key: LaneKey,
+    position: int,
+    *,
+    number: int = 1,
+    epoch: int = 1,
+    outcome: Outcome = Outcome.OK,
+    final: bool = True,
+    cursor: int = 0,
+) -> Entry:
+    return Entry(
+        lane=key,
+        epoch=epoch,
+        position=position,
+        attempt=Attempt(
+            server=ServerName("peer"),
+            article=ARTICLES[position].id,
+            number=number,
+            started_at=1000.0 + position,
+            outcome=outcome,
+            message="said so",
+            phases=Phases(connect=0.25, total=1.5),
+            bytes_out=10,
+            bytes_in=20,
+            problems=(Problem(path="normalizations[0].rank", message="expected int"),),
+            problem_count=1,
+            raw=pack(b"<raw/>"),
+        ),
+        answer=answer("P04637") if outcome is Outcome.OK else None,
+        final=final,
+        cursor=cursor,
+    )
+
+
+async def a_lane(store: Store) -> tuple[LaneKey, Corpus]:
+    corpus = await store.add_corpus(ARTICLES)
+    phase = await store.open_phase("test", corpus, "2026_01")
+    server = await store.set_server(Server(name=ServerName("peer"), url="http://127.0.0.1/"))
+    key = LaneKey(phase, server)
+    await store.take_lane(key)
+    return key, corpus
+
+
+async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
+    corpus = await store.add_corpus(ARTICLES)
+    assert corpus.ids == ("100", "200", "300")
+    assert await store.article_text(corpus.id, 1) == ARTICLES[1].text
+    assert (await store.add_corpus(ARTICLES)).id == corpus.id
+    assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
+
+
+async def test_what_is_recorded_is_read_back(store: Store) -> None:
+    key, corpus = await a_lane(store)
+    await store.record(entry(key, 0, cursor=1))
+    [(position, attempt, final)] = [
+        stored async for stored in store.attempts(key, ServerName("peer"), corpus)
+    ]
+    assert (position, final) == (0, True)
+    expected = entry(key, 0).attempt
+    assert attempt.problems == expected.problems
+    assert (attempt.phases, attempt.message) == (expected.phases, expected.message)
+    assert [stored async for stored in store.answers(key)] == [(0, {"INT": [["P04637", 1, 0.5]]})]
+    assert await store.raw_answer(key, 0, 1) == b"<raw/>"
+    assert await store.raw_answer(key, 1, 1) is None
+
+
+async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) -> None:
+    key, _ = await a_lane(store)
+    await store.record(entry(key, 0, cursor=1))
+    await store.record(entry(key, 1, outcome=Outcome.FAULT, final=False, cursor=1))
+    await store.record(entry(key, 1, number=2, outcome=Outcome.CANCELLED, final=False, cursor=1))
+    await store.record(entry(key, 2, cursor=1))
+    state = await store.take_lane(key)
+    assert (state.epoch, state.cursor) == (2, 1)
+    assert state.answered == {2}
+    assert state.tries == {1: Tries(made=2, charged=1)}
+
+
+async def test_a_stale_epoch_is_refused_and_others_of_the_batch_are_kept(store: Store) -> None:
+    key, corpus = await a_lane(store)
+    await store.take_lane(key)  # another hub: epoch 2
+    results = await asyncio.gather(
+        store.record(entry(key, 0, epoch=1)),
+        store.record(entry(key, 1, epoch=2)),
+        return_exceptions=True,
+    )
+    assert isinstance(results[0], StaleLaneError)
+    assert results[1] is None
+    stored = [row.position async for row in store.attempts(key, ServerName("peer"), corpus)]
+    assert stored == [1]
+
+
+async def test_nothing_is_stored_twice(store: Store) -> None:
+    key, corpus = await a_lane(store)
+    results = await asyncio.gather(
+        store.record(entry(key, 0)),
+        store.record(entry(key, 0)),
+        store.record(entry(key, 0, number=2)),  # a second answer to an article that has one
+        store.record(entry(key, 1)),
+        return_exceptions=True,
+    )
+    assert [isinstance(result, StaleLaneError) for result in results] == [False, True, True, False]
+    assert len([row async for row in store.attempts(key, ServerName("peer"), corpus)]) == 2
+
+
+async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.store.database.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.05)
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        key, _ = await a_lane(store)
+        other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        recording = asyncio.create_task(store.record(entry(key, 0)))
+        while store.blocked is None:
+            await asyncio.sleep(0.01)
+        assert not recording.done()
+        assert "locked" in store.blocked
+        other.execute("ROLLBACK")
+        other.close()
+        await recording
+        assert store.blocked is None
+        assert len([row async for row in store.answers(key)]) == 1
+
+
+async def test_a_phase_keeps_its_articles_and_its_release(store: Store) -> None:
+    corpus = await store.add_corpus(ARTICLES)
+    other = await store.add_corpus(ARTICLES[:1])
+    phase = await store.open_phase("test", corpus, "2026_01")
+    assert await store.open_phase("test", corpus, "2026_01") == phase
+    with pytest.raises(InputError, match="other articles"):
+        await store.open_phase("test", other, "2026_01")
+    with pytest.raises(InputError, match="release 2026_01, not 2026_02"):
+        await store.open_phase("test", corpus, "2026_02")
+
+
+async def test_gold_gets_a_new_version_when_it_changes(store: Store) -> None:
+    corpus = await store.add_corpus(ARTICLES)
+    phase = await store.open_phase("test", corpus, "2026_01")
+    assert await store.set_gold(phase, INT, "gold.tsv", b"100\tP04637\n") == 1
+    assert await store.set_gold(phase, INT, "gold.tsv", b"100\tP04637\n") == 1
+    assert await store.set_gold(phase, INT, "gold.tsv", b"100\tQ00987\n") == 2
+
+
+async def test_one_hub_at_a_time(store: Store, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="in use by another running hub"):
+        async with open_store(tmp_path / "hub.sqlite"):
+            pass
+
+
+async def test_what_is_not_a_store_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    path.write_text("these are my notes\n" * 100)
+    with pytest.raises(InputError, match="not a hub's SQLite store"):
+        async with open_store(path):
+            pass
+    assert path.read_text().startswith("these are my notes")
+
+
+async def test_a_store_of_a_newer_hub_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    async with open_store(path):
+        pass
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    with pytest.raises(InputError, match="cannot read this one"):
+        async with open_store(path):
+            pass
