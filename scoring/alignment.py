@@ -1,0 +1,129 @@
+"""Spans of text, where they overlap, and the best one-to-one pairing of two sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+Span: TypeAlias = tuple[tuple[int, int], ...]
+"""Half-open fragments (start, end) in characters: sorted, apart, none empty (see `span`)."""
+Indices: TypeAlias = NDArray[np.int64]
+Weights: TypeAlias = NDArray[np.float64]
+
+_PAIR_BONUS = 1e-9  # among pairings of equal weight (to 1e-9 a pair) the one with most pairs
+
+
+class Overlaps(NamedTuple):
+    """Every pair of a left and a right span that share characters: three arrays of one length."""
+
+    left: Indices
+    right: Indices
+    characters: Indices
+
+
+def span(fragments: Iterable[tuple[int, int]]) -> Span:
+    """Return fragments as a `Span`: two spans are equal where they cover the same characters.
+
+    Raises `ValueError` for a fragment that is empty, reversed or negative.
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(fragments):
+        if not 0 <= start < end:
+            raise ValueError(f"fragment {start}-{end} is empty or reversed")
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def length(fragments: Span) -> int:
+    """Return the number of characters of a span."""
+    return sum(end - start for start, end in fragments)
+
+
+def jaccard(a: Span, b: Span) -> float:
+    """Return shared over all characters of two spans, in [0, 1]; 0 for two empty spans."""
+    shared = sum(
+        max(0, min(end, other_end) - max(start, other_start))
+        for start, end in a
+        for other_start, other_end in b
+    )
+    return shared / (length(a) + length(b) - shared) if shared else 0.0
+
+
+def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]) -> Overlaps:
+    """Return the pairs of spans of the same place (an article, a sentence) that share characters.
+
+    A sweep over sorted fragments: time and memory follow the number of spans and of pairs.
+    """
+    places = {place: number for number, place in enumerate({place for place, _ in left})}
+    stride = 1 + max((span[-1][1] for _, span in (*left, *right) if span), default=0)
+    a_owner, a_start, a_end = _fragments(left, places, stride)
+    b_owner, b_start, b_end = _fragments(right, places, stride)
+    # Sorted by start; `reach` is how far any fragment up to here goes, so it is sorted too.
+    reach = np.maximum.accumulate(b_end) if len(b_end) else b_end
+    first = np.searchsorted(reach, a_start, side="right")
+    count = np.maximum(np.searchsorted(b_start, a_end, side="left") - first, 0)
+    a = np.repeat(np.arange(len(a_start)), count)
+    b = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first, count)
+    shared = np.minimum(a_end[a], b_end[b]) - np.maximum(a_start[a], b_start[b])
+    kept = shared > 0
+    return _summed(a_owner[a[kept]], b_owner[b[kept]], shared[kept], len(right))
+
+
+def _fragments(
+    located: Sequence[tuple[str, Span]], places: dict[str, int], stride: int
+) -> tuple[Indices, Indices, Indices]:
+    """Return owner, start and end of every fragment, all places laid out on one line."""
+    rows = [
+        (owner, places[place] * stride + start, places[place] * stride + end)
+        for owner, (place, fragments) in enumerate(located)
+        if place in places
+        for start, end in fragments
+    ]
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    owner, start, end = table[np.argsort(table[:, 1], kind="stable")].T
+    return owner, start, end
+
+
+def _summed(left: Indices, right: Indices, shared: Indices, width: int) -> Overlaps:
+    """Add up what several fragments of the same two spans share."""
+    keys, place = np.unique(left * width + right, return_inverse=True)
+    characters = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(characters, place, shared)
+    return Overlaps(keys // max(width, 1), keys % max(width, 1), characters)
+
+
+def best_pairing(
+    left: Indices, right: Indices, weights: Weights, shape: tuple[int, int]
+) -> Indices:
+    """Return the candidates of the one-to-one pairing with the largest sum of weights.
+
+    Candidate k pairs `left[k]` (of `shape[0]`) with `right[k]` (of `shape[1]`) and is worth
+    `weights[k]` > 0; no candidate comes twice. Among equal sums the pairing with most pairs is
+    chosen. The result indexes the candidates, ascending. An exact sparse assignment (LAPJVsp,
+    Jonker & Volgenant 1987, doi:10.1007/BF02278710), so that no matrix of all pairs is made and no
+    component is too large: each left item may also take a partner of its own, worth nothing.
+    """
+    rows, columns = shape
+    if not len(left):
+        return np.empty(0, dtype=np.int64)
+    own = np.arange(rows)
+    # The solver wants every left item paired and no weight 0: 1 more on every edge changes nothing.
+    graph: Any = coo_array(
+        (
+            np.concatenate([weights + (1 + _PAIR_BONUS), np.ones(rows)]),
+            (np.concatenate([left, own]), np.concatenate([right, columns + own])),
+        ),
+        shape=(rows, columns + rows),
+    ).tocsr()
+    chosen_left, chosen_right = min_weight_full_bipartite_matching(graph, maximize=True)
+    partner = np.full(rows, -1, dtype=np.int64)
+    partner[chosen_left] = chosen_right
+    return np.flatnonzero(partner[left] == right)

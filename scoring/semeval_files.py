@@ -1,0 +1,161 @@
+"""The files of SemEval-2013 task 9.1: the DDI corpus (XML) and runs (tab-separated).
+
+`charOffset`s are inclusive, fragments separated by a semicolon: `12-15;21-25`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from xml.parsers import expat
+
+from scoring.alignment import Span, span
+from scoring.errors import FormatError, Problem
+from scoring.semeval_ner import TYPES, Mention
+from scoring.text import read_bytes, read_lines
+
+_OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
+_COLUMNS = "sentence, charOffset, text, type"
+
+
+class Sentence(NamedTuple):
+    """A sentence of the corpus: the document it belongs to and its length in characters."""
+
+    document: str
+    length: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NerGold:
+    """A corpus: its sentences by id, and the mentions in them (`place` is the sentence's id)."""
+
+    sentences: Mapping[str, Sentence]
+    mentions: tuple[Mention, ...]
+
+
+def read_ner_gold(path: Path | str) -> NerGold:
+    """Read a corpus file, or all `.xml` files of a folder and the folders in it, sorted.
+
+    Raises `FormatError` with every problem: XML, ids, offsets, a mention that comes twice.
+    """
+    path = Path(path)
+    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+    if not files:
+        raise FormatError([Problem(str(path), 0, 0, "no .xml file in this folder")])
+    corpus = _Corpus()
+    for file in files:
+        corpus.read(file)
+    if not corpus.sentences and not corpus.problems:
+        message = "no <sentence> element; expected the corpus XML of SemEval-2013 task 9"
+        corpus.problems.append(Problem(str(path), 0, 0, message))
+    if corpus.problems:
+        raise FormatError(corpus.problems)
+    return NerGold(sentences=corpus.sentences, mentions=tuple(corpus.mentions))
+
+
+def read_ner_run(path: Path | str, gold: NerGold) -> list[Mention]:
+    """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`; the text is not compared.
+
+    The organisers' own separator `|` is read too. Raises `FormatError` with every problem: columns,
+    a sentence that is not in the gold, offsets, a type, a prediction that comes twice.
+    """
+    types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
+    seen: dict[Mention, int] = {}
+    problems: list[Problem] = []
+    for number, line in enumerate(read_lines(Path(path)), start=1):
+        fields = line.split("\t" if "\t" in line else "|")
+        faults = list(_faults(fields, gold, types))
+        if not faults:
+            mention = Mention(fields[0], parse_offsets(fields[1]), fields[3])
+            if mention in seen:
+                faults = [(0, f"the same prediction as line {seen[mention]}; expected it once")]
+            seen.setdefault(mention, number)
+        problems += [Problem(str(path), number, column, message) for column, message in faults]
+    if problems:
+        raise FormatError(problems)
+    return list(seen)
+
+
+def parse_offsets(text: str) -> Span:
+    """Return the span of inclusive offsets such as `12-15;21-25`; raises `ValueError`."""
+    if not _OFFSETS.fullmatch(text):
+        raise ValueError(f"offsets {text!r}; expected inclusive ones such as 12-15;21-25")
+    ends = [fragment.split("-") for fragment in text.split(";")]
+    return span((int(start), int(end) + 1) for start, end in ends)
+
+
+def _faults(
+    fields: list[str], gold: NerGold, types: Mapping[str, None]
+) -> Iterator[tuple[int, str]]:
+    """Yield column (0: the line) and message of everything wrong with a line of a run."""
+    if len(fields) != 4:
+        yield 0, f"{len(fields)} columns; expected 4 separated by tabs: {_COLUMNS}"
+        return
+    sentence = gold.sentences.get(fields[0])
+    if sentence is None:
+        yield 1, f"sentence {fields[0]!r} is not in the gold"
+    try:
+        end = parse_offsets(fields[1])[-1][1]
+    except ValueError as error:
+        yield 2, str(error)
+    else:
+        if sentence and end > sentence.length:
+            yield 2, f"offset {end - 1} is after the sentence's last, {sentence.length - 1}"
+    if fields[3] not in types:
+        yield 4, f"type {fields[3]!r}; expected {', '.join(types)}"
+
+
+class _Corpus:
+    """What has been read of a corpus; expat loads no DTD and bounds what entities expand to."""
+
+    def __init__(self) -> None:
+        self.sentences: dict[str, Sentence] = {}
+        self.mentions: dict[Mention, None] = {}
+        self.problems: list[Problem] = []
+        self._path = Path()
+        self._document = self._sentence = ""
+
+    def read(self, path: Path) -> None:
+        self._path, self._document, self._sentence = path, path.stem, ""
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        try:
+            self._parser.Parse(read_bytes(path), True)
+        except expat.ExpatError as error:
+            self._problem(f"broken XML: {expat.ErrorString(error.code)}", error.lineno)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "document":
+            self._document = attributes.get("id", self._document)
+        elif tag == "sentence":
+            self._add_sentence(attributes)
+        elif tag == "entity":
+            self._add_entity(attributes)
+
+    def _add_sentence(self, attributes: dict[str, str]) -> None:
+        self._sentence = attributes.get("id", "")
+        if not self._sentence or "text" not in attributes:
+            self._problem("<sentence> without id or text")
+        elif self._sentence in self.sentences:
+            self._problem(f"sentence {self._sentence!r} comes twice")
+        self.sentences[self._sentence] = Sentence(self._document, len(attributes.get("text", "")))
+
+    def _add_entity(self, attributes: dict[str, str]) -> None:
+        try:
+            fragments = parse_offsets(attributes["charOffset"])
+            mention = Mention(self._sentence, fragments, attributes["type"])
+        except KeyError as error:
+            self._problem(f"<entity> without {error.args[0]}")
+        except ValueError as error:
+            self._problem(str(error))
+        else:
+            if mention in self.mentions:
+                self._problem("the same entity as one before it; expected it once")
+            self.mentions[mention] = None
+
+    def _problem(self, message: str, line: int | None = None) -> None:
+        line = self._parser.CurrentLineNumber if line is None else line
+        self.problems.append(Problem(str(self._path), line, 0, message))

@@ -1,0 +1,254 @@
+"""SemEval-2013 task 9.1: recognition and classification of drug names.
+
+Segura-Bedmar, Martínez & Herrero-Zazo 2013 (https://aclanthology.org/S13-2056), after the measures
+of MUC (Chinchor & Sundheim 1993, https://aclanthology.org/M93-1007): every gold and every predicted
+mention is correct (COR), incorrect (INC), partial (PAR), missing (MIS) or spurious (SPU).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.alignment import Indices, Overlaps, Span, best_pairing, length, overlaps
+from scoring.errors import OptionError
+
+TYPES = ("drug", "brand", "group", "drug_n")
+"""The four types of the task; the macro average is always over these."""
+
+
+class Criterion(StrEnum):
+    """What a pair must agree in to be correct; see `_pair_counts`."""
+
+    STRICT = "strict"  # same characters and same type
+    EXACT = "exact"  # same characters, any type
+    PARTIAL = "partial"  # some shared characters: PAR; the same ones: COR; any type
+    TYPE = "type"  # same type, some shared characters
+
+
+class Compat(StrEnum):
+    """A program whose arithmetic is followed where it differs from the definitions."""
+
+    SEMEVAL2013 = "semeval2013"  # partial precision is COR/ACT, as the organisers' table prints it
+
+
+class Mention(NamedTuple):
+    """A name in a text: `place` is the sentence or article that `span` counts characters in."""
+
+    place: str
+    span: Span
+    type: str
+
+
+class Counts(NamedTuple):
+    """Mentions by outcome (all >= 0); counts of several places may be added member by member."""
+
+    cor: int = 0
+    inc: int = 0
+    par: int = 0
+    mis: int = 0
+    spu: int = 0
+
+    @property
+    def pos(self) -> int:
+        """POS: gold mentions."""
+        return self.cor + self.inc + self.par + self.mis
+
+    @property
+    def act(self) -> int:
+        """ACT: predicted mentions."""
+        return self.cor + self.inc + self.par + self.spu
+
+    def precision(self, compat: Compat | None = None) -> float:
+        """Return (COR + PAR/2) / ACT, in [0, 1], 0 where nothing was predicted."""
+        partial = 0.0 if compat is Compat.SEMEVAL2013 else 0.5 * self.par
+        return (self.cor + partial) / self.act if self.act else 0.0
+
+    def recall(self) -> float:
+        """Return (COR + PAR/2) / POS, in [0, 1], 0 where the gold has no mention."""
+        return (self.cor + 0.5 * self.par) / self.pos if self.pos else 0.0
+
+    def f_score(self, compat: Compat | None = None) -> float:
+        """Return the harmonic mean of precision and recall, 0 where both are 0."""
+        precision, recall = self.precision(compat), self.recall()
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+class Pairing(NamedTuple):
+    """Gold mention `gold[k]` is paired with predicted mention `run[k]`."""
+
+    gold: Indices
+    run: Indices
+    same_span: NDArray[np.bool_]
+    same_type: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NerScorecard:
+    """A run's counts: `micro` over all mentions, `per_type` with both sides cut to one type."""
+
+    micro: Mapping[Criterion, Counts]
+    per_type: Mapping[str, Mapping[Criterion, Counts]]
+    compat: Compat | None = None
+
+    def macro(self) -> dict[str, float]:
+        """Return the unweighted means over the four types of strict P, R and F, each in [0, 1].
+
+        A type that neither the gold nor the run has counts as 0, as in the task (section 5).
+        """
+        strict = [self.per_type[name][Criterion.STRICT] for name in TYPES]
+        return {
+            "precision": sum(counts.precision() for counts in strict) / len(TYPES),
+            "recall": sum(counts.recall() for counts in strict) / len(TYPES),
+            "f_score": sum(counts.f_score() for counts in strict) / len(TYPES),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scorecard as JSON-ready values."""
+        return {
+            "compat": self.compat,
+            "micro": self._table(self.micro),
+            "per_type": {name: self._table(table) for name, table in self.per_type.items()},
+            "macro": self.macro(),
+        }
+
+    def _table(self, counts: Mapping[Criterion, Counts]) -> dict[str, dict[str, float]]:
+        return {str(name): counts_dict(value, self.compat) for name, value in counts.items()}
+
+
+def counts_dict(counts: Counts, compat: Compat | None = None) -> dict[str, float]:
+    """Return counts and what follows from them by name."""
+    return {
+        **counts._asdict(),
+        "pos": counts.pos,
+        "act": counts.act,
+        "precision": counts.precision(compat),
+        "recall": counts.recall(),
+        "f_score": counts.f_score(compat),
+    }
+
+
+def evaluate(
+    gold: Iterable[Mention], run: Iterable[Mention], *, compat: Compat | None = None
+) -> NerScorecard:
+    """Score predicted mentions against gold mentions; the order of either has no effect.
+
+    Raises `OptionError` for a mention that comes twice on one side.
+    """
+    gold, run = sorted(gold), sorted(run)
+    per_type = {
+        name: _totals([m for m in gold if m.type == name], [m for m in run if m.type == name])
+        for name in dict.fromkeys([*TYPES, *(mention.type for mention in gold)])
+    }
+    return NerScorecard(micro=_totals(gold, run), per_type=per_type, compat=compat)
+
+
+def _totals(gold: Sequence[Mention], run: Sequence[Mention]) -> dict[Criterion, Counts]:
+    by_place = count_by_place(gold, run)
+    return {
+        criterion: Counts(*(sum(column) for column in zip(*rows, strict=True)))
+        if (rows := [counts[criterion] for counts in by_place.values()])
+        else Counts()
+        for criterion in Criterion
+    }
+
+
+def count_by_place(
+    gold: Iterable[Mention], run: Iterable[Mention]
+) -> dict[str, dict[Criterion, Counts]]:
+    """Return the counts of every place that has a mention; their sums are the micro counts."""
+    gold, run = _checked(gold, "gold"), _checked(run, "run")
+    pairing = pair_mentions(gold, run)
+    positive = Counter(mention.place for mention in gold)
+    actual = Counter(mention.place for mention in run)
+    kinds: Counter[tuple[str, bool, bool]] = Counter(
+        (gold[index].place, bool(same_span), bool(same_type))
+        for index, same_span, same_type in zip(
+            pairing.gold, pairing.same_span, pairing.same_type, strict=True
+        )
+    )
+    return {
+        place: _pair_counts(
+            {kind: kinds[place, *kind] for kind in _KINDS}, positive[place], actual[place]
+        )
+        for place in sorted(positive | actual)
+    }
+
+
+_KINDS = ((True, True), (True, False), (False, True), (False, False))  # same span, same type
+
+
+def _pair_counts(
+    pairs: Mapping[tuple[bool, bool], int], positive: int, actual: int
+) -> dict[Criterion, Counts]:
+    """Count the pairs of one place by criterion (section 5, Tables 1 and 2)."""
+    total = sum(pairs.values())
+    correct = {
+        Criterion.STRICT: pairs[True, True],
+        Criterion.EXACT: pairs[True, True] + pairs[True, False],
+        Criterion.PARTIAL: pairs[True, True] + pairs[True, False],
+        Criterion.TYPE: pairs[True, True] + pairs[False, True],
+    }
+    return {
+        criterion: Counts(
+            cor=cor,
+            inc=0 if criterion is Criterion.PARTIAL else total - cor,
+            par=total - cor if criterion is Criterion.PARTIAL else 0,
+            mis=positive - total,
+            spu=actual - total,
+        )
+        for criterion, cor in correct.items()
+    }
+
+
+def pair_mentions(gold: Sequence[Mention], run: Sequence[Mention]) -> Pairing:
+    """Pair mentions of the same place one to one.
+
+    First those that cover the same characters, of the same type where there is one; then
+    overlapping ones: as many pairs as possible, of these as many of the same type, of these those
+    that share most (Jaccard). The organisers' program takes the first overlap it meets instead.
+    """
+    found = overlaps(
+        [(mention.place, mention.span) for mention in gold],
+        [(mention.place, mention.span) for mention in run],
+    )
+    size = np.array([length(mention.span) for mention in gold], dtype=np.int64)[found.left]
+    other = np.array([length(mention.span) for mention in run], dtype=np.int64)[found.right]
+    same_span = (found.characters == size) & (found.characters == other)
+    kinds = {name: number for number, name in enumerate({m.type for m in (*gold, *run)})}
+    gold_kind = np.array([kinds[mention.type] for mention in gold], dtype=np.int64)
+    run_kind = np.array([kinds[mention.type] for mention in run], dtype=np.int64)
+    same_type = gold_kind[found.left] == run_kind[found.right]
+    shared = found.characters / (size + other - found.characters)
+
+    shape = (len(gold), len(run))
+    first = _chosen(found, np.flatnonzero(same_span), 1.0 + same_type, shape)
+    free = ~np.isin(found.left, found.left[first]) & ~np.isin(found.right, found.right[first])
+    # One pair more outweighs every type, one type more outweighs every overlap.
+    scale = 1.0 / (1 + min(shape))
+    ranked = 1.0 + scale * (same_type + scale * shared)
+    chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked, shape)])
+    return Pairing(found.left[chosen], found.right[chosen], same_span[chosen], same_type[chosen])
+
+
+def _chosen(
+    found: Overlaps, candidates: Indices, weights: NDArray[np.float64], shape: tuple[int, int]
+) -> Indices:
+    left, right = found.left[candidates], found.right[candidates]
+    return candidates[best_pairing(left, right, weights[candidates], shape)]
+
+
+def _checked(mentions: Iterable[Mention], side: str) -> list[Mention]:
+    """Sort mentions, so that the order they come in has no effect; refuse doubles."""
+    ordered = sorted(mentions)
+    for one, other in pairwise(ordered):
+        if one == other:
+            raise OptionError(f"{side}: {one.type} at {one.span} of {one.place} comes twice")
+    return ordered
