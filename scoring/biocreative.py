@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 
 from scoring.averages import mean_and_deviation, micro_auc
+from scoring.columns import Places
 from scoring.confusion import Confusion
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
@@ -164,8 +165,8 @@ class ActScorer:
 
     def __init__(self, gold: ActGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._place = {article: place for place, article in enumerate(sorted(gold.relevant))}
-        self._truth = np.array([gold.relevant[article] for article in self._place], dtype=bool)
+        self._place = {article: place for place, article in enumerate(gold.articles)}
+        self._truth = gold.truth
         self._reported = np.zeros(len(gold), dtype=bool)
         self._relevant = np.zeros(len(gold), dtype=bool)
         self._confidence = np.zeros(len(gold))
@@ -201,10 +202,12 @@ class ActScorer:
                 tn=int(np.count_nonzero(~truth & ~relevant)),
             ),
             matches=Matches(tuple(ranks.tolist()), len(listed), self._gold.positives),
+            ranked=listed,
+            called=relevant,
             signature=self._signature,
         )
 
-    def _ranked_list(self) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+    def _ranked_list(self) -> Places:
         """Return the places of the reported articles: positives as ranked, negatives reversed.
 
         Online answers carry no rank: the more confident ranks first in its class, ties by article.

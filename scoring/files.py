@@ -90,7 +90,7 @@ def read_run(task: Task | str, path: Path | str, *, lenient_ranks: bool = False)
     answers = _classifications(sheet, rows) if task is Task.ACT else _hits(sheet, rows)
     for group in _rank_groups(task, rows):
         _check_ranks(sheet, group, gaps=not lenient_ranks and not _spoiled(sheet, task, group))
-        _warn_rising(sheet, group)
+        _warn_rising(sheet, task, group)
     sheet.finish()
     return Run(task=task, name=run_name(path), answers=answers, warnings=tuple(sheet.warnings))
 
@@ -142,12 +142,18 @@ def _check_ranks(sheet: Sheet, group: Sequence[Row], *, gaps: bool) -> None:
         last = row.rank
 
 
-def _warn_rising(sheet: Sheet, group: Sequence[Row]) -> None:
+def _warn_rising(sheet: Sheet, task: Task, group: Sequence[Row]) -> None:
     for row, following in pairwise(group):
         if following.confidence > row.confidence:
-            message = f"confidence rises with rank {following.rank}; expected it to fall"
-            sheet.warn(following.line, len(sheet.columns), message)
+            warning = rising_confidence(sheet.path, task, following.line, following.rank)
+            sheet.warnings.append(warning)
             return
+
+
+def rising_confidence(path: Path, task: Task, line: int, rank: int) -> Problem:
+    """Return the warning that a hit is more confident than the hit ranked above it."""
+    message = f"confidence rises with rank {rank}; expected it to fall"
+    return Problem(str(path), line, len(RESULT_COLUMNS[task]), message)
 
 
 def item_text(item: Item) -> str:

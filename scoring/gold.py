@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
+import numpy as np
+
+from scoring.bulk import GoldIndex
+from scoring.columns import Truths
 from scoring.tasks import Item, Task
 
 
@@ -20,6 +24,11 @@ class ItemGold:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @cached_property
+    def index(self) -> GoldIndex:
+        """The gold as the bulk reader looks it up."""
+        return GoldIndex(self.items)
 
     @cached_property
     def digest(self) -> str:
@@ -40,6 +49,16 @@ class ActGold:
 
     def __len__(self) -> int:
         return len(self.relevant)
+
+    @cached_property
+    def articles(self) -> list[str]:
+        """The articles' ids, sorted."""
+        return sorted(self.relevant)
+
+    @cached_property
+    def truth(self) -> Truths:
+        """Whether each of the sorted articles is relevant."""
+        return np.array([self.relevant[article] for article in self.articles], dtype=bool)
 
     @cached_property
     def positives(self) -> int:

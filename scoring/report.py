@@ -95,11 +95,13 @@ def _table(scorecards: Sequence[Scorecard]) -> list[list[str]]:
     """Return the rows of the printed table, header first; scores have three decimals."""
     items = isinstance(scorecards[0], ItemScorecard)
     columns = _ITEM_COLUMNS if items else _ACT_COLUMNS
-    rows = [["run", "articles", *columns.values()]]
+    views = len({scorecard.signature.view for scorecard in scorecards}) > 1
+    rows = [["run", *["view"] * views, "articles", *columns.values()]]
     for scorecard in scorecards:
         values = _flat(scorecard.to_dict())
         counted = f"{scorecard.articles_scored}/{scorecard.articles_in_gold}"
-        rows.append([scorecard.run, counted, *(_cell(values[key]) for key in columns)])
+        view = [scorecard.signature.view] * views
+        rows.append([scorecard.run, *view, counted, *(_cell(values[key]) for key in columns)])
     return rows
 
 

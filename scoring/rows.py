@@ -67,12 +67,12 @@ class Sheet:
         count = len(self.columns)
         for number, line in enumerate(read_lines(self.path), start=1):
             fields = line.split("\t")
-            if len(fields) == count:
+            if line.startswith("#"):
+                self.problem(number, 0, f"comment; expected {names}: comments are not allowed")
+            elif len(fields) == count:
                 yield number, fields
             elif line.strip() == "":
                 self.problem(number, 0, f"blank line; expected {names}")
-            elif line.startswith("#"):
-                self.problem(number, 0, f"comment; expected {names}: comments are not allowed")
             elif len(fields) > count and extra:
                 self.warn(number, count + 1, f"extra columns ignored; expected {names}")
                 yield number, fields[:count]

@@ -9,8 +9,9 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from scoring import ranking
 from scoring.averages import macro_curve
+from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
-from scoring.errors import OptionError
+from scoring.errors import OptionError, Problem
 from scoring.ranking import Curve, Matches
 from scoring.tasks import Task
 
@@ -22,15 +23,17 @@ ArticlePolicy: TypeAlias = Literal["answered", "all"]
 class Signature:
     """All that must be equal for two scores to be comparable.
 
-    `gold` is the gold's digest; `release` is the UniProt release that answers were checked
-    against; `seed` is set where chance is involved. Printed in one line, after sacreBLEU (Post
-    2018).
+    `gold` is the gold's digest; `view` is what was done to the hits before scoring
+    (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt release
+    that answers were checked against; `seed` is set where chance is involved. Printed in one line,
+    after sacreBLEU (Post 2018).
     """
 
     task: Task
     gold: str
     articles: ArticlePolicy = "answered"
     view: str = "raw"
+    files: str | None = None
     cutoff: int | None = None
     beta: float = 1.0
     ranks: Literal["strict", "lenient"] = "strict"
@@ -101,8 +104,9 @@ class Averaged(NamedTuple):
 class ItemScorecard:
     """The score of an INT or IPT run.
 
-    `articles` holds the scored articles in gold order; `ignored_hits` are hits on articles that
-    are not in the gold. `macro` and `micro` are 0 where no article was scored.
+    `articles` holds the scored articles in gold order; `hits_ignored` are hits on articles that
+    are not in the gold. `macro` and `micro` are 0 where no article was scored. `warnings` are what
+    was odd in the result file.
     """
 
     run: str
@@ -116,6 +120,7 @@ class ItemScorecard:
     macro: Averaged
     micro: Pooled
     signature: Signature
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
     def task(self) -> Task:
@@ -137,6 +142,7 @@ class ItemScorecard:
         return {
             "task": str(self.task),
             "run": self.run,
+            "view": self.signature.view,
             "articles_scored": self.articles_scored,
             "articles_in_gold": self.articles_in_gold,
             "articles_ignored": self.articles_ignored,
@@ -155,7 +161,9 @@ class ActScorecard:
     """The score of an ACT run.
 
     `confusion` counts the articles the run classified. `matches` is its ranked list: every
-    relevant article of the gold is to be found, reported or not.
+    relevant article of the gold is to be found, reported or not. `ranked` is that list as places
+    among the gold's articles sorted by id; `called` tells of each whether the run calls it
+    relevant.
     """
 
     run: str
@@ -163,7 +171,10 @@ class ActScorecard:
     articles_ignored: int
     confusion: Confusion
     matches: Matches
+    ranked: Places = field(compare=False, repr=False)
+    called: Truths = field(compare=False, repr=False)
     signature: Signature
+    warnings: tuple[Problem, ...] = field(default=(), compare=False)
 
     @property
     def task(self) -> Task:

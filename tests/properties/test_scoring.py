@@ -41,7 +41,7 @@ def campaigns(draw: st.DrawFn) -> tuple[Task, Any, dict[str, Any]]:
     if task is Task.ACT:
         labels = draw(st.dictionaries(articles, st.booleans(), min_size=1))
         classes = st.builds(
-            Classification, st.booleans(), st.sampled_from([0.25, 0.5, 1.0])
+            Classification, st.booleans(), st.sampled_from([0.25, 0.5, 1.0]), st.none()
         )  # few values, so that ties are common
         return task, ActGold(relevant=labels), draw(st.dictionaries(articles, classes))
     return task, draw(item_golds(task)), draw(st.dictionaries(articles, hit_lists(task)))

@@ -1,0 +1,235 @@
+"""Result files matched against a gold standard at the speed of reading them.
+
+Only INT and IPT files in good order take this way. For any other, `match_file` returns None and
+`scoring.files.read_run` reads it line by line, to tell what is wrong, if anything is. Nothing is
+approximate: what hashing finds equal is compared again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.columns import Column, Places, Words, blocks, split_columns
+from scoring.ranking import Matches
+from scoring.tasks import Item, Task
+
+Number = TypeVar("Number", bound=np.generic)
+
+_MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
+_NUMBERED = 0xFF << 56  # no text has 0xFF as its eighth byte
+
+
+class GoldIndex:
+    """A gold standard as sorted hashes of (article, item), to be looked up in bulk."""
+
+    def __init__(self, items: Mapping[str, frozenset[Item]]) -> None:
+        self.place = {article: place for place, article in enumerate(items)}
+        self.sizes = [len(found) for found in items.values()]
+        self.numbers: dict[bytes, int] = {}
+        pairs = [
+            (self.place[article], item if isinstance(item, tuple) else (item,))
+            for article, found in items.items()
+            for item in found
+        ]
+        articles = np.array([place for place, _ in pairs], dtype=np.int64)
+        columns = zip(*(members for _, members in pairs), strict=True)
+        members = _ordered([self._words(column) for column in columns])
+        hashes = _hashes(articles, members)
+        order = np.argsort(hashes)
+        self._hashes = hashes[order]
+        self.ambiguous = _any_equal(hashes)  # two items with one hash: cannot be looked up
+        self._articles = articles[order]
+        self._members = [member[order] for member in members]
+        self._known = np.zeros(1 << 16, dtype=bool)  # by the hashes' upper bits
+        self._known[self._hashes >> np.uint64(48)] = True
+
+    def _words(self, accessions: Iterable[str]) -> Words:
+        texts = [accession.encode() for accession in accessions]
+        return np.array([_word(text, self.numbers) for text in texts], dtype=np.uint64)
+
+    def find(self, articles: Places, members: Sequence[Words], hashes: Words) -> Places:
+        """Return the rows whose item is in the gold of their article."""
+        rows = np.flatnonzero(self._known[hashes >> np.uint64(48)])
+        found = np.searchsorted(self._hashes, hashes[rows])
+        found = np.minimum(found, len(self._hashes) - 1)
+        same = self._articles[found] == articles[rows]
+        for ours, theirs in zip(self._members, members, strict=True):
+            same &= ours[found] == theirs[rows]
+        matched: Places = rows[same]
+        return matched
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedFile:
+    """A result file's articles, each with its matches; `rising` are (line, rank) of warnings."""
+
+    matches: Mapping[str, Matches]
+    rising: Sequence[tuple[int, int]]
+
+
+def match_file(
+    data: bytes, task: Task, index: GoldIndex, *, lenient_ranks: bool = False
+) -> MatchedFile | None:
+    """Return an INT or IPT file's matches, or None unless every line is as it should be."""
+    parts = _Parts(task, index)
+    if index.ambiguous or not data or not all(map(parts.add, blocks(data))):
+        return None
+    rows = _Rows(parts)
+    if not rows.ranked(lenient=lenient_ranks):
+        return None
+    members = _ordered([rows.ordered(column) for column in parts.members()])
+    hashes = _hashes(rows.articles, members)
+    if _any_equal(hashes):
+        return None
+    return MatchedFile(
+        matches=rows.matches(index.find(rows.articles, members, hashes), index),
+        rising=rows.rising(),
+    )
+
+
+class _Parts:
+    """The columns of a file, collected block by block; articles and long accessions as numbers."""
+
+    def __init__(self, task: Task, index: GoldIndex) -> None:
+        self._width = 4 if task is Task.INT else 5
+        self._accessions = dict(index.numbers)
+        self.article_numbers = dict(index.place)  # the gold's articles first
+        self.articles: list[Places] = []
+        self.ranks: list[Words] = []
+        self.confidences: list[NDArray[np.float64]] = []
+        self._members: list[list[Words]] = []
+
+    def add(self, block: bytes) -> bool:
+        """Take one block; False where any of its lines is not as it should be."""
+        columns = split_columns(block, self._width)
+        if columns is None or not all(column.bare() for column in columns):
+            return False
+        article, *accessions, rank, confidence = columns
+        ranks, fits = rank.integers()
+        confidences = confidence.numbers()
+        if not fits.all() or not ranks.all():
+            return False
+        if not ((confidences > 0) & (confidences <= 1)).all():
+            return False
+        self.articles.append(self._numbered(article))
+        self.ranks.append(ranks)
+        self.confidences.append(confidences)
+        self._members.append([_words(column, self._accessions) for column in accessions])
+        return True
+
+    def members(self) -> list[Words]:
+        """Return a whole-file column for each accession of an item."""
+        return [np.concatenate(column) for column in zip(*self._members, strict=True)]
+
+    def _numbered(self, article: Column) -> Places:
+        heads = np.flatnonzero(np.concatenate([[True], ~article.repeats()]))
+        names = [article.text(row).decode() for row in heads.tolist()]
+        numbers = [self.article_numbers.setdefault(n, len(self.article_numbers)) for n in names]
+        return np.repeat(np.array(numbers), np.diff(heads, append=len(article.starts)))
+
+
+class _Rows:
+    """The rows of a file in such an order that articles are together and their ranks rise."""
+
+    def __init__(self, parts: _Parts) -> None:
+        self._names = list(parts.article_numbers)
+        self._order: Places | None = None
+        articles, ranks = np.concatenate(parts.articles), np.concatenate(parts.ranks)
+        starts = _changes(articles)
+        together = len(starts) == len(set(articles[starts].tolist()))
+        rising = (ranks[1:] > ranks[:-1]) | (articles[1:] != articles[:-1])
+        if not (together and rising.all()):
+            self._order = np.lexsort((ranks, articles))
+        self.articles, self._ranks = self.ordered(articles), self.ordered(ranks)
+        self._confidences = self.ordered(np.concatenate(parts.confidences))
+        self._starts = _changes(self.articles)
+        self._lengths = np.diff(self._starts, append=len(ranks))
+
+    def ordered(self, column: NDArray[Number]) -> NDArray[Number]:
+        """Return a column of the file in the order of the rows."""
+        return column if self._order is None else column[self._order]
+
+    def ranked(self, *, lenient: bool) -> bool:
+        """Tell whether each article's ranks are 1, 2, 3, ...; if lenient, whether none is twice."""
+        if not lenient:
+            return bool((self._ranks == _counted(self._lengths)).all())
+        same_article = self.articles[1:] == self.articles[:-1]
+        return not (same_article & (self._ranks[1:] == self._ranks[:-1])).any()
+
+    def matches(self, correct: Places, index: GoldIndex) -> dict[str, Matches]:
+        """Return each article's matches from the rows of the correct hits."""
+        bounds = np.searchsorted(correct, [*self._starts, len(self.articles)]).tolist()
+        places = _counted(self._lengths)[correct].tolist()
+        sizes = index.sizes
+        matches: dict[str, Matches] = {}
+        for block, (start, length) in enumerate(
+            zip(self._starts.tolist(), self._lengths.tolist(), strict=True)
+        ):
+            number = int(self.articles[start])
+            ranks = tuple(places[bounds[block] : bounds[block + 1]])
+            size = sizes[number] if number < len(sizes) else 0
+            matches[self._names[number]] = Matches(ranks, length, size)
+        return matches
+
+    def rising(self) -> list[tuple[int, int]]:
+        """Return the first (line, rank) in each article whose confidence exceeds the one above."""
+        confidences = self._confidences
+        above = self.articles[1:] == self.articles[:-1]
+        rows = np.flatnonzero(above & (confidences[1:] > confidences[:-1])) + 1
+        _, firsts = np.unique(self.articles[rows], return_index=True)
+        lines = rows if self._order is None else self._order[rows]
+        return [(int(lines[at]) + 1, int(self._ranks[rows[at]])) for at in firsts]
+
+
+def _changes(column: Places) -> Places:
+    """Return the rows whose value differs from the row above, the first row among them."""
+    return np.flatnonzero(np.diff(column, prepend=-1))
+
+
+def _counted(lengths: Places) -> Places:
+    """Return 1, 2, ... for each length, one after the other."""
+    ends = np.cumsum(lengths)
+    return np.arange(1, ends[-1] + 1) - np.repeat(ends - lengths, lengths)
+
+
+def _words(column: Column, numbers: dict[bytes, int]) -> Words:
+    """Return accessions as words: their own bytes up to eight, a number for a longer one."""
+    words = column.heads()
+    if column.longest > 8:
+        for row in np.flatnonzero(column.lengths > 8).tolist():
+            words[row] = _word(column.text(row), numbers)
+    return words
+
+
+def _word(text: bytes, numbers: dict[bytes, int]) -> int:
+    if len(text) <= 8:
+        return int.from_bytes(text, "little")
+    return _NUMBERED | numbers.setdefault(text, len(numbers))
+
+
+def _ordered(members: Sequence[Words]) -> list[Words]:
+    """Return the members of unordered pairs in one order; a single member as it is."""
+    if len(members) == 1:
+        return list(members)
+    return [np.minimum(*members), np.maximum(*members)]
+
+
+def _hashes(articles: Places, members: Sequence[Words]) -> Words:
+    """Return 64 mixed bits of each (article, item): equal for equals, almost surely not else."""
+    mixed = articles.astype(np.uint64)
+    for member in members:
+        mixed = (mixed * _MULTIPLIERS[0]) ^ member
+        mixed ^= mixed >> np.uint64(32)
+        mixed *= _MULTIPLIERS[1]
+        mixed ^= mixed >> np.uint64(29)
+    return mixed
+
+
+def _any_equal(hashes: Words) -> bool:
+    ordered = np.sort(hashes)
+    return bool((ordered[1:] == ordered[:-1]).any())
