@@ -126,8 +126,18 @@ class _Target:
         else:
             self._end_message_part(tag)
 
+    def doctype(self, *_: object) -> None:
+        self._refuse("a document type is not allowed")
+
     def close(self) -> None:
         """Do nothing: lxml also calls it after an error, so the message is asked for apart."""
+
+    def forget(self) -> None:
+        """Let go of all that was read: lxml's parser lives until the next garbage collection."""
+        self.pieces.clear()
+        self.open.clear()
+        self.params = None
+        self.value = self.fault = _NONE_YET
 
     def message(self) -> Message:
         if self.root == "methodCall":
@@ -215,16 +225,22 @@ class Decoder:
         self._bytes += len(data)
         if self._bytes > self._limits.bytes:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
-        for start in range(0, len(data), CHUNK):
-            self._parse(data[start : start + CHUNK])
+        try:
+            for start in range(0, len(data), CHUNK):
+                self._parse(data[start : start + CHUNK])
+        except WireError:
+            self._target.forget()
+            raise
 
     def close(self) -> Message:
         """Return the message; raises `WireError` where the bytes so far are no whole message."""
         try:
             self._parser.close()
+            return self._target.message()
         except etree.LxmlError as error:
             raise _not_xml(error) from error
-        return self._target.message()
+        finally:
+            self._target.forget()
 
     def response(self) -> Value:
         """Return the value of a whole answer; raises `FaultError` where it is a fault."""

@@ -99,9 +99,9 @@ def _string(value: str) -> str:
 
 
 def _integer(value: int) -> str:
-    if value in INT32:
+    if -INT32 <= value < INT32:
         return f"<value><int>{value:d}</int></value>"
-    if value in INT64:
+    if -INT64 <= value < INT64:
         return f"<value><i8>{value:d}</i8></value>"
     raise EncodeError(f"an integer beyond 64 bits: {value.bit_length()} bits")
 
@@ -172,7 +172,7 @@ class _Encoder:
             if kind is str:
                 text = value if value.isalnum() else _text(value)
                 write(f"{head}<value><string>{text}</string></value></member>")
-            elif kind is int and value in INT32:
+            elif kind is int and -INT32 <= value < INT32:
                 write(f"{head}<value><int>{value}</int></value></member>")
             elif kind is float and isfinite(value):
                 write(f"{head}<value><double>{value!r}</double></value></member>")

@@ -15,7 +15,7 @@ APACHE = "{http://ws.apache.org/xmlrpc/namespaces/extensions}"
 
 def _integer(text: str) -> int:
     number = int(text)  # int() also takes 1_000 and digits of other scripts
-    if number not in INT64 or "_" in text or not text.isascii():
+    if not -INT64 <= number < INT64 or "_" in text or not text.isascii():
         raise ValueError
     return number
 

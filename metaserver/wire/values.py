@@ -29,8 +29,9 @@ MAX_FAULT_STRING = 2_000
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 """A character XML 1.0 cannot carry (XML 1.0, production 2)."""
 
-INT32 = range(-(2**31), 2**31)
-INT64 = range(-(2**63), 2**63)
+INT32 = 2**31
+INT64 = 2**63
+"""An integer n fits in so many bits where -INT <= n < INT; above 32, it is sent as `i8`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,280 @@
+"""What the decoder accepts from peers, and what it refuses."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import xmlrpc.client
+from datetime import UTC, datetime
+
+import pytest
+
+from metaserver.lifecycle import Outcome
+from metaserver.wire.xmlrpc import (
+    Decoder,
+    Fault,
+    FaultError,
+    Limits,
+    MethodCall,
+    Value,
+    WireError,
+    decode_call,
+    decode_response,
+)
+
+EX = "xmlns:ex='http://ws.apache.org/xmlrpc/namespaces/extensions'"
+
+
+def response(value: str, attributes: str = "") -> bytes:
+    return (
+        f"<methodResponse {attributes}><params><param>{value}</param></params></methodResponse>"
+    ).encode()
+
+
+def array(items: str) -> str:
+    return f"<value><array><data>{items}</data></array></value>"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("<value>x</value>", "x"),
+        ("<value> x\n </value>", " x\n "),
+        ("<value><string> x </string></value>", " x "),
+        ("<value/>", ""),
+        ("<value><string/></value>", ""),
+        ("<value>a&amp;b&#13;&#x3b1;</value>", "a&b\rα"),
+        ("<value><![CDATA[<b>]]></value>", "<b>"),
+        ("<value><!-- why --><int>7</int></value>", 7),
+        ("<value> <int> -7 </int> </value>", -7),
+        ("<value><i4>+7</i4></value>", 7),
+        ("<value><int>007</int></value>", 7),
+        ("<value><i8>9223372036854775807</i8></value>", 2**63 - 1),
+        ("<value><int>4294967296</int></value>", 2**32),
+        ("<value><double>3</double></value>", 3.0),
+        ("<value><double> 1.5E-3 </double></value>", 0.0015),
+        ("<value><boolean>1</boolean></value>", True),
+        ("<value><boolean>true</boolean></value>", True),
+        ("<value><boolean>False</boolean></value>", False),
+        ("<value><nil/></value>", None),
+        ("<value><ex:nil/></value>", None),
+        ("<value><ex:i8>7</ex:i8></value>", 7),
+        ("<value><ex:i1>7</ex:i1></value>", 7),
+        ("<value><ex:float>0.5</ex:float></value>", 0.5),
+        ("<value><base64>aGVs\n bG8=</base64></value>", b"hello"),
+        ("<value><base64/></value>", b""),
+        ("<value><dateTime.iso8601>19980717T14:08:55</dateTime.iso8601></value>",
+         datetime(1998, 7, 17, 14, 8, 55)),
+        ("<value><dateTime.iso8601>2026-01-02T03:04:05Z</dateTime.iso8601></value>",
+         datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)),
+        ("<value><array/></value>", []),
+        ("<value><array><data/></array></value>", []),
+        ("<value><struct/></value>", {}),
+        ("<value><struct><member><value>1</value><name>a b</name></member></struct></value>",
+         {"a b": "1"}),
+        ("<value><struct><member><name/><value/></member></struct></value>", {"": ""}),
+    ],
+)  # fmt: skip
+def test_reads_every_type_and_what_peers_make_of_it(text: str, value: Value) -> None:
+    read = decode_response(response(text, EX))
+    assert read == value
+    assert type(read) is type(value)
+
+
+def test_reads_an_apache_type_whose_prefix_was_never_declared() -> None:
+    assert decode_response(response("<value><ex:nil/></value>")) is None
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1", "utf-16", "utf-16-be"])
+def test_reads_the_declared_encoding(encoding: str) -> None:
+    text = f"<?xml version='1.0' encoding='{encoding}'?>{response('<value>é</value>').decode()}"
+    assert decode_response(text.encode(encoding)) == "é"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 65_536])
+def test_chunks_may_end_anywhere(size: int) -> None:
+    body = xmlrpc.client.dumps(({"é": [1, "α&<"]},), methodresponse=True).encode()
+    decoder = Decoder()
+    for start in range(0, len(body), size):
+        decoder.feed(body[start : start + size])
+    assert decoder.response() == {"é": [1, "α&<"]}
+
+
+@pytest.mark.parametrize("tail", ["", "<junk/>"])
+def test_what_was_read_goes_with_its_last_reference(tail: str) -> None:
+    body = response(array("<value><struct/></value>" * 1_000) + tail)
+    gc.collect()
+    gc.disable()
+    try:
+        before = len(gc.get_objects())
+        for _ in range(5):
+            with contextlib.suppress(WireError):
+                decode_response(body)
+        assert len(gc.get_objects()) - before < 1_000
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("<value><int>x</int></value>", "'x' is no int"),
+        ("<value><int/></value>", "'' is no int"),
+        ("<value><int>1_0</int></value>", "'1_0' is no int"),
+        ("<value><int>١</int></value>", "'١' is no int"),
+        ("<value><i8>9223372036854775808</i8></value>", "'9223372036854775808' is no i8"),
+        ("<value><double>nan</double></value>", "'nan' is no double"),
+        ("<value><double>-Infinity</double></value>", "'-Infinity' is no double"),
+        ("<value><double>1e999</double></value>", "'1e999' is no double"),
+        ("<value><boolean>2</boolean></value>", "'2' is no boolean"),
+        ("<value><nil>0</nil></value>", "'0' is no nil"),
+        ("<value><base64>a</base64></value>", "'a' is no base64"),
+        ("<value><dateTime.iso8601>soon</dateTime.iso8601></value>",
+         "'soon' is no dateTime.iso8601"),
+        ("<value><ex:i2>x</ex:i2></value>", "'x' is no ex:i2"),
+        ("<value><date>1</date></value>", "<date> is not allowed here"),
+        ("<value><int>1</int><int>2</int></value>", "two values where one is expected"),
+        ("<value><int>1</int><array/></value>", "two values where one is expected"),
+        ("<value/><value/>", "two values where one is expected"),
+        ("", "a value is missing"),
+        ("<int>1</int>", "<int> is not allowed here"),
+        ("<value><struct><member><value/></member></struct></value>",
+         "?: a member needs a name and a value"),
+        ("<value><struct><member><name>a</name></member></struct></value>",
+         "a: a member needs a name and a value"),
+        ("<value id='1'/>", "<value> has attributes; XML-RPC has none"),
+        ("<value><struct><member><name>hits</name>"
+         + array("<value/>" + array("<value/><value><int>x</int></value>"))
+         + "</member></struct></value>", "hits[1][1]: 'x' is no int"),
+    ],
+)  # fmt: skip
+def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> None:
+    with pytest.raises(WireError) as caught:
+        decode_response(response(value, EX))
+    assert caught.value.outcome is Outcome.XML
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (b"", "not well-formed XML: no element found"),
+        (b"<html><p>busy</html>", "<html> is not allowed here"),
+        (b"\n<?xml version='1.0'?><methodResponse/>", "XML declaration allowed only at the start"),
+        (b"<?xml version='1.0' encoding='x-none'?><methodResponse/>", "Unsupported encoding"),
+        (b"<methodResponse><params><param><value>\xe9</value>", "Invalid bytes"),
+        (b"<methodResponse><params><param><value>&e;</value>", "Entity 'e' not defined"),
+        (response("<value>&#0;</value>"), "invalid xmlChar value 0"),
+        (response("<value/>")[:-3], "not well-formed XML"),
+        (response("<value/>") + b"<x/>", "Extra content"),
+        (b"<methodResponse/>", "a response holds one value or a fault"),
+        (b"<methodResponse><params/></methodResponse>", "a response holds one value or a fault"),
+        (response("<value/></param><param><value/>"), "a response holds one value or a fault"),
+        (b"<methodResponse><params/><params/></methodResponse>", "a second <params>"),
+        (b"<methodResponse><fault><value/></fault></methodResponse>", "a fault is a struct"),
+        (b"<methodCall><methodName>f</methodName></methodCall>", "<methodCall> where"),
+    ],
+)  # fmt: skip
+def test_refuses_what_is_no_response(body: bytes, message: str) -> None:
+    with pytest.raises(WireError) as caught:
+        decode_response(body)
+    assert caught.value.outcome is Outcome.XML
+    assert message in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "doctype",
+    [
+        "<!DOCTYPE methodResponse>",
+        "<!DOCTYPE a [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;&a;'>]>",
+        "<!DOCTYPE a [<!ENTITY x SYSTEM 'file:///etc/passwd'>]>",
+        "<!DOCTYPE a SYSTEM 'http://127.0.0.1:9/x.dtd'>",
+    ],
+)
+def test_refuses_a_document_type_before_it_can_do_anything(doctype: str) -> None:
+    with pytest.raises(WireError, match="a document type is not allowed"):
+        decode_response(doctype.encode() + response("<value>&x;&b;</value>"))
+
+
+class TestLimits:
+    def test_nesting(self) -> None:
+        def nested(depth: int) -> bytes:
+            return response("<value><array><data>" * depth + "</data></array></value>" * depth)
+
+        value = decode_response(nested(64))
+        for _ in range(63):
+            assert isinstance(value, list)
+            value = value[0]
+        assert value == []
+        with pytest.raises(WireError, match="nested deeper than 64") as caught:
+            decode_response(nested(65))
+        assert caught.value.outcome is Outcome.XML
+
+    def test_bytes(self) -> None:
+        body = response("<value/>")
+        assert decode_response(body, Limits(bytes=len(body))) == ""
+        with pytest.raises(WireError, match=r"more than \d+ bytes") as caught:
+            decode_response(body, Limits(bytes=len(body) - 1))
+        assert caught.value.outcome is Outcome.TOO_LARGE
+
+    def test_values(self) -> None:
+        body = response(array("<value/>" * 9))
+        assert decode_response(body, Limits(values=10)) == [""] * 9
+        with pytest.raises(WireError, match="more than 9 values") as caught:
+            decode_response(body, Limits(values=9))
+        assert caught.value.outcome is Outcome.TOO_LARGE
+
+    def test_a_text_of_character_references_keeps_its_order(self) -> None:
+        text = "".join(chr(0x3B1 + place % 20) for place in range(50_000))
+        body = response(f"<value>{''.join(f'&#{ord(letter)};' for letter in text)}</value>")
+        assert len(body) > 4 * 65_536
+        assert decode_response(body) == text
+
+
+CODE = "<member><name>faultCode</name><value>"
+STRING = "<member><name>faultString</name><value>"
+END = "</value></member>"
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        ("members", "fault"),
+        [
+            (f"{CODE}<int>4</int>{END}{STRING}no{END}", Fault(code=4, string="no")),
+            (f"{STRING}no{END}{CODE}Server.Error{END}", Fault(code="Server.Error", string="no")),
+            (f"{CODE}<double>4.5</double>{END}", Fault(code="4.5", string="")),
+            ("", Fault(code=0, string="")),
+        ],
+    )
+    def test_any_order_and_any_code(self, members: str, fault: Fault) -> None:
+        body = f"<methodResponse><fault><value><struct>{members}</struct></value></fault>"
+        with pytest.raises(FaultError) as caught:
+            decode_response(f"{body}</methodResponse>".encode())
+        assert caught.value.fault == fault
+        assert caught.value.outcome is Outcome.FAULT
+        assert caught.value.message == f"{fault.code}: {fault.string}"
+
+    def test_a_long_string_is_cut_in_the_message(self) -> None:
+        assert len(FaultError(Fault(code=1, string="x" * 5_000)).message) == len("1: ") + 2_000
+
+
+class TestCalls:
+    def test_a_call(self) -> None:
+        body = xmlrpc.client.dumps((1, "a"), "Servers.list").encode()
+        assert decode_call(body) == MethodCall(method="Servers.list", params=[1, "a"])
+
+    def test_without_params(self) -> None:
+        body = b"<methodCall><methodName> f </methodName></methodCall>"
+        assert decode_call(body) == MethodCall(method="f", params=[])
+
+    @pytest.mark.parametrize(
+        ("body", "message"),
+        [
+            (b"<methodCall><params/></methodCall>", "a call without a method name"),
+            (b"<methodCall><methodName> </methodName></methodCall>", "without a method name"),
+            (response("<value/>"), "<methodResponse> where <methodCall> is expected"),
+        ],
+    )
+    def test_what_is_no_call(self, body: bytes, message: str) -> None:
+        with pytest.raises(WireError, match=message):
+            decode_call(body)
