@@ -21,6 +21,7 @@ class Templates:
         self._environment = Environment(
             loader=PackageLoader("metaserver.web"),
             autoescape=True,
+            auto_reload=False,
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,

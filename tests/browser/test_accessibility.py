@@ -1,0 +1,33 @@
+"""WCAG 2.2 AA by axe, on every page, light and dark, on a desktop and on a phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+SIZES = {"desktop": (1360, 900), "phone": (360, 780)}
+PAGES = {
+    "monitor": ("/monitor", None),
+    "monitor, filtered": ("/monitor?state=down", None),
+    "monitor, empty": ("/monitor", []),
+    "board": ("/t/INT", None),
+    "board, sorted": ("/t/ACT?sort=run", None),
+    "board, empty": ("/t/INT", []),
+    "error": ("/nope", []),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("shown", PAGES)
+def test_axe_finds_nothing(make_site, visits, shown, scheme, size):
+    path, names = PAGES[shown]
+    width, height = SIZES[size]
+    page = visits.open(
+        f"{make_site(names).url}{path}",
+        color_scheme=scheme,
+        viewport={"width": width, "height": height},
+    )
+    result = Axe().run(page, options={"runOnly": RULES}).response
+    assert len(result["passes"]) > 10
+    assert [(v["id"], v["nodes"][0]["html"]) for v in result["violations"]] == []
+    visits.problems = [told for told in visits.problems if "404" not in told]

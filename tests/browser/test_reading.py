@@ -1,0 +1,134 @@
+"""Finding one's way: sorting, filters, colours, with the keyboard and without scripts."""
+
+import csv
+
+import pytest
+from playwright.sync_api import expect
+
+from metaserver.lifecycle import ServerState
+
+PHONE = {"viewport": {"width": 360, "height": 780}}
+
+
+def tab_to(page, text):
+    """Press Tab until the element in focus has the text."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.textContent.trim()") == text:
+            return
+    pytest.fail(f"{text} cannot be reached by Tab")
+
+
+def test_sorting_by_keyboard(site, visits):
+    page = visits.open(f"{site.url}/t/INT")
+    tab_to(page, "F-score")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/t/INT?sort=-f_score")
+    heading = page.get_by_role("columnheader", name="F-score")
+    expect(heading).to_have_attribute("aria-sort", "descending")
+    cells = page.locator("#runs tr td:nth-child(9)").all_inner_texts()
+    figures = [float(cell) for cell in cells if cell != "n/a"]
+    assert figures == sorted(figures, reverse=True)
+    assert cells[len(figures) :] == ["n/a"]
+    tab_to(page, "F-score")
+    page.keyboard.press("Enter")
+    expect(heading).to_have_attribute("aria-sort", "ascending")
+    assert page.locator("#runs tr td:nth-child(9)").last.inner_text() == "n/a"
+
+
+def test_the_skip_link_leads_past_the_header(site, visits):
+    page = visits.open(f"{site.url}/monitor")
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("main")).to_be_focused()
+
+
+def test_everything_is_there_without_scripts(site, visits):
+    page = visits.open(f"{site.url}/monitor", java_script_enabled=False)
+    expect(page.locator("#servers tr:not([hidden])")).to_have_count(11)
+    expect(page.locator("noscript p")).to_be_visible()
+    expect(page.locator("#live")).to_be_hidden()
+    expect(page.locator("#pause")).to_be_hidden()
+    page.get_by_role("link", name="down").click()
+    expect(page.locator("#servers tr:not([hidden])")).to_have_count(1)
+    page.get_by_role("link", name="all").click()
+    page.get_by_role("searchbox").fill("team 1")
+    page.get_by_role("searchbox").press("Enter")
+    expect(page.locator("#servers tr:not([hidden])")).to_have_count(5)
+    page.get_by_role("link", name="Leaderboard").click()
+    page.get_by_role("columnheader", name="Run").get_by_role("link").click()
+    names = page.locator("#runs th").all_inner_texts()
+    assert names == sorted(names)
+    expect(page.locator("svg.plot")).to_have_count(2)
+
+
+def test_filters_hold_while_the_page_is_live(site, visits):
+    page = visits.open(f"{site.url}/monitor")
+    shown = page.locator("#servers tr:visible th")
+    page.get_by_role("link", name="down").click()
+    expect(shown).to_have_count(1)
+    assert "state=down" in page.url
+    site.do(site.source.set_state("Team 7 · S01", ServerState.DOWN))
+    expect(shown).to_have_count(2)
+    page.get_by_role("searchbox").fill("TEAM 14")
+    expect(shown).to_have_count(1)
+    site.do(site.source.step())
+    expect(page.locator("#count-down")).to_have_text("2")
+    expect(shown).to_have_count(1)
+    page.reload()
+    expect(shown).to_have_count(1)
+
+
+def test_the_error_log_is_filtered_by_outcome(site, visits):
+    page = visits.open(f"{site.url}/monitor")
+    page.locator("#outcome-http").click()
+    codes = set(page.locator("#errors li:visible .code").all_inner_texts())
+    assert codes == {"http"}
+    site.do(site.source.step())
+    expect(page.locator("#outcome-http")).to_have_attribute("aria-current", "true")
+    page.locator("#outcome-http").click()
+    assert len(set(page.locator("#errors li:visible .code").all_inner_texts())) > 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_readers_colours_are_kept(site, visits, scheme):
+    page = visits.open(f"{site.url}/monitor", color_scheme=scheme)
+    button = page.get_by_role("button", name="Dark colours")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    before = page.evaluate(colour)
+    expect(button).to_have_attribute("aria-pressed", str(scheme == "dark").lower())
+    button.click()
+    after = page.evaluate(colour)
+    assert after != before
+    page.goto(f"{site.url}/t/INT")
+    assert page.evaluate(colour) == after
+    expect(button).to_have_attribute("aria-pressed", str(scheme == "light").lower())
+
+
+def test_times_are_in_the_readers_zone(site, visits):
+    page = visits.open(f"{site.url}/monitor", timezone_id="Asia/Tokyo")
+    expect(page.locator("[data-zone]")).to_have_text("Asia/Tokyo")
+    time = page.locator("#errors time").first
+    moment = time.get_attribute("datetime")
+    shown = f"{(int(moment[11:13]) + 9) % 24:02}{moment[13:19]}"
+    expect(time).to_have_text(shown)
+
+
+def test_csv_is_the_table_of_the_page(site, visits):
+    page = visits.open(f"{site.url}/t/ACT?sort=-p_at_full_recall")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    table = list(csv.reader(download.value.path().read_text().splitlines()))
+    shown = page.locator("#runs tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].map(cell => cell.firstChild.nodeName === '#text' "
+        "? cell.firstChild.data.trim() : cell.textContent.trim()))"
+    )
+    assert table[1:] == shown
+
+
+@pytest.mark.parametrize("path", ["/monitor", "/t/INT", "/t/ACT", "/nope"])
+def test_no_page_is_wider_than_a_phone(site, visits, path):
+    page = visits.open(f"{site.url}{path}", **PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    visits.problems = [told for told in visits.problems if "404" not in told]

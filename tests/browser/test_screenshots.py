@@ -1,0 +1,33 @@
+"""Makes the screenshots of the README and the docs; only when asked, as tests change no file.
+
+`SCREENSHOTS=1` draws the tests' made-up challenge, `SCREENSHOTS=http://127.0.0.1:8000` a running
+hub: `SCREENSHOTS=1 pytest tests/browser/test_screenshots.py`.
+"""
+
+import os
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.shared import ROOT
+
+ASKED = os.environ.get("SCREENSHOTS", "")
+SHOTS = {
+    "monitor": ("/monitor", "dark", 900),
+    "leaderboard": ("/t/INT", "light", 1000),
+}
+
+
+@pytest.mark.skipif(not ASKED, reason="screenshots are made with SCREENSHOTS=1 or =URL")
+@pytest.mark.parametrize("name", SHOTS)
+def test_screenshot(request, visits, name):
+    path, scheme, height = SHOTS[name]
+    hub = ASKED if ASKED.startswith("http") else request.getfixturevalue("site").url
+    page = visits.open(
+        f"{hub}{path}", color_scheme=scheme, viewport={"width": 1360, "height": height}
+    )
+    expect(page.locator("#live")).to_have_text("live")
+    folder = ROOT / "docs" / "img"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"{name}.png")
+    assert (folder / f"{name}.png").stat().st_size > 10_000
