@@ -74,13 +74,18 @@ class FaultyKit(Kit):
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one HTTP request, in its article's way."""
-        try:
-            call = decode_call(await request.read())
-            text, context = article_of(call) if call.method == GET_ANNOTATION else (None, Context())
-        except RequestError:
+        article = _article(await request.read())
+        way = self._turns.take(article[0]) if article else None
+        if article is None or way is None:
             return await super().handle(request)
-        way = None if text is None else self._turns.take(text)
-        if text is None or way is None:
-            return await super().handle(request)
-        answer = await asyncio.to_thread(self._honest, text, context)
+        answer = await asyncio.to_thread(self._honest, *article)
         return await way.play(request, dict(answer))
+
+
+def _article(body: bytes) -> tuple[str, Context] | None:
+    """Return the article of a getAnnotation request, or None for any other request."""
+    try:
+        call = decode_call(body)
+        return article_of(call) if call.method == GET_ANNOTATION else None
+    except RequestError:
+        return None

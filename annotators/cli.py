@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from annotators.baselines import articles
@@ -21,6 +21,8 @@ SERVERS = {
     "faulty": ("INT", "IPT", "ACT"),
 }
 """The servers and the tasks each answers unless told."""
+ABLE = SERVERS | {"cooccurrence": ("INT", "IPT", "ACT")}
+"""The tasks each server can answer."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,10 +107,11 @@ def _add_train_act(command: argparse.ArgumentParser) -> None:
 def _serve(options: argparse.Namespace) -> int:
     from annotators.serving import serve_baseline
 
-    tasks = options.tasks or SERVERS[options.server]
+    for option, shown, expected in _serve_problems(options):
+        raise InputError(option, f"{shown}; expected {expected}")
     serve_baseline(
         options.server,
-        tasks=tasks,
+        tasks=options.tasks or SERVERS[options.server],
         names=options.uniprot_names,
         model=options.model,
         delay=tuple(options.delay),
@@ -117,6 +120,19 @@ def _serve(options: argparse.Namespace) -> int:
         workers=options.workers,
     )
     return 0
+
+
+def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, str]]:
+    low, high = options.delay
+    able = ABLE[options.server]
+    if not 0 <= options.port <= 65535:
+        yield "--port", options.port, "0 to 65535"
+    if options.workers is not None and options.workers < 1:
+        yield "--workers", options.workers, "1 or more"
+    if not 0 <= low <= high < float("inf"):
+        yield "--delay", f"{low} {high}", "0 <= MIN <= MAX"
+    if wrong := [task for task in options.tasks or () if task not in able]:
+        yield "--tasks", f"{options.server} does not answer {wrong[0]}", " or ".join(able)
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias, cast
 from aiohttp import web
 
 from annotators.contract import Answer, Context
-from annotators.errors import RequestError
+from annotators.errors import InputError, RequestError
 from annotators.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMETERS,
@@ -40,7 +40,7 @@ Annotate: TypeAlias = Callable[[str, Context], Answer | Awaitable[Answer]]
 """What a team writes: article text and context in, answer out; may be `async`."""
 
 MAX_REQUEST_BYTES = 64 * 2**20
-GRACE = 5.0  # seconds that requests in hand get after SIGTERM
+GRACE = 3.0  # seconds that requests in hand get after SIGTERM
 
 GET_ANNOTATION = "Annotator.getAnnotation"
 HELP: Mapping[str, tuple[str, list[list[str]]]] = {
@@ -202,7 +202,8 @@ def serve(
     """Serve `annotate` until SIGTERM or Ctrl-C; port 0 takes any free one.
 
     `workers` is how many articles are annotated at once (default: the number of CPUs), in threads
-    or, with `processes`, in processes. Prints `listening on http://HOST:PORT/` when ready.
+    or, with `processes`, in processes. Prints `listening on http://HOST:PORT/` when ready; raises
+    `InputError` if the address cannot be listened on.
     """
     kit = Kit(annotate, workers=workers, processes=processes, version=version)
     serve_application(application(kit), host=host, port=port)
@@ -223,10 +224,18 @@ async def _serve(app: web.Application, host: str, port: int) -> None:
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=GRACE)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
-        address: tuple[Any, ...] = runner.addresses[0]
-        shown = f"[{host}]" if ":" in host else host
-        print(f"listening on http://{shown}:{address[1]}/", flush=True)
+        await _listen(runner, host, port)
         await stop.wait()
     finally:
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
+    try:
+        await web.TCPSite(runner, host, port).start()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{host}:{port}", f"cannot be listened on: {reason}") from error
+    address: tuple[Any, ...] = runner.addresses[0]
+    shown = f"[{host}]" if ":" in host else host
+    print(f"listening on http://{shown}:{address[1]}/", flush=True)

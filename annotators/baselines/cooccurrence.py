@@ -45,8 +45,9 @@ def _sentence_pairs(
     found = found[:MAX_NAMES]
     proteins = {accession for match in found for accession in match.weights}
     best: defaultdict[AccessionPair, float] = defaultdict(float)
-    for first, second in combinations(found, 2):
-        worth = _worth(text, start, end, first, second) / (len(proteins) - 1 or 1)
+    for (place, first), (other, second) in combinations(enumerate(found), 2):
+        apart = (other - place) ** 0.5  # neighbours count most
+        worth = _worth(text, start, end, first, second) / (len(proteins) - 1 or 1) / apart
         for a, weight_a in first.weights.items():
             for b, weight_b in second.weights.items():
                 pair = (a, b) if a <= b else (b, a)
@@ -62,8 +63,8 @@ def _worth(text: str, start: int, end: int, first: Found, second: Found) -> floa
     if INTERACTION.search(text, first.end, second.start):
         return 2.0
     if INTERACTION.search(text, start, end):
-        return 1.5
-    return 0.75 if REGULATION.search(text, start, end) else 0.25
+        return 1.0
+    return 0.5 if REGULATION.search(text, start, end) else 0.25
 
 
 def pairs(scores: Mapping[AccessionPair, float]) -> list[Pair]:

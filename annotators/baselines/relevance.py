@@ -68,7 +68,7 @@ class Model:
     def load(cls, path: Path) -> Model:
         """Read a model that `save` wrote; anything else raises `InputError`."""
         try:
-            with np.load(path, allow_pickle=False) as arrays:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 model = cls(
                     idf=arrays["idf"],
                     weights=arrays["weights"],
@@ -77,7 +77,7 @@ class Model:
                 version = int(arrays["format"])
         except OSError as error:
             raise InputError(path, f"cannot be read: {error.strerror or error}") from error
-        except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise InputError(path, "not a model; expected what train-act writes") from error
         if version != FORMAT or not model.idf.shape == model.weights.shape == (FEATURES,):
             raise InputError(path, f"a model of format {version}; expected {FORMAT}")

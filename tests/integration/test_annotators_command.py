@@ -1,0 +1,134 @@
+"""The `annotators` command as processes: serve, check, new, train-act."""
+
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from xmlrpc.client import ServerProxy
+
+import pytest
+
+from annotators.cli import SERVERS, main
+from annotators.contract import MEMBER_OF_TASK, problems
+from scoring import evaluate_files
+
+TEXT = "MDM2 binds p53\nMDM2 interacts with p53 in a complex, as shown by co-immunoprecipitation."
+DEMO = Path(str(files("metaserver.demo_data")))
+
+
+@contextmanager
+def started(*arguments):
+    """Start a server, yield its URL, and see it end well on SIGTERM."""
+    command = [sys.executable, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            line = process.stdout.readline()
+            assert line.startswith("listening on http://127.0.0.1:")
+            yield line.removeprefix("listening on ").strip()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=30) == 0
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
+    arguments = ("-m", "annotators", "serve", server, "--port", "0", "--delay", "0", "0.1")
+    with started(*arguments) as url, ServerProxy(url) as proxy:
+        answer = proxy.Annotator.getAnnotation(TEXT)
+    assert set(answer) == {MEMBER_OF_TASK[task] for task in SERVERS[server]}
+    assert list(problems(answer)) == []
+
+
+def test_tasks_can_be_chosen():
+    arguments = ("-m", "annotators", "serve", "slow", "--port", "0", "--delay", "0", "0")
+    with started(*arguments, "--tasks", "IPT") as url, ServerProxy(url) as proxy:
+        assert set(proxy.Annotator.getAnnotation(TEXT)) == {"pairs"}
+
+
+def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):
+    assert main(["new", str(tmp_path / "ours")]) == 0
+    server = tmp_path / "ours" / "server.py"
+    server.write_text(server.read_text().replace("port=8100", "port=0"))
+    with started(str(server)) as url:
+        assert main(["check", url]) == 0
+    assert main(["new", str(tmp_path / "ours")]) == 2
+    assert "server.py: is there already" in capsys.readouterr().err
+
+
+def test_a_trained_model_can_be_served(tmp_path, capsys):
+    data = Path(str(files("annotators"))) / "data"
+    gold, model = data / "act_training_gold.tsv", tmp_path / "model"
+    texts = str(data / "act_training.tsv")
+    command = ["train-act", "--gold", str(gold), "--articles", texts, "--out", str(model)]
+    assert main(command) == 0
+    assert "trained on 40 articles, 20 relevant" in capsys.readouterr().out
+    arguments = ("-m", "annotators", "serve", "act", "--port", "0", "--model", str(model))
+    with started(*arguments) as url, ServerProxy(url) as proxy:
+        relevant, _ = proxy.Annotator.getAnnotation(TEXT)["interaction"]
+    assert relevant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["serve", "dictionary", "--uniprot-names", "no.tsv"], "no.tsv: cannot be read"),
+        (["serve", "act", "--model", "no.npz"], "no.npz: cannot be read"),
+        (["check", "127.0.0.1:8100"], "URL: '127.0.0.1:8100' is no URL"),
+        (["train-act", "--gold", "no", "--articles", "x", "--out", "m"], "no: cannot be read"),
+        (["serve", "slow", "--delay", "5", "1"], "--delay: 5.0 1.0; expected 0 <= MIN <= MAX"),
+        (["serve", "dictionary", "--port", "70000"], "--port: 70000; expected 0 to 65535"),
+        (["serve", "dictionary", "--workers", "0"], "--workers: 0; expected 1 or more"),
+        (["serve", "dictionary", "--tasks", "ACT"], "--tasks: dictionary does not answer ACT"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(arguments, expected, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert expected in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_port_in_use_is_one_line(capsys):
+    with started("-m", "annotators", "serve", "dictionary", "--port", "0") as url:
+        port = url.rstrip("/").rpartition(":")[2]
+        assert main(["serve", "dictionary", "--port", port]) == 2
+    assert f"127.0.0.1:{port}: cannot be listened on" in capsys.readouterr().err
+
+
+def articles():
+    found = sorted((DEMO / "articles").glob("*.txt"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in found}
+
+
+def result_lines(member, answers):
+    for article, answer in answers.items():
+        for hit in answer[member]:
+            items = [hit[key] for key in ("dbid", "dbid_a", "dbid_b") if key in hit]
+            yield "\t".join([article, *items, str(hit["rank"]), repr(hit["confidence"])]) + "\n"
+
+
+@pytest.mark.parametrize(("task", "member"), [("INT", "normalizations"), ("IPT", "pairs")])
+def test_the_sample_is_neither_trivial_nor_hopeless(task, member, tmp_path):
+    arguments = ("-m", "annotators", "serve", "cooccurrence", "--port", "0")
+    with started(*arguments) as url, ServerProxy(url) as proxy:
+        answers = {name: proxy.Annotator.getAnnotation(text) for name, text in articles().items()}
+    run = tmp_path / "run.tsv"
+    run.write_text("".join(result_lines(member, answers)))
+    card = evaluate_files(task, DEMO / f"gold_{task.lower()}.tsv", run).to_dict()
+    assert card["articles_in_gold"] == 22
+    assert 0.5 < card["macro"]["f_score"] < 0.95
+
+
+def test_the_sample_gold_is_consistent():
+    relevant = {line.split("\t")[0] for line in gold("act") if line.endswith("\t1")}
+    in_pairs = {(row[0], name) for row in map(str.split, gold("ipt")) for name in row[1:]}
+    assert {line.split("\t")[0] for line in gold("act")} == set(articles())
+    assert {article for article, _ in in_pairs} == relevant
+    assert {tuple(line.split("\t")) for line in gold("int")} == in_pairs
+
+
+def gold(task):
+    return (DEMO / f"gold_{task}.tsv").read_text(encoding="utf-8").splitlines()

@@ -1,0 +1,144 @@
+"""The kit in this process, called by the standard library's client and by plain HTTP."""
+
+import asyncio
+import io
+import socket
+import threading
+from contextlib import asynccontextmanager
+from xmlrpc.client import Fault, ServerProxy
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from annotators.check import check
+from annotators.server import HELP, MAX_REQUEST_BYTES, Kit, application
+
+
+@asynccontextmanager
+async def serving(annotate, **options):
+    runner = web.AppRunner(application(Kit(annotate, **options)), handler_cancellation=True)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+async def call(url, method, *params):
+    def blocking():
+        with ServerProxy(url) as proxy:
+            return getattr(proxy, method)(*params)
+
+    return await asyncio.to_thread(blocking)
+
+
+def echo(text, context):
+    return {"text": text, "context": context}
+
+
+async def aecho(text, context):
+    return echo(text, context)
+
+
+@pytest.mark.parametrize("annotate", [echo, aecho])
+async def test_both_parameter_styles_arrive(annotate):
+    text = " p53 \n α 🧬 <&> "
+    async with serving(annotate) as url:
+        assert await call(url, "Annotator.getAnnotation", text) == {"text": text, "context": {}}
+        answer = await call(url, "Annotator.getAnnotation", text, {"attempt": 2})
+        assert answer["context"] == {"attempt": 2}
+
+
+async def test_processes_give_the_same_answers():
+    async with serving(echo, processes=True, workers=1) as url:
+        assert (await call(url, "Annotator.getAnnotation", "p53"))["text"] == "p53"
+
+
+async def test_an_exception_becomes_a_fault_without_traceback(caplog):
+    def fails(text, context):
+        raise RuntimeError("the model is not loaded")
+
+    async with serving(fails) as url:
+        with pytest.raises(Fault) as caught:
+            await call(url, "Annotator.getAnnotation", "p53")
+    assert caught.value.faultCode == -32603
+    assert caught.value.faultString == "RuntimeError: the model is not loaded"
+    assert "Traceback" in caplog.text  # the team sees it in its own log
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code"),
+    [
+        ("Annotator.getAnnotation", (), -32602),
+        ("Annotator.getAnnotation", (1,), -32602),
+        ("Annotator.getAnnotation", ("text", "context"), -32602),
+        ("system.methodHelp", ("no.such",), -32602),
+        ("no.such", (), -32601),
+    ],
+)
+async def test_a_wrong_call_gets_the_agreed_fault_code(method, params, code):
+    async with serving(echo) as url:
+        with pytest.raises(Fault) as caught:
+            await call(url, method, *params)
+    assert caught.value.faultCode == code
+
+
+async def test_the_server_describes_itself():
+    async with serving(echo, workers=3, version="2.0") as url:
+        assert await call(url, "system.listMethods") == list(HELP)
+        assert await call(url, "system.methodSignature", "Annotator.getState") == [["struct"]]
+        assert "article" in await call(url, "system.methodHelp", "Annotator.getAnnotation")
+        state = await call(url, "Annotator.getState")
+        assert state == {"state": "Running", "version": "2.0", "max_concurrent": 3}
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            assert "Annotator.getAnnotation" in await response.text()
+
+
+async def test_it_answers_while_a_worker_is_busy_and_says_when_articles_wait():
+    release = threading.Event()
+
+    def blocks(text, context):
+        release.wait(30)
+        return {}
+
+    async with serving(blocks, workers=1) as url:
+        waiting = [asyncio.create_task(call(url, "Annotator.getAnnotation", "x")) for _ in range(2)]
+        while (await call(url, "Annotator.getState"))["state"] != "Overloaded":
+            await asyncio.sleep(0.01)
+        release.set()
+        assert await asyncio.gather(*waiting) == [{}, {}]
+
+
+async def test_a_request_above_the_limit_is_refused():
+    async with serving(echo) as url, aiohttp.ClientSession() as session:
+        body = io.BytesIO(b" " * (MAX_REQUEST_BYTES + 1))
+        async with session.post(url, data=body) as response:
+            assert response.status == 413
+
+
+async def test_check_passes_a_good_server_and_shows_each_step():
+    def annotate(text, context):
+        return {"normalizations": [{"dbid": "P04637", "rank": 1, "confidence": 0.5}]}
+
+    lines = []
+    async with serving(annotate) as url:
+        assert await check(url, show=lines.append)
+    assert len(lines) == 8
+    assert all(line.startswith("ok") for line in lines)
+
+
+async def test_check_says_what_is_wrong_with_an_answer():
+    lines = []
+    async with serving(echo) as url:
+        assert not await check(url, show=lines.append)
+    assert any("text: unknown member" in line for line in lines)
+
+
+async def test_check_says_that_nobody_is_there():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        lines = []
+        assert not await check(f"http://127.0.0.1:{unused.getsockname()[1]}/", show=lines.append)
+    assert any("Cannot connect" in line for line in lines)

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+from annotators.baselines.articles import read_articles, read_gold
+from annotators.baselines.relevance import Model, annotate, train
+from annotators.errors import InputError
+
+TEXTS = {
+    "1": "A complex\nThe proteins interact directly.",
+    "2": "Binding\nA direct interaction of the two proteins.",
+    "3": "A trial\nPatients received the drug.",
+    "4": "Survival\nPatients lived longer.",
+}
+GOLD = {"1": True, "2": True, "3": False, "4": False}
+
+
+@pytest.fixture(scope="module")
+def model():
+    return train(GOLD, TEXTS)
+
+
+def test_a_model_separates_what_it_was_trained_on(model):
+    assert {article: model.probability(text) > 0.5 for article, text in TEXTS.items()} == GOLD
+
+
+def test_a_saved_model_gives_the_same_probabilities(model, tmp_path):
+    model.save(tmp_path / "model")
+    loaded = Model.load(tmp_path / "model")
+    assert [loaded.probability(text) for text in TEXTS.values()] == [
+        model.probability(text) for text in TEXTS.values()
+    ]
+
+
+def test_confidence_is_the_surer_side(model):
+    relevant, confidence = annotate(model, TEXTS["3"])["interaction"]
+    assert not relevant
+    assert confidence == pytest.approx(1 - model.probability(TEXTS["3"]))
+
+
+def test_an_article_without_words_is_answered(model):
+    assert 0 < model.probability("") < 1
+
+
+def test_a_model_with_pickled_objects_is_refused(tmp_path):
+    path = tmp_path / "model.npz"
+    np.savez(path, format=1, idf=np.array([{}], dtype=object), weights=0, intercept=0)
+    with pytest.raises(InputError, match="not a model"):
+        Model.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 torn"])
+def test_any_other_file_is_no_model(tmp_path, content):
+    path = tmp_path / "model"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="model: not a model"):
+        Model.load(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("1\t1\textra\n", "gold.tsv:1: .*expected article<TAB>0 or 1"),
+        ("1\t1\n2\tyes\n", "gold.tsv:2: .*expected article<TAB>0 or 1"),
+        ("1\t1\n1\t0\n", "gold.tsv:2: article 1 again, of another class"),
+    ],
+)
+def test_a_bad_gold_line_is_named(tmp_path, content, expected):
+    path = tmp_path / "gold.tsv"
+    path.write_text(content)
+    with pytest.raises(InputError, match=expected):
+        read_gold(path)
+
+
+def test_articles_come_from_a_folder_of_any_kind(tmp_path):
+    (tmp_path / "a.txt").write_text("Title\nText")
+    (tmp_path / "b.tsv").write_text("b1\tTitle\tText\n")
+    (tmp_path / "c.json").write_text(
+        '{"documents": [{"id": "c1", "passages": [{"text": "Title"}, {"text": "Text"}]}]}'
+    )
+    assert read_articles([tmp_path]) == dict.fromkeys(("a", "b1", "c1"), "Title\nText")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("b.tsv", "b1\tTitle\n", "b.tsv:1: expected article<TAB>title<TAB>text"),
+        ("c.json", "{}", "c.json: not a BioC JSON collection"),
+        ("c.json", "not json", "c.json: not a BioC JSON collection"),
+    ],
+)
+def test_a_bad_article_file_is_named(tmp_path, name, content, expected):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=expected):
+        read_articles([tmp_path / name])
+
+
+def test_an_empty_folder_is_refused(tmp_path):
+    with pytest.raises(InputError, match="no article in this folder"):
+        read_articles([tmp_path])
