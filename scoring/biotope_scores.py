@@ -1,0 +1,165 @@
+"""What the Bacteria Biotope 2016 sub-tasks count, and the scores that follow from it.
+
+Deléger et al. 2016 (https://aclanthology.org/W16-3002) and the task's evaluation page
+(https://2016.bionlp-st.org/tasks/bb3/bb3-evaluation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import add
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from scoring.alignment import best_pairing, length, overlaps
+from scoring.standoff import Entity
+
+
+class Item(NamedTuple):
+    """One thing that is predicted (an entity or an event): its `kind` is what filters look at."""
+
+    article: str
+    id: str
+    kind: str  # an entity's type, an event's location type
+    referents: int = 0  # categories given to it
+
+
+class Pair(NamedTuple):
+    """A reference and the prediction paired with it; either may be missing. S_p lies in [0, 1]."""
+
+    reference: Item | None
+    prediction: Item | None
+    similarity: float
+
+
+Candidates: TypeAlias = Sequence[tuple[int, int, float]]
+"""What may be paired: (index of the reference, index of the prediction, S_p in ]0, 1])."""
+
+
+class Sums(NamedTuple):
+    """Sums over the items of some articles; those of several articles may be added."""
+
+    references: int = 0
+    predictions: int = 0
+    pairs: int = 0
+    similarity: float = 0.0  # sum of S_p over the pairs
+
+    @property
+    def recall(self) -> float:
+        """Return the sum of S_p over the references, in [0, 1]; 0 without references."""
+        return self.similarity / self.references if self.references else 0.0
+
+    @property
+    def precision(self) -> float:
+        """Return the sum of S_p over the predictions, in [0, 1]; 0 without predictions."""
+        return self.similarity / self.predictions if self.predictions else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Return the harmonic mean of precision and recall; 0 where both are 0."""
+        total = self.precision + self.recall
+        return 2 * self.precision * self.recall / total if total else 0.0
+
+    @property
+    def ser(self) -> float | None:
+        """Return the slot error rate: substitutions, insertions and deletions over references.
+
+        Makhoul et al. 1999. From 0 (perfect) up without a limit; a pair is a substitution to the
+        extent 1 - S_p and is not rounded, as the organisers' program does. None without references.
+        """
+        substitutions = self.pairs - self.similarity
+        errors = substitutions + self.insertions + self.deletions
+        return errors / self.references if self.references else None
+
+    @property
+    def insertions(self) -> int:
+        """Predictions without a reference."""
+        return self.predictions - self.pairs
+
+    @property
+    def deletions(self) -> int:
+        """References without a prediction."""
+        return self.references - self.pairs
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scores:
+    """The sums of one view by article, and the measures that are defined for it."""
+
+    name: str
+    measures: tuple[str, ...]
+    by_article: Mapping[str, Sums]
+
+    @property
+    def total(self) -> Sums:
+        """Return the sums over all articles."""
+        return Sums(*map(sum, zip(*self.by_article.values(), strict=True)))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the measures and counts as JSON-ready values."""
+        total = self.total
+        return {
+            "name": self.name,
+            **{measure: getattr(total, measure) for measure in self.measures},
+            "references": total.references,
+            "predictions": total.predictions,
+            "pairs": total.pairs,
+            "insertions": total.insertions,
+            "deletions": total.deletions,
+        }
+
+
+def paired(
+    references: Sequence[Item], predictions: Sequence[Item], candidates: Candidates
+) -> list[Pair]:
+    """Return the pairing with the largest sum of S_p, then the items left over on either side."""
+    chosen = best_pairing(
+        np.array([i for i, _, _ in candidates], dtype=np.int64),
+        np.array([j for _, j, _ in candidates], dtype=np.int64),
+        np.array([s for _, _, s in candidates], dtype=np.float64),
+        (len(references), len(predictions)),
+    )
+    taken = {candidates[k][0]: candidates[k] for k in chosen.tolist()}
+    pairs = [Pair(references[i], predictions[j], s) for _, (i, j, s) in sorted(taken.items())]
+    used = {j for _, j, _ in taken.values()}
+    deleted = [Pair(item, None, 0.0) for i, item in enumerate(references) if i not in taken]
+    inserted = [Pair(None, item, 0.0) for j, item in enumerate(predictions) if j not in used]
+    return [*pairs, *deleted, *inserted]
+
+
+def boundaries(
+    references: Sequence[tuple[str, Entity]], predictions: Sequence[tuple[str, Entity]]
+) -> Candidates:
+    """Return all pairs of (article, entity) that share characters, with their Jaccard index."""
+    found = overlaps(
+        [(article, entity.span) for article, entity in references],
+        [(article, entity.span) for article, entity in predictions],
+    )
+    size = np.array([length(entity.span) for _, entity in references], dtype=np.int64)
+    other = np.array([length(entity.span) for _, entity in predictions], dtype=np.int64)
+    index = found.characters / (size[found.left] + other[found.right] - found.characters)
+    return list(zip(found.left.tolist(), found.right.tolist(), index.tolist(), strict=True))
+
+
+def score(
+    name: str,
+    pairs: Iterable[Pair],
+    articles: Iterable[str],
+    measures: tuple[str, ...],
+    keep: Callable[[Item], bool] = lambda _: True,
+) -> Scores:
+    """Add up, by article, the pairs whose reference is kept, or where there is none, prediction."""
+    sums = dict.fromkeys(articles, Sums())
+    for reference, prediction, similarity in pairs:
+        item = reference or prediction
+        if item and keep(item):
+            one = Sums(
+                references=reference is not None,
+                predictions=prediction is not None,
+                pairs=reference is not None and prediction is not None,
+                similarity=similarity,
+            )
+            sums[item.article] = Sums(*map(add, sums[item.article], one))
+    return Scores(name=name, measures=measures, by_article=sums)

@@ -1,0 +1,93 @@
+"""Bacteria Biotope 2016, BB-kb and BB-kb+ner: facts of a whole corpus."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from scoring.ontology import Ontology
+from scoring.standoff import Annotations
+
+
+class Fact(NamedTuple):
+    """A taxon (NCBI) lives in a habitat (OntoBiotope concept)."""
+
+    taxon: str
+    habitat: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnowledgeBaseScores:
+    """The score of each reference fact, in [0, 1]; predictions near no reference cost nothing."""
+
+    by_reference: Mapping[Fact, float]
+    predictions: int
+    unpaired: int  # predictions whose taxon has no reference near their habitat
+
+    @property
+    def sum(self) -> float:
+        """Return the sum over the references: the score of the task's evaluation page."""
+        return sum(self.by_reference.values())
+
+    @property
+    def mean(self) -> float:
+        """Return the mean over the references: what the organisers' program prints; 0 for none."""
+        return self.sum / len(self.by_reference) if self.by_reference else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both scores and the counts as JSON-ready values."""
+        return {
+            "name": "facts",
+            "mean": self.mean,
+            "sum": self.sum,
+            "references": len(self.by_reference),
+            "predictions": self.predictions,
+            "unpaired": self.unpaired,
+        }
+
+
+def facts(corpus: Mapping[str, Annotations]) -> set[Fact]:
+    """Return the distinct facts that the events of a corpus state.
+
+    Each category of the bacteria with each category of the location; events without are left out.
+    """
+    return {
+        Fact(taxon, habitat)
+        for annotations in corpus.values()
+        for relation in annotations.relations.values()
+        for taxon in annotations.referents.get(relation.roles["Bacteria"], ())
+        for habitat in annotations.referents.get(relation.roles["Location"], ())
+    }
+
+
+def compare(
+    references: Collection[Fact], predictions: Collection[Fact], ontology: Ontology
+) -> KnowledgeBaseScores:
+    """Give each prediction to the most similar reference; a reference scores the mean of its own.
+
+    The similarity is Wang's of the habitats, 0 for another taxon (BB-kb, evaluation page).
+    Of equally similar references the first by taxon and habitat takes the prediction.
+    """
+    by_taxon: defaultdict[str, list[Fact]] = defaultdict(list)
+    for reference in sorted(references):
+        by_taxon[reference.taxon].append(reference)
+    given: defaultdict[Fact, list[float]] = defaultdict(list)
+    for prediction in sorted(predictions):
+        near = [
+            (ontology.similarity(reference.habitat, prediction.habitat), reference)
+            for reference in by_taxon.get(prediction.taxon, ())
+        ]
+        best, reference = max(near, key=lambda one: one[0], default=(0.0, prediction))
+        if best > 0:
+            given[reference].append(best)
+    paired = sum(map(len, given.values()))
+    return KnowledgeBaseScores(
+        by_reference={
+            reference: sum(given[reference]) / len(given[reference]) if given[reference] else 0.0
+            for reference in sorted(references)
+        },
+        predictions=len(predictions),
+        unpaired=len(predictions) - paired,
+    )
