@@ -5,6 +5,7 @@ import argparse
 import pytest
 
 from annotators.cli import SERVERS, parser
+from annotators.ways import WAYS
 from tests.shared import ROOT
 
 TEAMS = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
@@ -41,3 +42,8 @@ def test_each_option_is_documented_with_its_command(command, option):
 @pytest.mark.parametrize("server", SERVERS)
 def test_each_server_is_documented(server):
     assert f"`{server}`" in TEAMS
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+def test_each_way_of_the_faulty_server_is_documented(way):
+    assert f"| {way.name} | `{way.outcome}` | {way.heals_after or '-'} |" in TEAMS
