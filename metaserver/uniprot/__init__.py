@@ -1,0 +1,16 @@
+"""The UniProt release index: accessions judged, and what the organiser needs around it."""
+
+from metaserver.uniprot.build import build_release
+from metaserver.uniprot.release import Release
+from metaserver.uniprot.verdicts import Ruling, SecondaryPolicy, Status, Verdict
+from metaserver.uniprot.vocabulary import ReleaseVocabulary
+
+__all__ = [
+    "Release",
+    "ReleaseVocabulary",
+    "Ruling",
+    "SecondaryPolicy",
+    "Status",
+    "Verdict",
+    "build_release",
+]

@@ -1,0 +1,170 @@
+"""Records from the source files, checked and set aside as numbers until all files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from metaserver.uniprot.codec import MALFORMED, Codes, encode
+from metaserver.uniprot.names import cluster_keys, name_key
+from metaserver.uniprot.pages import prefixes_of
+from metaserver.uniprot.sources import SourceFile
+from metaserver.uniprot.sources.records import Deleted, Entry, Membership, Secondary
+from metaserver.uniprot.sources.tables import expected
+from metaserver.uniprot.spill import Spill
+
+_BATCH = 50_000
+_BUCKETS = 64
+T = TypeVar("T")
+
+
+class Intake:
+    """Takes the records of one file after another; everything it keeps is in `directory`.
+
+    Names are spread over buckets by their hash, so that homonyms meet in one bucket.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        def spill(name: str, width: int) -> Spill:
+            return Spill(directory / f"{name}.spill", width)
+
+        self.live = spill("live", 1)
+        self.deleted = spill("deleted", 1)
+        self.taxa = spill("taxa", 2)
+        self.clusters = spill("clusters", 2)
+        self.secondaries = spill("secondaries", 2)
+        self.entry_names = spill("entry_names", 2)
+        self.names = [spill(f"names{i}", 2) for i in range(_BUCKETS)]
+        self.prefixes = np.empty(0, np.int32)
+        self.organisms: dict[str, int] = {}
+
+    def take(self, source: SourceFile, records: Iterable[Any]) -> int:
+        """Take all records of a file, of one type; returns how many there were."""
+        count = 0
+        iterator = iter(records)
+        first = next(iterator, None)
+        if first is None:
+            return 0
+        if isinstance(first, np.ndarray):
+            for codes in _chain(first, iterator):
+                self._put(self.live, codes)
+                count += len(codes)
+            return count
+        for batch in _batched(_chain(first, iterator)):
+            self._add(source, batch)
+            count += len(batch)
+        return count
+
+    def _add(self, source: SourceFile, batch: list[Any]) -> None:
+        """Set one batch aside; all records of a file are of one type."""
+        match batch[0]:
+            case Entry():
+                self._entries(source, batch)
+            case Secondary():
+                self._secondaries(source, batch)
+            case Deleted():
+                self._deleted(source, batch)
+            case _:
+                self._memberships(source, batch)
+
+    def _put(self, spill: Spill, codes: Codes) -> None:
+        self.prefixes = np.union1d(self.prefixes, prefixes_of(codes))
+        spill.add(codes)
+
+    def _entries(self, source: SourceFile, batch: Sequence[Entry]) -> None:
+        codes = _codes(source, batch, [entry.accession for entry in batch])
+        self._put(self.live, codes)
+        taxa = [entry.taxon or self._taxon(entry.organism) for entry in batch]
+        self._pairs(self.taxa, codes, np.array(taxa, np.int64))
+        self._pairs(self.clusters, codes, cluster_keys([entry.cluster for entry in batch]))
+        keys = np.array([name_key(entry.entry_name) for entry in batch], np.int64)
+        named = np.flatnonzero(keys > 0)
+        self.entry_names.add(np.stack([keys[named], codes[named]], axis=1))
+        self._names(codes, batch)
+        merged = [
+            Secondary(entry.line, old, entry.accession)
+            for entry in batch
+            for old in entry.secondaries
+        ]
+        self._secondaries(source, merged)
+
+    def _taxon(self, organism: str) -> int:
+        """Return the taxon of an organism's name; `Homo sapiens (Human)` is `Homo sapiens`."""
+        while organism and organism not in self.organisms:
+            organism = organism.rpartition(" (")[0]
+        return self.organisms.get(organism, 0)
+
+    def _names(self, codes: Codes, batch: Sequence[Entry]) -> None:
+        hashed = [
+            (_hash(name), code)
+            for entry, code in zip(batch, codes.tolist(), strict=True)
+            for name in {name.casefold() for name in entry.names}
+            if len(name) > 1 and not name.isdecimal()
+        ]
+        rows = np.array(hashed, np.int64).reshape(-1, 2)
+        bucket = rows[:, 0] % _BUCKETS
+        for i in np.unique(bucket).tolist():
+            self.names[i].add(rows[bucket == i])
+
+    def _secondaries(self, source: SourceFile, batch: Sequence[Secondary]) -> None:
+        old = _codes(source, batch, [record.accession for record in batch])
+        new = _codes(source, batch, [record.successor for record in batch])
+        self.secondaries.add(np.stack([old, new], axis=1))
+
+    def _deleted(self, source: SourceFile, batch: Sequence[Deleted]) -> None:
+        self._put(self.deleted, _codes(source, batch, [record.accession for record in batch]))
+
+    def _memberships(self, source: SourceFile, batch: Sequence[Membership]) -> None:
+        codes = _codes(source, batch, [record.accession for record in batch])
+        keys = cluster_keys([record.cluster for record in batch])
+        if not keys.all():
+            record = batch[int(np.argmin(keys != 0))]
+            raise source.error(f"expected a UniRef50 cluster, got {record.cluster!r}", record.line)
+        self.clusters.add(np.stack([codes, keys], axis=1))
+
+    @staticmethod
+    def _pairs(spill: Spill, codes: Codes, values: Codes) -> None:
+        """Set aside the values that are known: not 0."""
+        known = values != 0
+        spill.add(np.stack([codes[known], values[known]], axis=1))
+
+    def close(self) -> None:
+        """Remove what was set aside."""
+        for spill in (
+            self.live,
+            self.deleted,
+            self.taxa,
+            self.clusters,
+            self.secondaries,
+            self.entry_names,
+            *self.names,
+        ):
+            spill.close()
+
+
+def _codes(source: SourceFile, batch: Sequence[Any], accessions: Sequence[str]) -> Codes:
+    codes = encode(accessions)
+    if codes.size and codes.min() == MALFORMED:
+        wrong = int(np.argmin(codes))
+        raise source.error(expected(accessions[wrong]), batch[wrong].line)
+    return codes
+
+
+def _hash(name: str) -> int:
+    """Return 63 bits that stand for a name; the same in every build."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
+
+
+def _chain(first: T, rest: Iterator[T]) -> Iterator[T]:
+    yield first
+    yield from rest
+
+
+def _batched(records: Iterator[T]) -> Iterator[list[T]]:
+    while batch := list(islice(records, _BATCH)):
+        yield batch

@@ -1,0 +1,95 @@
+"""The files of a release directory, format version 1.
+
+A release is one immutable directory. Every array is little-endian; ranks number the entries from 0
+in the order of their addresses, so parallel arrays need no keys.
+
+    META.json          release name, format version, counts, sources with their checksums
+    pages.i4           the prefix of each page of ten-character accessions, ascending
+    live.bits          one bit an address: a primary accession
+    rank64.u4          primary accessions before each 64-bit word of live.bits
+    deleted.bits       one bit an address: deleted, and neither primary nor secondary
+    sec_from.i8        codes of the secondary accessions, ascending, one a successor
+    sec_to.i8          the code of each one's successor
+    taxon.u4           by rank: NCBI taxon, 0 if not known
+    cluster.i8         by rank: UniRef50 cluster (see `clusters`), 0 if not known
+    species.u4         pairs (taxon, species), ascending: strains that roll up to their species
+    name.i8, name_to.i8            entry names (see `names`), ascending, and their codes
+    homonym_rank.u4, homonym_set.u4   (entry, set) pairs by entry: the homonym sets it belongs to
+    set_start.i8, set_member.u4       the members of each set, as ranks (CSR)
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from metaserver.errors import InputError
+
+FORMAT = 1
+META = "META.json"
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that a release was built from."""
+
+    file: str
+    kind: str
+    bytes: int
+    sha256: str
+    records: int
+
+
+class Meta(msgspec.Struct, frozen=True, kw_only=True):
+    """What `META.json` says; `counts` holds what verification counts again."""
+
+    format: int
+    name: str
+    counts: dict[str, int]
+    sources: list[Source]
+
+
+def write_meta(directory: Path, meta: Meta) -> None:
+    """Write `META.json`, which makes a directory a release."""
+    text = msgspec.json.format(msgspec.json.encode(meta), indent=2)
+    (directory / META).write_bytes(text + b"\n")
+
+
+def read_meta(directory: Path) -> Meta:
+    """Read `META.json`; raises `InputError` for anything that is not a release of this format."""
+    path = directory / META
+    try:
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"not a UniProt release directory: no readable {META}"
+        raise InputError(directory, message) from error
+    version = document.get("format") if isinstance(document, dict) else None
+    if version != FORMAT:
+        raise InputError(
+            directory, f"release of format {version!r}, expected {FORMAT}: build it again"
+        )
+    try:
+        return msgspec.convert(document, Meta)
+    except msgspec.ValidationError as error:
+        raise InputError(path, f"damaged: {error}") from error
+
+
+def map_array(path: Path, dtype: str, length: int) -> npt.NDArray[np.generic]:
+    """Map a file of `length` values read-only; raises `InputError` if it has another size."""
+    expected = length * np.dtype(dtype).itemsize
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            if size != expected:
+                raise InputError(path, f"damaged release: {size} bytes, expected {expected}")
+            if not size:
+                return np.empty(0, dtype)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise InputError(path, "damaged release: the file cannot be read") from error
+    mapped.madvise(mmap.MADV_RANDOM)
+    return np.frombuffer(mapped, dtype)

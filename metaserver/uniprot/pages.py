@@ -1,0 +1,71 @@
+"""Where an accession's bit is: codes to addresses in the files of a release.
+
+The six-character codes are addresses as they stand (pages 0 to 271). Page 272 stays empty: whatever
+has no page of its own is looked up there. Each prefix of ten-character accessions that a release
+uses has one page from 273 on, in the order of the prefixes; two small tables find it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from metaserver.uniprot.codec import MALFORMED, PAGE, PREFIXES, SIX_PAGES, TEN, Codes
+
+PAGE_BYTES = PAGE // 8
+EMPTY_PAGE = SIX_PAGES
+FIRST_TEN_PAGE = SIX_PAGES + 1
+_GROUP = 36 * 36 * 10
+"""Prefixes that share their first three characters; nearly all of UniProt's begin with A0A."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pages:
+    """The pages of one release; `prefixes` are those of ten-character accessions, ascending."""
+
+    prefixes: npt.NDArray[np.int32]
+    groups: npt.NDArray[np.int32]
+    table: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, prefixes: npt.NDArray[np.int32]) -> Pages:
+        """Return the pages for the given prefixes: distinct and ascending."""
+        used, place = np.unique(prefixes // _GROUP, return_inverse=True)
+        groups = np.zeros(PREFIXES // _GROUP, np.int32)
+        groups[used] = np.arange(1, len(used) + 1)
+        table = np.full((len(used) + 1) * _GROUP, EMPTY_PAGE, np.int32)
+        pages = np.arange(FIRST_TEN_PAGE, FIRST_TEN_PAGE + len(prefixes), dtype=np.int32)
+        table[(place + 1) * _GROUP + prefixes % _GROUP] = pages
+        return cls(prefixes=prefixes, groups=groups, table=table)
+
+    @property
+    def count(self) -> int:
+        """How many pages there are, the empty one included."""
+        return FIRST_TEN_PAGE + len(self.prefixes)
+
+    def addresses(self, codes: Codes) -> Codes:
+        """Return each code's address in bits; malformed strings get one that is never set."""
+        found = np.where(codes == MALFORMED, EMPTY_PAGE * PAGE, codes)
+        long = np.flatnonzero(codes >= TEN)
+        if long.size:
+            prefixes, places = np.divmod(codes[long] - TEN, PAGE)
+            group, member = np.divmod(prefixes, _GROUP)
+            page = self.table.take(self.groups.take(group) * _GROUP + member).astype(np.int64)
+            found[long] = page * PAGE + places
+        return found
+
+    def codes(self, addresses: Codes) -> Codes:
+        """Return the code at each address: what `addresses` undoes."""
+        pages, places = np.divmod(addresses, PAGE)
+        long = np.flatnonzero(pages >= FIRST_TEN_PAGE)
+        found = addresses.copy()
+        prefixes = self.prefixes[pages[long] - FIRST_TEN_PAGE].astype(np.int64)
+        found[long] = TEN + prefixes * PAGE + places[long]
+        return found
+
+
+def prefixes_of(codes: Codes) -> npt.NDArray[np.int32]:
+    """Return the distinct prefixes of the ten-character accessions among `codes`, ascending."""
+    return np.unique((codes[codes >= TEN] - TEN) // PAGE).astype(np.int32)

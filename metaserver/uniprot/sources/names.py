@@ -1,0 +1,47 @@
+"""Protein and gene names as UniProt writes them, taken apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+_EVIDENCE = re.compile(r"\s*\{[^{}]*\}")
+_PARTS = re.compile(r"\s*\[(?:Includes|Contains|Cleaved into):.*", re.DOTALL)
+_EC = re.compile(r"EC \d")
+_FLAGS = frozenset({"Fragment", "Fragments", "Precursor"})
+
+
+def without_evidence(text: str) -> str:
+    """Return the text without evidence tags: `doxA {ECO:0000303|PubMed:8226631}` is `doxA`."""
+    return _EVIDENCE.sub("", text) if "{" in text else text
+
+
+def protein_names(text: str) -> list[str]:
+    """Return the names in `Full name (Synonym) (Other one) (EC 1.2.3.4) [Cleaved into: ...]`.
+
+    Brackets inside a name stay; EC numbers, flags and the names of parts are left out.
+    """
+    text = _PARTS.sub("", text).strip().removesuffix(".")
+    names = [text]
+    while text.endswith(")") and (start := _opening(text)) > 0 and text[start - 1] == " ":
+        names[-1:] = [text[start + 1 : -1], text[: start - 1].rstrip()]
+        text = names[-1]
+    return [name for name in reversed(names) if name not in _FLAGS and not _EC.match(name)]
+
+
+def _opening(text: str) -> int:
+    """Return where the bracket that closes at the end of `text` opens, or -1."""
+    depth = 0
+    for i in range(len(text) - 1, -1, -1):
+        depth += (text[i] == ")") - (text[i] == "(")
+        if not depth:
+            return i
+    return -1
+
+
+def gene_names(text: str) -> Iterator[str]:
+    """Yield the names in a flat file's `GN` text: `Name=` and `Synonyms=`, no locus or ORF tags."""
+    for field in without_evidence(text).split(";"):
+        key, _, value = field.partition("=")
+        if key.strip() in ("Name", "Synonyms"):
+            yield from (name for name in map(str.strip, value.split(",")) if name)

@@ -1,0 +1,106 @@
+"""One source file, read once from front to end: plain or gzip, hashed and counted on the way."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isal import igzip
+from isal.isal_zlib import error as UnpackError  # noqa: N812
+
+from metaserver.errors import InputError
+from metaserver.uniprot.sources.records import Advance
+
+_BUFFER = 1 << 20
+_GZIP = b"\x1f\x8b"
+
+
+class _Watched(io.RawIOBase):
+    """A raw file that hashes what is read from it, and reports how much."""
+
+    def __init__(self, path: Path, advance: Advance) -> None:
+        self._file = path.open("rb", buffering=0)
+        self._advance = advance
+        self.sha256 = hashlib.sha256()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self._file.readinto(buffer) or 0
+        self.sha256.update(memoryview(buffer)[:size])
+        self._advance(size)
+        return size
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class SourceFile:
+    """A source file while it is read; a context manager. `line` is the number of the last line."""
+
+    def __init__(self, path: Path, advance: Advance) -> None:
+        self.path = path
+        self.line = 0
+        try:
+            self.size = path.stat().st_size
+            self._raw = _Watched(path, advance)
+        except OSError as error:
+            raise InputError(path, f"cannot be read: {error.strerror}") from error
+        self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
+        if self._file.peek(2)[:2] == _GZIP:
+            unpacked: Any = igzip.IGzipFile(fileobj=self._file)  # type: ignore[no-untyped-call]
+            self._file = io.BufferedReader(unpacked, _BUFFER)
+
+    def __enter__(self) -> SourceFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._raw.close()
+
+    @property
+    def sha256(self) -> str:
+        """The checksum of the file as it is stored, once it was read to its end."""
+        return self._raw.sha256.hexdigest()
+
+    def head(self) -> bytes:
+        """Return the beginning of the (unpacked) text without consuming it."""
+        with _Unpacking(self):
+            return self._file.peek(1)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the remaining lines without their ends, keeping `line` up to date."""
+        with _Unpacking(self):
+            for line in self._file:
+                self.line += 1
+                yield line.rstrip(b"\r\n")
+
+    def block(self, size: int) -> bytes:
+        """Return the next whole lines, about `size` bytes of them; empty at the end."""
+        with _Unpacking(self):
+            return self._file.read(size) + self._file.readline()
+
+    def error(self, message: str, line: int | None = None) -> InputError:
+        """Return the error for a line, by default the last one read."""
+        return InputError(self.path, message, line=self.line if line is None else line)
+
+
+class _Unpacking:
+    """Turns what a cut or damaged gzip file raises into an `InputError` with its line."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self._source = source
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, EOFError):
+            raise self._source.error("truncated: the gzip stream ends too early") from error
+        if isinstance(error, OSError | UnpackError):
+            raise self._source.error(f"cannot be read: {error}") from error

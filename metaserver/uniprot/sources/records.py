@@ -1,0 +1,49 @@
+"""What source files are read into, and the progress they report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+Advance: TypeAlias = Callable[[int], None]
+"""Called with the number of bytes read since the last call."""
+
+
+class Entry(NamedTuple):
+    """A UniProtKB entry, as far as its source tells; `line` is where its accession stands.
+
+    `names` are its own protein and gene names, without those of its parts. `organism` matters only
+    where `taxon` is 0.
+    """
+
+    line: int
+    accession: str
+    entry_name: str = ""
+    taxon: int = 0
+    organism: str = ""
+    names: Sequence[str] = ()
+    secondaries: Sequence[str] = ()
+    cluster: str = ""
+
+
+class Secondary(NamedTuple):
+    """A secondary accession and one of the entries it went into."""
+
+    line: int
+    accession: str
+    successor: str
+
+
+class Deleted(NamedTuple):
+    """An accession whose entry was removed."""
+
+    line: int
+    accession: str
+
+
+class Membership(NamedTuple):
+    """An entry's UniRef50 cluster."""
+
+    line: int
+    accession: str
+    cluster: str

@@ -1,0 +1,114 @@
+"""Lists and tables: plain accessions, the site's TSV, `idmapping_selected.tab`, memberships."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from metaserver.uniprot.codec import MALFORMED, PADDING, Codes, encode_lines
+from metaserver.uniprot.sources.names import protein_names
+from metaserver.uniprot.sources.reader import SourceFile
+from metaserver.uniprot.sources.records import Entry, Membership
+
+_BLOCK = 4 << 20
+
+_HEADINGS = {
+    "accession": {"entry", "accession", "primary accession", "uniprotkb-ac", "from"},
+    "entry_name": {"entry name", "uniprotkb-id"},
+    "proteins": {"protein names", "protein name"},
+    "genes": {"gene names", "gene names (primary)", "gene names (synonym)"},
+    "taxon": {"organism (id)", "organism id", "ncbi-taxon", "taxon"},
+    "organism": {"organism"},
+    "cluster": {"uniref50", "cluster id"},
+}
+"""The headings that count, in lower case with single spaces; other columns are passed over."""
+
+
+def read_list(source: SourceFile) -> Iterator[Codes]:
+    """Yield the codes of a file with one accession a line, a block at a time."""
+    while block := source.block(_BLOCK):
+        text = block.replace(b"\r\n", b"\n")
+        codes = encode_lines(text + b"\n" * (not text.endswith(b"\n")) + PADDING)
+        wrong = np.flatnonzero(codes == MALFORMED)
+        if wrong.size:
+            text_line = text.split(b"\n", int(wrong[0]) + 1)[wrong[0]]
+            raise source.error(expected(text_line), source.line + int(wrong[0]) + 1)
+        source.line += len(codes)
+        yield codes
+
+
+def expected(text: bytes | str) -> str:
+    """Return the message for a string that should have been an accession."""
+    shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+    return f"expected an accession, got {shown[:40]!r}"
+
+
+def column_roles(heading: bytes) -> dict[str, list[int]]:
+    """Return which columns a heading line has for each role, by place."""
+    roles: dict[str, list[int]] = {}
+    for place, name in enumerate(heading.decode("utf-8", "replace").split("\t")):
+        plain = " ".join(name.lstrip("\ufeff").lower().replace(" )", ")").split())
+        for role, headings in _HEADINGS.items():
+            if plain in headings:
+                roles.setdefault(role, []).append(place)
+    return roles
+
+
+def read_tsv(source: SourceFile) -> Iterator[Entry]:
+    """Yield the entries of a table whose first line has headings; `Entry` is the one needed."""
+    rows = _rows(source)
+    heading = next(rows)
+    roles = column_roles("\t".join(heading).encode())
+    for row in rows:
+        if len(row) != len(heading):
+            raise source.error(f"{len(row)} columns, expected {len(heading)}")
+        yield _entry(source, roles, row)
+
+
+def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence[str]) -> Entry:
+    def cell(role: str) -> str:
+        return row[roles[role][0]].strip() if role in roles else ""
+
+    taxon = cell("taxon")
+    if taxon and not (taxon.isascii() and taxon.isdecimal()):
+        raise source.error(f"expected a taxon number, got {taxon[:40]!r}")
+    names = protein_names(cell("proteins")) if "proteins" in roles else []
+    for place in roles.get("genes", ()):
+        names += row[place].replace(";", " ").split()
+    return Entry(
+        line=source.line,
+        accession=cell("accession"),
+        entry_name=cell("entry_name"),
+        taxon=int(taxon or 0),
+        organism=cell("organism"),
+        names=names,
+        cluster=cell("cluster"),
+    )
+
+
+_IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, is younger
+
+
+def read_idmapping(source: SourceFile) -> Iterator[Entry]:
+    """Yield the entries of `idmapping_selected.tab`: names, UniRef50 cluster and taxon."""
+    for row in _rows(source):
+        if len(row) not in _IDMAPPING_COLUMNS:
+            raise source.error(f"{len(row)} columns, expected 22 as in idmapping_selected.tab")
+        if not row[12].isdecimal():
+            raise source.error(f"expected a taxon number in column 13, got {row[12][:40]!r}")
+        yield Entry(source.line, row[0], row[1], int(row[12]), cluster=row[9])
+
+
+def read_memberships(source: SourceFile) -> Iterator[Membership]:
+    """Yield memberships from `accession<TAB>cluster` lines, or from `idmapping.dat`."""
+    for row in _rows(source):
+        if len(row) not in (2, 3):
+            raise source.error(f"{len(row)} columns, expected accession and UniRef50 cluster")
+        if len(row) == 2 or row[1] == "UniRef50":
+            yield Membership(source.line, row[0].partition("-")[0], row[-1])
+
+
+def _rows(source: SourceFile) -> Iterator[list[str]]:
+    for line in source.lines():
+        yield line.decode("utf-8", "replace").split("\t")

@@ -1,0 +1,106 @@
+"""What a release says of a string: its status, one sentence for the team, the right accessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum, StrEnum
+from typing import NamedTuple
+
+from metaserver.uniprot.intent import Intent
+
+
+class Status(IntEnum):
+    """How a string stands in a release; its `label` is the word in files and on pages."""
+
+    PRIMARY = 0  # the current accession of an entry
+    SECONDARY = 1  # merged into another entry, or split into several
+    DELETED = 2  # its entry was removed, and nothing took its place
+    UNKNOWN = 3  # shaped like an accession, but not in this release
+    MALFORMED = 4  # not shaped like an accession
+
+    @property
+    def label(self) -> str:
+        """The status as one lower-case word."""
+        return self.name.lower()
+
+
+class SecondaryPolicy(StrEnum):
+    """What a phase does with secondary accessions."""
+
+    REJECT = "reject"  # primary accessions only, as in BioCreative II.5
+    MAP = "map"  # a merged one counts as its successor; a split one is still refused
+
+
+class Verdict(NamedTuple):
+    """The verdict on one string, as it was sent.
+
+    `reason` is one fixed sentence that a team can act on. `accessions` are the right ones as far as
+    the release knows: itself; a merged accession's successor; all that a split one became (none is
+    ever chosen for the team); what a malformed string likely meant, where that is an entry.
+    """
+
+    text: str
+    status: Status
+    reason: str
+    accessions: tuple[str, ...] = ()
+
+
+class Ruling(NamedTuple):
+    """What is done with a string that is not accepted as it stands (see `wire.validation`).
+
+    `accession` is the one to use instead, or None where the hit is refused; `note` says why.
+    """
+
+    accession: str | None
+    note: str
+
+
+INTENTS = {
+    Intent.SPACE: "has white space around it",
+    Intent.CASE: "is not in upper case",
+    Intent.ISOFORM: "names an isoform, not an entry",
+    Intent.VERSION: "carries a version",
+    Intent.FASTA: "is a FASTA identifier",
+    Intent.PREFIX: "carries a database prefix",
+    Intent.ENTRY_NAME: "is an entry name, not an accession",
+    Intent.REFSEQ: "looks like a RefSeq id: map it to UniProt first",
+    Intent.ENTREZ: "looks like an Entrez Gene id: map it to UniProt first",
+    Intent.NONE: "is not an accession: expected six or ten characters, like P04637 or A0A023GPI8",
+}
+"""What is said of a malformed string, by what it likely meant."""
+
+
+def primary(text: str, release: str) -> Verdict:
+    """Return the verdict on a current accession."""
+    return Verdict(text, Status.PRIMARY, f"an entry of UniProt {release}", (text,))
+
+
+def secondary(text: str, successors: Sequence[str]) -> Verdict:
+    """Return the verdict on an accession that was merged (one successor) or split (several)."""
+    if len(successors) == 1:
+        reason = f"merged into {successors[0]}: send {successors[0]}"
+    else:
+        reason = f"split into {', '.join(successors)}: send the one that is meant"
+    return Verdict(text, Status.SECONDARY, reason, tuple(successors))
+
+
+def deleted(text: str) -> Verdict:
+    """Return the verdict on an accession whose entry was removed."""
+    return Verdict(text, Status.DELETED, "deleted from UniProt without a successor: leave it out")
+
+
+def unknown(text: str, release: str) -> Verdict:
+    """Return the verdict on a well-formed string that the release does not have."""
+    reason = f"not in UniProt {release}: send a primary accession of that release"
+    return Verdict(text, Status.UNKNOWN, reason)
+
+
+def malformed(text: str, intent: Intent, meant: Verdict | None) -> Verdict:
+    """Return the verdict on a string that is no accession, with that on what it likely meant."""
+    reason = INTENTS[intent]
+    if meant is None:
+        return Verdict(text, Status.MALFORMED, reason)
+    advice = f"send {meant.text}" if meant.status is Status.PRIMARY else meant.reason
+    if meant.status is not Status.PRIMARY:
+        advice = f"{meant.text} is {meant.status.label}, {advice}"
+    return Verdict(text, Status.MALFORMED, f"{reason}: {advice}", meant.accessions)
