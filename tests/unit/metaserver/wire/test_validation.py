@@ -1,0 +1,167 @@
+"""Whole answers checked: outcomes, what is kept, and the words for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from metaserver.lifecycle import Outcome
+from metaserver.tasks.act import ACT
+from metaserver.tasks.int_ import INT
+from metaserver.tasks.ipt import IPT
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.wire.validation import CheckedAnswer, Ruling, check
+
+TASKS: Sequence[TaskPlugin] = (ACT, INT, IPT)
+
+
+class Release:
+    """A vocabulary of the accessions that begin with P; Q1 was merged into P1."""
+
+    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
+        return {
+            place: Ruling("P1", "Q1 is P1 now")
+            if accession == "Q1"
+            else Ruling(None, f"{accession} is unknown")
+            for place, accession in enumerate(accessions)
+            if not accession.startswith("P")
+        }
+
+
+def hit(dbid: Any, rank: Any = None, confidence: Any = 0.5) -> dict[str, Any]:
+    ranked = {} if rank is None else {"rank": rank}
+    return {"dbid": dbid, **ranked, "confidence": confidence}
+
+
+def checked(value: object, tasks: Sequence[TaskPlugin] = TASKS) -> CheckedAnswer:
+    return check(value, tasks, Release())
+
+
+def told(answer: CheckedAnswer) -> list[str]:
+    return [str(problem) for problem in answer.problems]
+
+
+def test_an_answer_to_all_tasks() -> None:
+    answer = checked(
+        {
+            "interaction": [True, 0.9],
+            "normalizations": [hit("P2", 2), hit("P1", 1, 1.0)],
+            "pairs": [{"dbid_a": "P2", "dbid_b": "P1", "rank": 1, "confidence": 0.5}],
+        }
+    )
+    assert answer.outcome is Outcome.OK
+    assert answer.message == ""
+    assert answer.payloads == {
+        "ACT": [True, 0.9],
+        "INT": [["P1", 1, 1.0], ["P2", 2, 0.5]],
+        "IPT": [["P1", "P2", 1, 0.5]],
+    }
+    assert (answer.hits_kept, answer.hits_dropped, answer.problem_count) == (4, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "payloads"),
+    [
+        ({}, {}),
+        ({"normalizations": [], "pairs": []}, {"INT": [], "IPT": []}),
+        ({"interaction": []}, {"ACT": []}),
+        ({"normalizations": None, "version": 3}, {}),
+    ],
+)
+def test_an_answer_without_hits_is_an_answer(value: object, payloads: object) -> None:
+    answer = checked(value)
+    assert (answer.outcome, answer.payloads, answer.hits_kept) == (Outcome.OK, payloads, 0)
+
+
+def test_members_of_other_tasks_and_unknown_members_are_ignored() -> None:
+    answer = checked({"pairs": "x", "normalizations": [hit("P1", 1)], "note": 5}, [INT])
+    assert (answer.outcome, answer.problem_count) == (Outcome.OK, 0)
+    assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ([], "expected struct, got array of 0"),
+        ("busy", "expected struct, got string 'busy'"),
+        ({"normalizations": {}}, "normalizations: expected array, got struct"),
+        ({"normalizations": [hit("P1", 1), hit("P2", "x")]},
+         "normalizations[1].rank: expected int, got string 'x'"),
+        ({"normalizations": [5]}, "normalizations[0]: expected struct, got int 5"),
+        ({"pairs": [{"dbid_a": "P1", "rank": 1, "confidence": 0.5}]},
+         "pairs[0].dbid_b: missing; expected string"),
+        ({"interaction": [True]}, "interaction: expected [boolean, double], got array of 1"),
+        ({"interaction": ["maybe", 0.5]},
+         "interaction[0]: expected boolean, got string 'maybe'"),
+        ({"interaction": True}, "interaction: expected array, got boolean True"),
+    ],
+)  # fmt: skip
+def test_another_type_fails_the_attempt_and_names_the_path(value: object, message: str) -> None:
+    answer = checked(value)
+    assert (answer.outcome, answer.message) == (Outcome.SHAPE, message)
+    assert answer.payloads == {}
+    assert answer.hits_kept == 0
+
+
+def test_every_problem_of_an_answer_is_told_the_worst_first() -> None:
+    answer = checked(
+        {
+            "normalizations": [hit("X1", 0, 1.5), hit(7, 1), hit("P1", "x", None)],
+            "interaction": [1, 2.0],
+        }
+    )
+    assert told(answer) == [
+        "normalizations[2].confidence: missing; expected double",
+        "normalizations[2].rank: expected int, got string 'x'",
+        "interaction[1]: expected ]0, 1], got 2.0",
+        "normalizations[0].confidence: expected ]0, 1], got 1.5",
+        "normalizations[0].rank: expected 1 or more, got 0",
+        "normalizations[0].dbid: X1 is unknown",
+        "normalizations[1].dbid: 7 is unknown",
+        "interaction[0]: int 1 read as boolean True",
+        "normalizations[1].dbid: int 7 read as string '7'",
+    ]
+    assert answer.problem_count == 9
+    assert answer.message == f"{answer.problems[0]} (and 8 more)"
+
+
+def test_a_bad_hit_is_dropped_and_the_rest_kept() -> None:
+    answer = checked({"normalizations": [hit("P1", 1), hit("X9", 2), hit("P2", 3)]})
+    assert answer.outcome is Outcome.PARTIAL
+    assert answer.payloads == {"INT": [["P1", 1, 0.5], ["P2", 3, 0.5]]}
+    assert answer.message == "1 of 3 hits dropped; normalizations[1].dbid: X9 is unknown"
+    assert (answer.hits_kept, answer.hits_dropped) == (2, 1)
+
+
+def test_no_valid_hit_where_hits_were_sent() -> None:
+    answer = checked({"normalizations": [hit("X9", 1)], "interaction": [False, 0.0]})
+    assert answer.outcome is Outcome.NO_VALID_HIT
+    assert answer.payloads == {}
+    assert (answer.hits_kept, answer.hits_dropped) == (0, 2)
+
+
+def test_one_good_task_carries_a_bad_one() -> None:
+    answer = checked({"normalizations": [hit("X9", 1)], "interaction": [False, 0.1]})
+    assert answer.outcome is Outcome.PARTIAL
+    assert answer.payloads == {"ACT": [False, 0.1], "INT": []}
+
+
+def test_what_was_coerced_is_told_of_a_good_answer() -> None:
+    answer = checked({"normalizations": [hit("P1", 3.0, 1)]})
+    assert answer.outcome is Outcome.OK
+    assert answer.payloads == {"INT": [["P1", 3, 1.0]]}
+    assert told(answer) == [
+        "normalizations[0].confidence: int 1 read as double 1.0",
+        "normalizations[0].rank: double 3.0 read as int 3",
+    ]
+
+
+def test_only_the_first_hundred_problems_are_kept() -> None:
+    answer = checked({"normalizations": [hit("X", rank) for rank in range(1, 251)]})
+    assert len(answer.problems) == 100
+    assert answer.problem_count == 250
+    assert answer.message == (
+        "250 of 250 hits dropped; normalizations[0].dbid: X is unknown (and 249 more)"
+    )
