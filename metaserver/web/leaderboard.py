@@ -13,7 +13,7 @@ from typing import Any
 
 from metaserver.services.snapshots import Board, BoardRow
 from metaserver.tasks.plugin import Column, TaskPlugin
-from metaserver.web.charts import SERIES, Axis, Curve, Point
+from metaserver.web.plots import SERIES, Axis, Curve, Point
 
 FEW = 0.5
 """A run that answered less than this share of the gold articles is tagged."""

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from metaserver.lifecycle import ServerState
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.web import charts, monitor
+from metaserver.web import charts, monitor, plots
 from metaserver.web.assets import Assets
 from metaserver.web.words import clock, duration, element_id, figure, moment, percent
 
@@ -38,6 +38,7 @@ class Templates:
             "charts": charts,
             "element_id": element_id,
             "monitor": monitor,
+            "plots": plots,
             "states": list(ServerState),
             "tasks": tasks,
         }

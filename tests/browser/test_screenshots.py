@@ -20,10 +20,10 @@ SHOTS = {
 
 @pytest.mark.skipif(not ASKED, reason="screenshots are made with SCREENSHOTS=1 or =URL")
 @pytest.mark.parametrize("name", SHOTS)
-def test_screenshot(request, visits, name):
+def test_screenshot(request, name):
     path, scheme, height = SHOTS[name]
     hub = ASKED if ASKED.startswith("http") else request.getfixturevalue("site").url
-    page = visits.open(
+    page = request.getfixturevalue("visits").open(  # closed before the site
         f"{hub}{path}", color_scheme=scheme, viewport={"width": 1360, "height": height}
     )
     expect(page.locator("#live")).to_have_text("live")

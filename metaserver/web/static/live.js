@@ -5,7 +5,7 @@
 // to a host at most. A new stream begins with the whole page, so nothing is missed.
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
-const RETRY = 2_000; // ms until the next try
+const RETRY = 2_000; // ms until the next try, on average: not all readers at once
 const ANNOUNCED = 3; // changes told at once; more are counted
 
 const byId = (id) => document.getElementById(id);
@@ -124,7 +124,7 @@ export function startStream(address, afterFrame) {
   function lose() {
     close();
     show("lost");
-    again(open, RETRY);
+    again(open, RETRY * (0.5 + Math.random()));
   }
 
   function open() {
