@@ -219,7 +219,7 @@ WAYS: tuple[Way, ...] = (
     Way(name="wrong types", outcome="shape", play=_altered(_wrong_types)),
     Way(name="unknown accessions only", outcome="no_valid_hit", play=_altered(_unknown_only)),
     Way(name="some bad hits", outcome="partial", play=_altered(_some_bad)),
-    Way(name="hangs up", outcome="connect", play=_hang_up, heals_after=1),
+    Way(name="hangs up", outcome="connect", play=_hang_up, heals_after=2),
     Way(name="silent", outcome="timeout", play=_silent, heals_after=1),
     Way(name="oversized", outcome="too_large", play=_oversized, heals_after=1),
     Way(name="gzip", outcome="ok", play=_gzip),

@@ -51,9 +51,10 @@ class Model:
         return float(1 / (1 + np.exp(-np.clip(score, -30, 30))))
 
     def save(self, path: Path) -> None:
-        """Write the model as a compressed `.npz` file at exactly `path`."""
+        """Write the model as a compressed `.npz` file at exactly `path`, whole or not at all."""
+        part = path.with_name(path.name + ".part")
         try:
-            with path.open("wb") as out:
+            with part.open("wb") as out:
                 np.savez_compressed(
                     out,
                     format=FORMAT,
@@ -61,7 +62,9 @@ class Model:
                     weights=self.weights,
                     intercept=self.intercept,
                 )
+            part.replace(path)
         except OSError as error:
+            part.unlink(missing_ok=True)
             raise InputError(path, f"cannot be written: {error.strerror}") from error
 
     @classmethod

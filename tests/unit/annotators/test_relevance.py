@@ -31,6 +31,13 @@ def test_a_saved_model_gives_the_same_probabilities(model, tmp_path):
     ]
 
 
+def test_a_model_that_cannot_be_written_leaves_nothing(model, tmp_path):
+    (tmp_path / "model").mkdir()
+    with pytest.raises(InputError, match="model: cannot be written"):
+        model.save(tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
 def test_confidence_is_the_surer_side(model):
     relevant, confidence = annotate(model, TEXTS["3"])["interaction"]
     assert not relevant
