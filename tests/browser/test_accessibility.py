@@ -8,7 +8,6 @@ OPTIONS = {"runOnly": RULES, "resultTypes": ["violations"]}
 SIZES = {"desktop": (1360, 900), "phone": (360, 780)}
 PAGES = {
     "monitor": ("/monitor", None),
-    "monitor, filtered": ("/monitor?state=down", None),
     "monitor, empty": ("/monitor", []),
     "board": ("/t/INT", None),
     "board, sorted": ("/t/ACT?sort=run", None),

@@ -21,7 +21,7 @@ export function themeButton(button) {
 
 export function localTimes() {
   for (const time of document.querySelectorAll("time:not([data-local])")) {
-    time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hour12: false });
+    time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hourCycle: "h23" });
     time.dataset.local = "";
   }
   for (const zone of document.querySelectorAll("[data-zone]")) {

@@ -19,7 +19,7 @@ from metaserver.services.snapshots import (
     ServerStatus,
     Tick,
 )
-from metaserver.tasks.plugin import Column, Score
+from metaserver.tasks.plugin import Score, TaskPlugin, installed_tasks
 
 LIMIT = 600.0
 ARTICLES = 595
@@ -32,67 +32,11 @@ OUTCOMES = {
     Outcome.HTTP: "status 502 from the server",
     Outcome.SHAPE: "normalizations[3].rank: not a positive integer",
 }
-COUNTS = (
-    Column(key="tp", heading="TP", count=True, help="true positives"),
-    Column(key="fp", heading="FP", count=True, help="false positives"),
-    Column(key="fn", heading="FN", count=True, help="false negatives"),
-)
-RANKED = (
-    *COUNTS,
-    Column(key="precision", heading="Precision", help="macro-averaged"),
-    Column(key="recall", heading="Recall", help="macro-averaged"),
-    Column(key="f_score", heading="F-score", help="macro-averaged"),
-    Column(key="auc_ipr", heading="AUC iP/R", help="area under the interpolated curve"),
-)
-CLASSIFIED = (
-    *COUNTS,
-    Column(key="specificity", heading="Specificity"),
-    Column(key="sensitivity", heading="Sensitivity"),
-    Column(key="accuracy", heading="Accuracy"),
-    Column(key="mcc", heading="MCC", help="Matthews correlation, -1 to 1"),
-    Column(key="p_at_full_recall", heading="P at full R", help="n/a where recall 1 is not reached"),
-    Column(key="auc_ipr", heading="AUC iP/R", help="area under the interpolated curve"),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownTask:
-    """The part of a task plug-in that pages read."""
-
-    name: TaskName
-    title: str
-    key: str
-    columns: tuple[Column, ...]
-    order: tuple[str, ...]
-
-
-TASKS = (
-    ShownTask(
-        name=TaskName("INT"),
-        title="Interactor normalization",
-        key="normalizations",
-        columns=RANKED,
-        order=("auc_ipr", "f_score"),
-    ),
-    ShownTask(
-        name=TaskName("IPT"),
-        title="Interaction pairs",
-        key="interactions",
-        columns=RANKED,
-        order=("auc_ipr", "f_score"),
-    ),
-    ShownTask(
-        name=TaskName("ACT"),
-        title="Article classification",
-        key="classification",
-        columns=CLASSIFIED,
-        order=("auc_ipr", "mcc"),
-    ),
-)
+TASKS = tuple(installed_tasks()[TaskName(name)] for name in ("INT", "IPT", "ACT"))
 TEAMS = (7, 9, 10, 13, 14, 16, 18, 22, 31, 37, 42)
 
 
-def make_score(task: ShownTask, skill: float, answered: int, jitter: float = 0.0) -> Score:
+def make_score(task: TaskPlugin, skill: float, answered: int, jitter: float = 0.0) -> Score:
     """Make a score whose values and curve agree with one another more or less."""
     top = min(0.95, 0.3 + skill + jitter)
     reach = min(0.95, 0.25 + 0.8 * skill)
@@ -111,7 +55,7 @@ def make_score(task: ShownTask, skill: float, answered: int, jitter: float = 0.0
         "sensitivity": reach,
         "accuracy": 0.55 + skill / 3,
         "mcc": skill - 0.1,
-        "p_at_full_recall": None if skill < 0.5 else 0.12 + skill / 20,
+        "precision_at_full_recall": None if skill < 0.5 else 0.12 + skill / 20,
     }
     return Score(
         values={column.key: values[column.key] for column in task.columns} if answered else
@@ -128,7 +72,7 @@ class Lane:
     """One server of the challenge."""
 
     name: ServerName
-    task: ShownTask
+    task: TaskPlugin
     skill: float
     median: float
     state: ServerState = ServerState.UP
@@ -220,7 +164,7 @@ class Challenge:
             await self._news.wait_for(lambda: self._version != since)
             return self._version
 
-    def tasks(self) -> Sequence[ShownTask]:
+    def tasks(self) -> Sequence[TaskPlugin]:
         return TASKS
 
     def board(self, task: TaskName) -> Board:

@@ -130,14 +130,18 @@ async def test_a_failure_of_ours_is_told_without_its_reason(caplog):
 
 async def test_csv_and_json_have_the_rows_of_the_page_in_its_order():
     async with browsing(Challenge()) as client:
-        page = await text_of(client, "/t/ACT?sort=-p_at_full_recall")
+        page = await text_of(client, "/t/ACT?sort=-precision_at_full_recall")
         shown = re.findall(r'<th scope="row">([^<]+?)\s*<', page)
         table = list(
-            csv.DictReader(io.StringIO(await text_of(client, "/t/ACT.csv?sort=-p_at_full_recall")))
+            csv.DictReader(
+                io.StringIO(await text_of(client, "/t/ACT.csv?sort=-precision_at_full_recall"))
+            )
         )
-        runs = json.loads(await text_of(client, "/t/ACT.json?sort=-p_at_full_recall"))["runs"]
+        runs = json.loads(await text_of(client, "/t/ACT.json?sort=-precision_at_full_recall"))[
+            "runs"
+        ]
     assert [row["run"] for row in table] == [run["run"] for run in runs] == shown
-    values = [run["p_at_full_recall"] for run in runs]
+    values = [run["precision_at_full_recall"] for run in runs]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True)
     assert values[len(known) :] == [None] * (len(values) - len(known))

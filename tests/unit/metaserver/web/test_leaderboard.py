@@ -1,5 +1,6 @@
 import csv
 import io
+from dataclasses import dataclass
 
 import pytest
 
@@ -7,7 +8,19 @@ from metaserver.records import ServerName, TaskName
 from metaserver.services.snapshots import Board, BoardRow
 from metaserver.tasks.plugin import Column, Score
 from metaserver.web.leaderboard import Leaderboard, Sort, columns
-from tests.unit.metaserver.web.challenge import TASKS, Challenge, ShownTask
+from tests.unit.metaserver.web.challenge import TASKS, Challenge
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownTask:
+    """The part of a task plug-in that a board needs."""
+
+    name: TaskName
+    title: str
+    key: str
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+
 
 TASK = ShownTask(
     name=TaskName("NER"),
