@@ -1,29 +1,60 @@
 """The evaluator: INT, IPT and ACT runs scored as BioCreative II.5 did. Pure; needs no hub.
 
-`evaluate_files` scores a result file; `RunScorer` scores a run while its answers land. Both return
-a `Scorecard`. What each measure means is in docs/scoring.md.
+`evaluate_files` scores a result file, `evaluate_runs` many of them; `RunScorer` scores a run while
+its answers land. All return a `Scorecard`. `compare` tells which differences are real,
+`article_ranks` and `article_difficulty` which articles are hard, and `train` makes a consensus of
+runs. What each measure means is in docs/scoring.md.
 """
 
+from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks
 from scoring.biocreative import Answer, RunScorer
+from scoring.confusion import Confusion
+from scoring.ensemble import Ensemble, cross_validate, one_run_a_team, train
 from scoring.errors import FormatError, OptionError, Problem, ScoringError
-from scoring.evaluation import evaluate_files
+from scoring.evaluation import evaluate_files, evaluate_runs
 from scoring.files import Run, read_gold, read_run, result_lines
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.scorecard import ActScorecard, ItemScorecard, Scorecard, Signature
+from scoring.measures import MEASURES, mean_of
+from scoring.ranking import Curve, Matches
+from scoring.scorecard import (
+    ActScorecard,
+    ArticleScore,
+    Averaged,
+    ItemScorecard,
+    Pooled,
+    Scorecard,
+    Signature,
+)
+from scoring.significance import Comparison, Interval, PairTest, compare
 from scoring.tasks import Classification, Hit, Item, Task, pair
+from scoring.views import VIEWS, View, select_views
 
 __all__ = [
+    "MEASURES",
+    "VIEWS",
     "ActGold",
     "ActScorecard",
     "Answer",
+    "ArticleDifficulty",
+    "ArticleRank",
+    "ArticleScore",
+    "Averaged",
     "Classification",
+    "Comparison",
+    "Confusion",
+    "Curve",
+    "Ensemble",
     "FormatError",
     "Gold",
     "Hit",
+    "Interval",
     "Item",
     "ItemGold",
     "ItemScorecard",
+    "Matches",
     "OptionError",
+    "PairTest",
+    "Pooled",
     "Problem",
     "Run",
     "RunScorer",
@@ -31,9 +62,19 @@ __all__ = [
     "ScoringError",
     "Signature",
     "Task",
+    "View",
+    "article_difficulty",
+    "article_ranks",
+    "compare",
+    "cross_validate",
     "evaluate_files",
+    "evaluate_runs",
+    "mean_of",
+    "one_run_a_team",
     "pair",
     "read_gold",
     "read_run",
     "result_lines",
+    "select_views",
+    "train",
 ]

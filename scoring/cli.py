@@ -7,11 +7,13 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pkgutil import iter_modules
 
+from scoring import commands
 from scoring.errors import FormatError, ScoringError
 
-COMMANDS = ("evaluate",)
-"""The modules of `scoring.commands` that add a subcommand, in the order `--help` lists them."""
+COMMANDS = tuple(module.name for module in iter_modules(commands.__path__))
+"""The subcommands: every module of `scoring.commands` has an `add_parser(subparsers)`."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -32,11 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(args.command(args))
     except FormatError as error:
         print(*error.problems, sep="\n", file=sys.stderr)
-    except ScoringError as error:
-        print(f"scoring: {error}", file=sys.stderr)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (ScoringError, OSError) as error:
+        print(f"scoring: {error}", file=sys.stderr)
     return 2
 
 

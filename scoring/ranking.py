@@ -129,3 +129,18 @@ def total_reciprocal_rank(matches: Matches) -> float:
     Radev et al. 2002, "Evaluating web-based question answering systems".
     """
     return sum(1 / rank for rank in matches.ranks)
+
+
+def roc_auc(matches: Matches) -> float | None:
+    """Return the area under the ROC curve of the listed items, in [0, 1].
+
+    The chance that a correct item of the list stands above a wrong one; None where the list has
+    only one kind. It is defined for ACT only: INT and IPT have no finite set of wrong answers to
+    be right about (docs/scoring.md, "Why not ROC").
+    """
+    correct = len(matches.ranks)
+    wrong = matches.hits - correct
+    if not correct or not wrong:
+        return None
+    below = sum(matches.ranks) - correct * (correct + 1) // 2  # wrong items above correct ones
+    return 1 - below / (correct * wrong)

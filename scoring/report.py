@@ -1,14 +1,19 @@
-"""Scorecards for people and programs: a text table, JSON, CSV and LaTeX."""
+"""Scorecards and comparisons for people and programs: text, JSON, CSV and LaTeX."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict, fields
+from typing import Any, TypeAlias
 
+from scoring.analysis import ArticleDifficulty, ArticleRank
+from scoring.measures import mean_of
 from scoring.scorecard import ItemScorecard, Scorecard
+from scoring.significance import Comparison, Interval, PairTest
+from scoring.tables import Table, csv_table, latex_table, text_table
+
+Records: TypeAlias = Sequence[Interval | PairTest | ArticleRank | ArticleDifficulty]
 
 _ITEM_COLUMNS = {
     "tp": "TP",
@@ -36,79 +41,88 @@ _ACT_COLUMNS = {
     "auc_ipr": "AUC iP/R",
 }
 
-
-def as_json(scorecards: Sequence[Scorecard]) -> str:
-    """Return the scorecards as a JSON list, one object a run, every digit kept."""
-    return json.dumps([scorecard.to_dict() for scorecard in scorecards], indent=2)
+FORMATS = ("text", "json", "csv", "latex")
 
 
-def as_text(scorecards: Sequence[Scorecard]) -> str:
-    """Return an aligned table, a line a run, with the signatures below it."""
-    table = _table(scorecards)
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join(
-            cell.rjust(width) if place else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
+def scores_report(scorecards: Sequence[Scorecard], style: str, measures: Sequence[str] = ()) -> str:
+    """Return scorecards, with `measures` besides, in one of `FORMATS`.
+
+    JSON is a list of `Scorecard.to_dict()` objects. JSON and CSV have every value and digit; text
+    and LaTeX have three decimals, and the signatures below or above the table.
+    """
+    values = [_values(scorecard, measures) for scorecard in scorecards]
+    if style == "json":
+        return json.dumps(values, indent=2)
+    if style == "csv":
+        flat = [_flat(one) for one in values]
+        return csv_table([list(flat[0]), *(list(one.values()) for one in flat)])
+    table = _score_table(scorecards, [_flat(one) for one in values], measures)
+    signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
+    if style == "latex":
+        return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
+    return "\n".join([text_table(table), "", *signatures])
+
+
+def comparison_report(comparison: Comparison, style: str) -> str:
+    """Return a comparison in one of `FORMATS`; CSV and LaTeX have its intervals only."""
+    if style == "json":
+        content = asdict(comparison) | {"signature": str(comparison.signature)}
+        return json.dumps(content, indent=2)
+    if style in ("csv", "latex"):
+        return _styled(comparison.intervals, style)
+    parts = [
+        f"{comparison.measure}: {comparison.level:.0%} intervals, {comparison.resamples} resamples",
+        text_table(record_table(comparison.intervals)),
     ]
-    signatures = dict.fromkeys(str(scorecard.signature) for scorecard in scorecards)
-    return "\n".join([*lines, "", *signatures])
+    if comparison.pairs:
+        parts += ["", "paired sign-flip tests", text_table(record_table(comparison.pairs))]
+    return "\n".join([*parts, "", str(comparison.signature)])
 
 
-def as_csv(scorecards: Sequence[Scorecard]) -> str:
-    """Return a CSV table of every value of the scorecards, a line a run, every digit kept."""
-    rows = [_flat(scorecard.to_dict()) for scorecard in scorecards]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue().rstrip("\n")
+def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:
+    """Return article analyses in one of `FORMATS`."""
+    if style == "json":
+        return json.dumps([asdict(record) for record in records], indent=2)
+    if not records:
+        return "none" if style == "text" else ""
+    return _styled(records, style)
 
 
-def as_latex(scorecards: Sequence[Scorecard]) -> str:
-    """Return a LaTeX tabular of the text table, with the signatures as comments."""
-    header, *rows = ([_escaped(cell) for cell in row] for row in _table(scorecards))
-    signatures = dict.fromkeys(f"% {scorecard.signature}" for scorecard in scorecards)
-    lines = [
-        rf"\begin{{tabular}}{{l{'r' * (len(header) - 1)}}}",
-        r"\hline",
-        " & ".join(header) + r" \\",
-        r"\hline",
-        *(" & ".join(row) + r" \\" for row in rows),
-        r"\hline",
-        r"\end{tabular}",
-    ]
-    return "\n".join([*signatures, *lines])
+def record_table(records: Records) -> Table:
+    """Return dataclass records of one kind as a table, their fields' names as its header."""
+    names = [field.name for field in fields(records[0])]
+    return [names, *([getattr(record, name) for name in names] for record in records)]
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Scorecard]], str]] = {
-    "text": as_text,
-    "json": as_json,
-    "csv": as_csv,
-    "latex": as_latex,
-}
+def _styled(records: Records, style: str) -> str:
+    styles: Mapping[str, Callable[[Table], str]] = {
+        "text": text_table,
+        "csv": csv_table,
+        "latex": latex_table,
+    }
+    return styles[style](record_table(records))
 
 
-def _table(scorecards: Sequence[Scorecard]) -> list[list[str]]:
-    """Return the rows of the printed table, header first; scores have three decimals."""
+def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
+    values = scorecard.to_dict()
+    if measures:
+        values["measures"] = {name: mean_of(name, scorecard) for name in measures}
+    return values
+
+
+def _score_table(
+    scorecards: Sequence[Scorecard], values: Sequence[Mapping[str, Any]], measures: Sequence[str]
+) -> Table:
     items = isinstance(scorecards[0], ItemScorecard)
-    columns = _ITEM_COLUMNS if items else _ACT_COLUMNS
+    columns = dict(_ITEM_COLUMNS if items else _ACT_COLUMNS)
+    columns |= {f"measures.{name}": name for name in measures}
     views = len({scorecard.signature.view for scorecard in scorecards}) > 1
-    rows = [["run", *["view"] * views, "articles", *columns.values()]]
-    for scorecard in scorecards:
-        values = _flat(scorecard.to_dict())
-        counted = f"{scorecard.articles_scored}/{scorecard.articles_in_gold}"
+    table = [["run", *["view"] * views, "articles", *columns.values()]]
+    for scorecard, one in zip(scorecards, values, strict=True):
         view = [scorecard.signature.view] * views
-        rows.append([scorecard.run, *view, counted, *(_cell(values[key]) for key in columns)])
-    return rows
-
-
-def _cell(value: float | None) -> str:
-    if value is None:
-        return "n/a"
-    return str(value) if isinstance(value, int) else f"{value:.3f}"
+        counted = f"{scorecard.articles_scored}/{scorecard.articles_in_gold}"
+        table.append([scorecard.run, *view, counted, *(one[key] for key in columns)])
+    return table
 
 
 def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,7 +132,3 @@ def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
         inner = value.items() if isinstance(value, Mapping) else ()
         flat.update({f"{key}.{name}": number for name, number in inner} or {key: value})
     return flat
-
-
-def _escaped(cell: str) -> str:
-    return "".join("\\" + char if char in "&%$#_{}" else char for char in cell)

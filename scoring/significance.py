@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
@@ -147,7 +146,13 @@ def _weighted_means(values: Matrix, weights: Matrix) -> Matrix:
     scored = ~np.isnan(values)
     sums = weights @ np.where(scored, values, 0.0)
     counts = weights @ scored.astype(np.float64)
-    return np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    return _ratio(sums, counts)
+
+
+def _ratio(parts: Matrix, wholes: Matrix) -> Matrix:
+    """Return parts / wholes, 0 where the whole is 0."""
+    ratio: Matrix = np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
+    return ratio
 
 
 def _correctness(gold: ActGold, runs: Sequence[ActScorecard]) -> Matrix:
@@ -167,14 +172,10 @@ def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) 
         truth = gold.truth[run.ranked]
         found = np.cumsum(weights[:, run.ranked[truth]], axis=1)
         # A list's best precision is reached where an article of the gold stands.
-        precision = np.divide(
-            found, listed[:, truth], out=np.zeros_like(found), where=listed[:, truth] > 0
-        )
+        precision = _ratio(found, listed[:, truth])
         best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
         areas[:, column] = (best * weights[:, run.ranked[truth]]).sum(axis=1)
-    return np.divide(
-        areas, positives[:, None], out=np.zeros_like(areas), where=positives[:, None] > 0
-    )
+    return _ratio(areas, np.broadcast_to(positives[:, None], areas.shape))
 
 
 def _weighted_mcc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) -> Matrix:
@@ -188,8 +189,7 @@ def _weighted_mcc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) 
     fn = weights @ ((reported - called) * truth)
     tn = weights @ ((reported - called) * (1 - truth))
     root = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    mcc: Matrix = np.divide(tp * tn - fp * fn, root, out=np.zeros_like(root), where=root > 0)
-    return mcc
+    return _ratio(tp * tn - fp * fn, root)
 
 
 def _intervals(
@@ -197,11 +197,11 @@ def _intervals(
 ) -> list[Interval]:
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = np.quantile(scores, tails, axis=0)
-    ranks = rankdata(-scores, method="min", axis=1)
+    ranks = _ranked(scores)
     best, worst = np.quantile(ranks, tails, axis=0, method="closest_observation")
     leads = ranks == 1
     first = (leads / leads.sum(axis=1, keepdims=True)).mean(axis=0)  # a tie is shared
-    rank = rankdata(-observed, method="min")
+    rank = _ranked(observed[None, :])[0]
     return [
         Interval(
             run=name,
@@ -215,6 +215,17 @@ def _intervals(
         )
         for run, name in enumerate(names)
     ]
+
+
+def _ranked(scores: Matrix) -> NDArray[np.int64]:
+    """Return each row's ranks, 1 for the highest score; equal scores share the best rank."""
+    order = np.argsort(-scores, axis=1, kind="stable")
+    ordered = np.take_along_axis(scores, order, axis=1)
+    place = np.broadcast_to(np.arange(1, scores.shape[1] + 1), scores.shape).copy()
+    place[:, 1:][ordered[:, 1:] == ordered[:, :-1]] = 0
+    ranks = np.empty_like(place)
+    np.put_along_axis(ranks, order, np.maximum.accumulate(place, axis=1), axis=1)
+    return ranks
 
 
 def sign_flip_tests(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from scoring.commands.options import add_policy, add_task_and_gold
 from scoring.errors import OptionError
-from scoring.evaluation import evaluate_runs
 from scoring.files import read_gold
 from scoring.gold import Gold, ItemGold
-from scoring.report import FORMATS
+from scoring.measures import MEASURES, measure_named
+from scoring.options import add_format, add_policy, add_runs, add_task_and_gold, scorecards_of
+from scoring.report import scores_report
 from scoring.views import RAW, VIEWS, View, select_views
 
 
@@ -20,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its options."""
     parser = subparsers.add_parser("evaluate", help="score INT, IPT or ACT result files")
     add_task_and_gold(parser)
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="result files")
+    add_runs(parser)
     add_policy(parser)
     parser.add_argument(
         "--map", type=Path, metavar="FILE", help="homologs: gold accession<TAB>accession,..."
@@ -29,29 +28,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--views", nargs="+", choices=[*VIEWS, "all"], help="default: uses the files given"
     )
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--format", choices=list(FORMATS), default="text", help="default: text")
-    output.add_argument("--json", dest="format", action="store_const", const="json")
+    parser.add_argument(
+        "--measures", nargs="+", default=[], metavar="M", help=f"besides: {', '.join(MEASURES)}"
+    )
+    add_format(parser)
     parser.set_defaults(command=evaluate)
 
 
 def evaluate(args: argparse.Namespace) -> int:
     """Print a scorecard a run and view, or every problem of all files and nothing else."""
+    for name in args.measures:
+        measure_named(name)  # refuses an unknown name before any file is read
     gold = read_gold(args.task, args.gold)
-    scorecards = evaluate_runs(
-        args.task,
-        gold,
-        args.runs,
-        articles=args.articles,
-        cutoff=args.cutoff,
-        lenient_ranks=args.lenient_ranks,
-        beta=args.beta,
-        views=_views(args, gold),
-    )
-    warnings = dict.fromkeys(warning for card in scorecards for warning in card.warnings)
-    for warning in warnings:
-        print(f"warning: {warning}", file=sys.stderr)
-    print(FORMATS[args.format](scorecards))
+    scorecards = scorecards_of(args, gold, _views(args, gold))
+    print(scores_report(scorecards, args.format, args.measures))
     return 0
 
 

@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from scoring import ActScorecard, evaluate_files, ranking
+from scoring import (
+    ActScorecard,
+    Hit,
+    ItemGold,
+    evaluate_files,
+    evaluate_runs,
+    ranking,
+    read_gold,
+    select_views,
+)
 from scoring.confusion import Confusion
+from scoring.ensemble import candidate_features
 from scoring.ranking import Matches, f_beta
 from tests.shared import shared
 
@@ -77,6 +87,37 @@ def test_interactor_cases(name: str, options: dict[str, Any], tmp_path: Path) ->
     content = golden("bc25_int_ipt")
     gold, run = write(tmp_path, gold=content["gold"], run=content["results"])
     check(evaluate_files("INT", gold, run, **options).to_dict(), content["expected"][name])
+
+
+@pytest.mark.parametrize(
+    ("name", "view", "policy"),
+    [
+        ("mapped", "mapped", "answered"),
+        ("filtered", "filtered", "answered"),
+        ("mapped_filtered", "both", "answered"),
+        ("mapped_filtered_all", "both", "all"),
+        ("raw", "raw", "answered"),
+    ],
+)
+def test_views(name: str, view: str, policy: Any, tmp_path: Path) -> None:
+    content = golden("bc25_int_ipt")
+    files = {"gold": "gold", "run": "results", "map": "ho_map", "taxa": "organism_map"}
+    paths = write(tmp_path, **{file: content[key] for file, key in files.items()})
+    gold = read_gold("INT", paths[0])
+    assert isinstance(gold, ItemGold)
+    views = select_views(gold, [view], homologs=paths[2], taxa=paths[3])
+    (scorecard,) = evaluate_runs("INT", gold, [paths[1]], views=views, articles=policy)
+    check(scorecard.to_dict(), content["expected"][name])
+    assert scorecard.to_dict()["view"] == view
+
+
+def test_ensemble_features() -> None:
+    for case in golden("bc25_fbeta_ensemble")["features_table5"]:
+        rank = case["rank"]
+        hits = [Hit(f"P{place}", place, case["confidence"]) for place in range(1, rank + 1)]
+        items, features = candidate_features([{"a": hits}], "a", 30)
+        found = features[items.index(f"P{rank}"), 0]
+        assert found.tolist() == [case["guessed"], case["rank_feature"], case["confidence"]]
 
 
 def test_pair_case(tmp_path: Path) -> None:

@@ -1,0 +1,192 @@
+"""A consensus of runs: maximum entropy (logistic regression) over what each says of a candidate.
+
+After the ensemble of the BC II.5 overview (Leitner et al. 2010, Table 5): a row is an (article,
+candidate); each run gives it three features, whether it has the candidate, 1/rank, and its
+confidence. Candidates are ranked by the probability that they are correct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.biocreative import new_scorer
+from scoring.errors import OptionError
+from scoring.files import Run
+from scoring.gold import ItemGold
+from scoring.scorecard import ItemScorecard, Signature
+from scoring.tasks import Classification, Hit, Item
+
+Hits: TypeAlias = Mapping[str, Sequence[Hit]]
+FEATURES = ("guessed", "1/rank", "confidence")
+CUTOFF = 30
+"""The paper's cutoff: candidates a run ranks below it are not used."""
+LEAST_CONFIDENCE = 1e-9
+"""What a candidate's probability is raised to where it would be 0, which no result may have."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble:
+    """A trained consensus: the members' names, and a weight for each member's three features.
+
+    `training_cutoff` is how many of each member's best ranks are candidates.
+    """
+
+    members: tuple[str, ...]
+    weights: NDArray[np.float64]  # (members, 3)
+    bias: float
+    training_cutoff: int = CUTOFF
+
+    def rank(self, runs: Sequence[Run], *, cutoff: int | None = CUTOFF) -> Hits:
+        """Return the members' candidates of each article by falling probability.
+
+        `cutoff` keeps that many of an article. `runs` are the members' runs in the order of
+        `members`; equal probabilities are ordered by item.
+        """
+        hits = [item_hits(run) for run in runs]
+        if len(hits) != len(self.members):
+            raise OptionError(f"{len(hits)} runs; expected {len(self.members)}, one a member")
+        ranked: dict[str, Sequence[Hit]] = {}
+        for article in _articles(hits):
+            items, rows = candidate_features(hits, article, self.training_cutoff)
+            scores = rows.reshape(len(items), -1) @ self.weights.ravel() + self.bias
+            order = sorted(range(len(items)), key=lambda row: (-scores[row], items[row]))
+            ranked[article] = [
+                Hit(items[row], rank, max(LEAST_CONFIDENCE, float(_logistic(scores[row]))))
+                for rank, row in enumerate(order[:cutoff], start=1)
+            ]
+        return ranked
+
+    def explain(self, runs: Sequence[Run], article: str, item: Item) -> Mapping[str, float]:
+        """Return what each member adds to the log-odds that a candidate is correct, and `bias`."""
+        hits = [item_hits(run) for run in runs]
+        items, rows = candidate_features(hits, article, self.training_cutoff)
+        if item not in items:
+            raise OptionError(f"no run has {item!r} among its candidates for {article!r}")
+        parts = (rows[items.index(item)] * self.weights).sum(axis=1)
+        return {**dict(zip(self.members, parts.tolist(), strict=True)), "bias": self.bias}
+
+
+def train(
+    gold: ItemGold,
+    runs: Sequence[Run],
+    *,
+    training_cutoff: int = CUTOFF,
+    articles: frozenset[str] | None = None,
+) -> Ensemble:
+    """Train a consensus on runs and gold, on the gold's articles or on some of them."""
+    from sklearn.linear_model import LogisticRegression  # takes a second: only when training
+
+    hits = [item_hits(run) for run in runs]
+    rows, labels = [], []
+    for article, correct in gold.items.items():
+        if articles is None or article in articles:
+            items, features = candidate_features(hits, article, training_cutoff)
+            rows.append(features.reshape(len(items), len(hits) * len(FEATURES)))
+            labels += [item in correct for item in items]
+    if len(set(labels)) < 2:
+        raise OptionError("the runs have no correct and wrong candidates to learn from")
+    model = LogisticRegression(max_iter=1000).fit(np.vstack(rows), labels)
+    return Ensemble(
+        members=tuple(run.name for run in runs),
+        weights=model.coef_.reshape(len(runs), len(FEATURES)),
+        bias=float(model.intercept_[0]),
+        training_cutoff=training_cutoff,
+    )
+
+
+def one_run_a_team(
+    gold: ItemGold, runs: Sequence[Run], teams: Sequence[str], signature: Signature
+) -> list[int]:
+    """Return the places of each team's best run by the macro F of `signature`.
+
+    `teams` names the team of each run. Runs of one team err together; the paper lets each team in
+    once.
+    """
+    best: dict[str, tuple[float, int]] = {}
+    for place, (team, run) in enumerate(zip(teams, runs, strict=True)):
+        score = score_hits(gold, item_hits(run), run.name, signature).macro.f_score
+        if team not in best or score > best[team][0]:
+            best[team] = (score, place)
+    return [place for _, place in best.values()]
+
+
+def cross_validate(
+    gold: ItemGold,
+    runs: Sequence[Run],
+    *,
+    author: Run | None = None,
+    folds: int = 10,
+    training_cutoff: int = CUTOFF,
+    cutoff: int | None = CUTOFF,
+    seed: int = 2009,
+) -> Hits:
+    """Return the consensus on each article by an ensemble trained on the other folds' articles.
+
+    With an `author`'s answers they are one more member, and an article keeps as many candidates as
+    its author gave (the overview's author-plus-systems variant). Articles are dealt to the folds at
+    random.
+    """
+    members = [*runs, author] if author else list(runs)
+    counts = {article: len(hits) for article, hits in item_hits(author).items()} if author else {}
+    articles = np.random.default_rng(seed).permutation(list(gold.items))
+    ranked: dict[str, Sequence[Hit]] = {}
+    for held_out in np.array_split(articles, min(folds, len(articles))):
+        fold = frozenset(held_out.tolist())
+        ensemble = train(
+            gold,
+            members,
+            training_cutoff=training_cutoff,
+            articles=frozenset(gold.items) - fold,
+        )
+        for article, hits in ensemble.rank(members, cutoff=cutoff).items():
+            if article in fold:
+                ranked[article] = hits[: counts.get(article, 0)] if author else hits
+    return ranked
+
+
+def score_hits(gold: ItemGold, hits: Hits, name: str, signature: Signature) -> ItemScorecard:
+    """Return the scorecard of hits that came from no file."""
+    scorer = new_scorer(gold, signature, name)
+    for article, answer in hits.items():
+        scorer.put(article, answer)
+    scorecard = scorer.scorecard()
+    assert isinstance(scorecard, ItemScorecard)
+    return scorecard
+
+
+def item_hits(run: Run) -> Hits:
+    """Return a run's hits; raises `OptionError` for an ACT run, which has none."""
+    hits: dict[str, Sequence[Hit]] = {}
+    for article, answer in run.answers.items():
+        if isinstance(answer, Classification):
+            raise OptionError(f"{run.name}: an ensemble needs INT or IPT runs")
+        hits[article] = answer
+    return hits
+
+
+def _articles(hits: Sequence[Hits]) -> Iterator[str]:
+    return iter(dict.fromkeys(article for run in hits for article in run))
+
+
+def candidate_features(
+    hits: Sequence[Hits], article: str, cutoff: int
+) -> tuple[list[Item], NDArray[np.float64]]:
+    """Return an article's candidates and their features, of shape (candidates, runs, 3)."""
+    best = [sorted(run.get(article, ()), key=lambda hit: hit.rank)[:cutoff] for run in hits]
+    rows = {
+        item: row for row, item in enumerate(dict.fromkeys(hit.item for run in best for hit in run))
+    }
+    features = np.zeros((len(rows), len(hits), len(FEATURES)))
+    for column, run in enumerate(best):
+        for place, hit in enumerate(run, start=1):
+            features[rows[hit.item], column] = 1.0, 1 / place, hit.confidence
+    return list(rows), features
+
+
+def _logistic(score: np.float64) -> np.float64:
+    return np.float64(1 / (1 + np.exp(-score)))

@@ -1,0 +1,90 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from scoring.errors import Problem
+from scoring.evaluation import evaluate_runs
+from scoring.gold import Gold
+from scoring.report import FORMATS
+from scoring.scorecard import Scorecard
+from scoring.tasks import Task
+from scoring.views import RAW, View
+
+
+def add_task_and_gold(parser: argparse.ArgumentParser, *, act: bool = True) -> None:
+    """Add `--task` and `--gold`."""
+    tasks = [str(task) for task in Task if act or task is not Task.ACT]
+    parser.add_argument("--task", required=True, choices=tasks)
+    parser.add_argument("--gold", required=True, type=Path, metavar="FILE", help="gold standard")
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Add the result files."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="result files")
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say which articles and ranks count."""
+    parser.add_argument(
+        "--articles",
+        choices=["answered", "all"],
+        default="answered",
+        help="gold articles that count: those the run has hits for (default), or all",
+    )
+    parser.add_argument(
+        "--cutoff", type=positive, metavar="N", help="score only the N best ranks of each article"
+    )
+    add_lenient_ranks(parser)
+    parser.add_argument(
+        "--beta", type=float, default=1.0, help="weight of recall in F_beta (default 1)"
+    )
+
+
+def add_lenient_ranks(parser: argparse.ArgumentParser) -> None:
+    """Add `--lenient-ranks`."""
+    parser.add_argument(
+        "--lenient-ranks", action="store_true", help="accept gaps in the ranks, such as 1, 3"
+    )
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add `--format` and its short form `--json`."""
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--format", choices=FORMATS, default="text", help="default: text")
+    output.add_argument("--json", dest="format", action="store_const", const="json")
+
+
+def scorecards_of(
+    args: argparse.Namespace, gold: Gold, views: Iterable[View] = (RAW,)
+) -> list[Scorecard]:
+    """Score the runs as the shared options say; warnings go to stderr."""
+    scorecards = evaluate_runs(
+        args.task,
+        gold,
+        args.runs,
+        articles=args.articles,
+        cutoff=args.cutoff,
+        lenient_ranks=args.lenient_ranks,
+        beta=args.beta,
+        views=tuple(views),
+    )
+    warn(warning for scorecard in scorecards for warning in scorecard.warnings)
+    return scorecards
+
+
+def warn(warnings: Iterable[Problem]) -> None:
+    """Print what is odd in the input files, each oddity once."""
+    for warning in dict.fromkeys(warnings):
+        print(f"warning: {warning}", file=sys.stderr)
+
+
+def positive(text: str) -> int:
+    """Return an option's integer, at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}; expected an integer from 1")
+    return int(text)

@@ -1,0 +1,203 @@
+"""The commands, from the command line in to the text that comes out."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from scoring.cli import main
+from scoring.files import result_lines
+from tests.unit.scoring.campaign import campaign
+
+GOLD = "a\tP1\na\tP2\nb\tP3\n"
+RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
+ACT_GOLD = "a\t1\nb\t0\nc\t1\nd\t0\n"
+ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    texts = {"gold": GOLD, "run": RUN, "act_gold": ACT_GOLD, "act_run": ACT_RUN}
+    for name, text in texts.items():
+        (tmp_path / f"{name}.tsv").write_text(text)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> int:
+    """Run a command; names ending in .tsv are files of the folder."""
+    return main([str(folder / one) if one.endswith(".tsv") else one for one in arguments])
+
+
+INT = ("--task", "INT", "--gold", "gold.tsv")
+ACT = ("--task", "ACT", "--gold", "act_gold.tsv")
+
+
+def test_evaluate_prints_a_table_with_its_signature(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "evaluate", *INT, "run.tsv", "--measures", "AP", "R@1") == 0
+    header, row, _, signature = capsys.readouterr().out.splitlines()
+    assert dict(zip(header.split(), row.split(), strict=False))["articles"] == "2/2"
+    assert row.split()[2:9] == ["2", "2", "1", "0.500", "0.750", "0.583", "0.500"]
+    assert row.split()[-2:] == ["0.500", "0.250"]
+    assert signature.startswith("INT|gold:")
+    assert "|articles:answered|" in signature
+
+
+def test_formats_have_the_same_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = {}
+    for style in ("json", "csv", "latex"):
+        assert run(folder, "evaluate", *ACT, "act_run.tsv", "--format", style) == 0
+        outputs[style] = capsys.readouterr().out
+    (values,) = json.loads(outputs["json"])
+    (row,) = csv.DictReader(io.StringIO(outputs["csv"]))
+    assert {key: str(value) for key, value in values.items()} == row
+    assert values["precision_at_full_recall"] == 2 / 3
+    assert r"act\_run & 4/4 & 1 & 1 & 1 & 1 & 0.500" in outputs["latex"]
+
+
+def test_views_in_one_call(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "map.tsv").write_text("P2\tX\n")
+    (folder / "taxa.tsv").write_text("P1\t9606\nP2\t9606\nP3\t9606\nX\t10090\n")
+    options = ("--map", "map.tsv", "--taxa", "taxa.tsv")
+    assert run(folder, "evaluate", *INT, "run.tsv", *options, "--views", "all", "--json") == 0
+    found = {one["view"]: (one["tp"], one["fp"]) for one in json.loads(capsys.readouterr().out)}
+    assert found == {"raw": (2, 2), "mapped": (3, 1), "filtered": (2, 0), "both": (3, 0)}
+    assert run(folder, "evaluate", *INT, "run.tsv", *options, "--json") == 0
+    assert [one["view"] for one in json.loads(capsys.readouterr().out)] == ["both"]
+
+
+def test_problems_of_all_files_are_told_and_no_score(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bad.tsv").write_text("a\tP1\t0\t0.9\n\n")
+    (folder / "worse.tsv").write_text("a\tP1\t1\n")
+    assert run(folder, "evaluate", *INT, "run.tsv", "bad.tsv", "worse.tsv") == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert [line.removeprefix(str(folder)) for line in output.err.splitlines()] == [
+        "/bad.tsv:1:column 3: rank '0'; expected an integer from 1",
+        "/bad.tsv:2: blank line; expected article, accession, rank, confidence",
+        "/worse.tsv:1: 3 columns; expected 4 separated by tabs: "
+        "article, accession, rank, confidence",
+    ]
+
+
+def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "rising.tsv").write_text("a\tP1\t1\t0.1\na\tP2\t2\t0.9\n")
+    assert run(folder, "evaluate", *INT, "rising.tsv", "--json") == 0
+    output = capsys.readouterr()
+    assert output.err.startswith("warning: ")
+    assert json.loads(output.out)[0]["tp"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evaluate", *ACT, "act_run.tsv", "--cutoff", "3"), "a cutoff does not apply to ACT"),
+        (("evaluate", *ACT, "act_run.tsv", "--views", "mapped"), "do not apply to ACT"),
+        (("evaluate", *INT, "run.tsv", "--views", "mapped"), "needs --map"),
+        (("evaluate", *INT, "run.tsv", "--measures", "XYZ"), "measure 'XYZ'; expected one of"),
+        (("evaluate", *INT, "run.tsv", "--beta", "0"), "a beta of 0.0"),
+        (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in"),
+        (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in"),
+        (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
+        (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
+        (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
+        (("ensemble", *INT, "run.tsv", "--team", "("), "--team '('"),
+        (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
+        (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
+    ],
+)
+def test_options_that_do_not_apply(
+    arguments: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, *arguments) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert message in output.err
+    assert len(output.err.splitlines()) == 1
+
+
+def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "best.tsv").write_text("a\tP1\t1\t0.9\na\tP2\t2\t0.8\nb\tP3\t1\t0.7\n")
+    assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--resamples", "99") == 0
+    text = capsys.readouterr().out
+    assert text.startswith("auc_ipr: 95% intervals, 99 resamples")
+    assert "seed:2009" in text
+    assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--json", "--no-pairs") == 0
+    values = json.loads(capsys.readouterr().out)
+    assert [one["run"] for one in values["intervals"]] == ["best", "run"]
+    assert values["pairs"] == []
+
+
+def test_explain_shows_the_sum_behind_the_score(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(folder, "explain", "run.tsv", "a", *INT) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "run, a: 1 of 2 found"
+    assert lines[2].split() == ["1", "*", "1.000", "0.500", "1.000", "0.90000", "P1"]
+    assert "missed: P2" in lines
+    assert "AUC iP/R 0.50000 = (1.000) / 2" in lines
+    assert run(folder, "explain", "act_run.tsv", "c", *ACT) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:2] == [
+        "act_run, c: relevant in the gold",
+        "called not relevant, rank 3 of 4",
+    ]
+
+
+def test_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, "articles", *INT, "run.tsv", "--json") == 0
+    assert [one["article"] for one in json.loads(capsys.readouterr().out)] == ["a", "b"]
+    assert run(folder, "articles", *ACT, "act_run.tsv", "--doubtful") == 0
+    assert capsys.readouterr().out == "none\n"
+
+
+@pytest.mark.parametrize("kind", ["curves", "scatter", "articles"])
+@pytest.mark.parametrize("task", [INT, ACT])
+def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    result = "run.tsv" if task is INT else "act_run.tsv"
+    pictures = []
+    for name in ("one.svg", "two.svg"):
+        out = folder / name
+        assert run(folder, "plot", *task, result, "--kind", kind, "--out", str(out)) == 0
+        pictures.append(out.read_bytes())
+    assert pictures[0] == pictures[1]
+    assert pictures[0].startswith(b"<?xml")
+
+
+def test_ensemble_writes_what_evaluate_reads(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, (gold, runs) in {
+        "old": campaign(articles=30),
+        "new": campaign(articles=30, seed=6, first=500),
+    }.items():
+        lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
+        (tmp_path / f"{name}_gold.tsv").write_text("".join(lines))
+        for run_ in runs:
+            path = tmp_path / f"{name}_{run_.name}.tsv"
+            path.write_text("".join(result_lines("INT", run_.answers.items())))
+    old, new = (sorted(tmp_path.glob(f"{name}_T*.tsv")) for name in ("old", "new"))
+    command = ["ensemble", "--task", "INT", "--gold", str(tmp_path / "old_gold.tsv")]
+    command += [*map(str, old), "--apply", *map(str, new), "--team", r"(T\d+)_"]
+    out = tmp_path / "consensus.tsv"
+    assert main([*command, "--out", str(out), "--json"]) == 0
+    cards = json.loads(capsys.readouterr().out)
+    assert [card["run"].split("_")[1] for card in cards[:-1]] == ["T0", "T1", "T2"]
+    assert cards[-1]["run"] == "consensus"
+    assert cards[-1]["macro"]["f_score"] > max(one["macro"]["f_score"] for one in cards[:-1])
+
+    gold = ["--gold", str(tmp_path / "new_gold.tsv"), "--json", "--beta", "10", "--cutoff", "30"]
+    assert main(["evaluate", "--task", "INT", *gold, *map(str, new), str(out)]) == 0
+    *members, consensus = json.loads(capsys.readouterr().out)
+    assert consensus["macro"]["f_score"] > max(one["macro"]["f_score"] for one in members)
+
+    article, item = out.read_text().split("\t")[:2]
+    assert main([*command, "--explain", article, item]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith("in all")

@@ -1,0 +1,168 @@
+"""Readers and the writer: every problem with its place, and the forms of file they take."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from scoring import FormatError, Hit, evaluate_files, read_gold, read_run, result_lines
+
+GOLD = "a\tP1\na\tP2\nb\tP3\n"
+RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tP3\t1\t0.7\n"
+
+
+def write(folder: Path, text: str | bytes, name: str = "file.tsv") -> Path:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def problems(folder: Path, task: str, text: str | bytes, *, lenient: bool = False) -> list[str]:
+    path = write(folder, text)
+    with pytest.raises(FormatError) as raised:
+        read_run(task, path, lenient_ranks=lenient)
+    return [str(problem).replace(str(path), "F") for problem in raised.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("task", "line", "expected"),
+    [
+        ("INT", "a\tP1\t1", "F:1: 3 columns; expected 4 separated by tabs"),
+        ("INT", "a P1 1 0.5", "F:1: 1 columns; expected 4"),
+        ("INT", "", "F:1: blank line; expected article, accession, rank, confidence"),
+        ("INT", "#a\tP1\t1\t0.5", "F:1: comment; expected"),
+        ("INT", "a\tP1\t0\t0.5", "F:1:column 3: rank '0'; expected an integer from 1"),
+        ("INT", "a\tP1\t-1\t0.5", "F:1:column 3: rank '-1'"),
+        ("INT", "a\tP1\t1.5\t0.5", "F:1:column 3: rank '1.5'"),
+        ("INT", "a\tP1\t1\t0", "F:1:column 4: confidence '0'; expected a number in ]0, 1]"),
+        ("INT", "a\tP1\t1\t1.01", "F:1:column 4: confidence '1.01'"),
+        ("INT", "a\tP1\t1\tnan", "F:1:column 4: confidence 'nan'"),
+        ("INT", "a\tP1\t1\thigh", "F:1:column 4: confidence 'high'"),
+        ("INT", "a\tP1\t1\t1_0e-2", "F:1:column 4: confidence '1_0e-2'"),
+        ("INT", "a\tP1\t2\t0.5", "F:1:column 3: rank 2 for article 'a'; expected 1"),
+        ("INT", "a\t P1\t1\t0.5", "F:1:column 2: ' P1'; expected an accession without spaces"),
+        ("INT", "\tP1\t1\t0.5", "F:1:column 1: empty; expected an article"),
+        ("IPT", "a\tP1\t1\t0.5", "F:1: 4 columns; expected 5"),
+        ("ACT", "a\tyes\t1\t0.5", "F:1:column 2: class 'yes'; expected 0 or 1"),
+        ("ACT", "a\t1\t2\t0.5", "F:1:column 3: rank 2 for class 1; expected 1"),
+    ],
+)
+def test_a_bad_line(task: str, line: str, expected: str, tmp_path: Path) -> None:
+    assert problems(tmp_path, task, line + "\n")[0].startswith(expected)
+
+
+def test_every_problem_of_a_file_is_listed_in_line_order(tmp_path: Path) -> None:
+    text = (
+        "a\tP1\t1\t0.9\na\tP1\t2\t2\nb\tX\tone\t0.5\n\nc\tP1\t1\t1\nc\tP1\t2\t0.5\nc\tP2\t2\t0.4\n"
+    )
+    assert problems(tmp_path, "INT", text) == [
+        "F:2:column 4: confidence '2'; expected a number in ]0, 1]",
+        "F:3:column 3: rank 'one'; expected an integer from 1",
+        "F:4: blank line; expected article, accession, rank, confidence",
+        "F:6:column 2: 'P1' again for article 'c'",
+        "F:7:column 3: rank 2 again for article 'c'",
+    ]
+
+
+def test_an_unreadable_line_does_not_make_gaps(tmp_path: Path) -> None:
+    text = "a\tP1\tx\t0.9\na\tP2\t2\t0.8\nb\tP1\t2\t0.5\n"
+    assert [line[:4] for line in problems(tmp_path, "INT", text)] == ["F:1:", "F:3:"]
+
+
+def test_duplicates(tmp_path: Path) -> None:
+    swapped = "a\tP1\tP2\t1\t0.9\na\tP2\tP1\t2\t0.8\n"
+    assert problems(tmp_path, "IPT", swapped) == [
+        "F:2:column 2: the pair 'P1', 'P2' again for article 'a'"
+    ]
+    twice = "a\t1\t1\t0.9\na\t0\t1\t0.8\n"
+    assert problems(tmp_path, "ACT", twice) == [
+        "F:2:column 1: article 'a' again; expected one class an article"
+    ]
+    ranks = "a\t1\t1\t0.9\nb\t1\t1\t0.8\n"
+    assert problems(tmp_path, "ACT", ranks) == ["F:2:column 3: rank 1 again for class 1"]
+
+
+def test_lenient_ranks_take_gaps_but_not_duplicates(tmp_path: Path) -> None:
+    run = read_run("INT", write(tmp_path, "a\tP1\t3\t0.9\na\tX\t7\t0.8\n"), lenient_ranks=True)
+    assert run.answers["a"] == [Hit("P1", 3, 0.9), Hit("X", 7, 0.8)]
+    twice = "a\tP1\t3\t0.9\na\tX\t3\t0.8\n"
+    assert problems(tmp_path, "INT", twice, lenient=True) == [
+        "F:2:column 3: rank 3 again for article 'a'"
+    ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        RUN.encode(),
+        RUN.replace("\n", "\r\n").encode(),
+        b"\xef\xbb\xbf" + RUN.encode(),
+        gzip.compress(RUN.encode()),
+        gzip.compress(b"\xef\xbb\xbf" + RUN.replace("\n", "\r\n").encode()),
+        RUN.rstrip("\n").encode(),
+        "".join(sorted(RUN.splitlines(keepends=True), reverse=True)).encode(),
+        RUN.replace("0.8", "8e-1").encode(),
+        RUN.replace("X\t2", "X\t2").replace("0.8", "0.80000000000000004").encode(),
+    ],
+    ids=["plain", "crlf", "bom", "gzip", "all", "no-end", "unsorted", "exponent", "digits"],
+)
+def test_forms_of_file(content: bytes, tmp_path: Path) -> None:
+    gold, run = write(tmp_path, GOLD, "gold.tsv"), write(tmp_path, content, "run.tsv")
+    values = evaluate_files("INT", gold, run).to_dict()
+    assert (values["run"], values["tp"], values["fp"], values["fn"]) == ("run", 2, 1, 1)
+    assert read_run("INT", run).answers["a"][0] in (Hit("P1", 1, 0.9), Hit("X", 2, 0.8))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a\tP1\t1\t0.5\n\xffb\n", "F:2: byte 0xff is not UTF-8; expected UTF-8 text"),
+        (gzip.compress(b"a" * 1000)[:20], "F: cannot be read"),
+    ],
+)
+def test_unreadable_files(content: bytes, message: str, tmp_path: Path) -> None:
+    assert problems(tmp_path, "INT", content)[0].startswith(message)
+
+
+def test_a_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="cannot be read"):
+        read_gold("INT", tmp_path / "nowhere.tsv")
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "expected"),
+    [
+        ("INT", "", "F: empty; expected lines of article, accession"),
+        ("INT", "a\tP1\textra\n", "F:1: 3 columns; expected 2"),
+        ("INT", "a\tP1\na\tP1\n", "F:2:column 2: 'P1' again for article 'a'"),
+        ("IPT", "a\tP1\tP2\na\tP2\tP1\n", "F:2:column 2: the pair 'P1', 'P2' again"),
+        ("ACT", "a\t1\na\t0\n", "F:2:column 1: article 'a' again"),
+        ("ACT", "a\t2\n", "F:1:column 2: class '2'; expected 0 or 1"),
+    ],
+)
+def test_bad_gold(task: str, text: str, expected: str, tmp_path: Path) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(FormatError) as raised:
+        read_gold(task, path)
+    assert str(raised.value.problems[0]).replace(str(path), "F").startswith(expected)
+
+
+def test_oddities_only_warn(tmp_path: Path) -> None:
+    gold = write(tmp_path, GOLD, "gold.tsv")
+    rising = write(tmp_path, "a\tP1\t1\t0.4\na\tP2\t2\t0.8\na\tX\t3\t0.9\n", "rising.tsv")
+    extra = write(tmp_path, "a\tP1\t1\t0.4\tbecause\n", "extra.tsv")
+    assert [str(one).split(":", 1)[1] for one in evaluate_files("INT", gold, rising).warnings] == [
+        "2:column 4: confidence rises with rank 2; expected it to fall"
+    ]
+    assert evaluate_files("INT", gold, rising).warnings == read_run("INT", rising).warnings
+    assert evaluate_files("INT", gold, extra).to_dict()["tp"] == 1
+    assert "extra columns ignored" in str(evaluate_files("INT", gold, extra).warnings[0])
+
+
+def test_written_runs_read_back(tmp_path: Path) -> None:
+    answers = {"a": [Hit(("P1", "P2"), 9, 0.25), Hit(("P1", "P1"), 4, 1 / 3)]}
+    path = write(tmp_path, "".join(result_lines("IPT", answers.items())))
+    assert path.read_text() == "a\tP1\tP1\t1\t0.3333333333333333\na\tP1\tP2\t2\t0.25\n"
+    assert read_run("IPT", path).answers == {
+        "a": [Hit(("P1", "P1"), 1, 1 / 3), Hit(("P1", "P2"), 2, 0.25)]
+    }

@@ -1,0 +1,108 @@
+"""Resampling and paired tests, against exact enumeration and by their defining properties."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from scoring import ActGold, Classification, Hit, ItemGold, OptionError, RunScorer, compare
+from scoring.scorecard import Scorecard
+from scoring.significance import holm, sign_flip_tests
+from scoring.tasks import Task
+
+ARTICLES = [f"a{number}" for number in range(40)]
+GOLD = ItemGold(task=Task.INT, items={article: frozenset({"P1"}) for article in ARTICLES})
+ACT = ActGold(relevant={article: place % 3 == 0 for place, article in enumerate(ARTICLES)})
+
+
+def run(name: str, ranks: list[int]) -> Scorecard:
+    """A run that finds each article's one gold item at the given rank; 0 leaves it out."""
+    scorer = RunScorer("INT", GOLD, run=name)
+    for article, rank in zip(ARTICLES, ranks, strict=False):
+        wrong = [Hit(f"X{place}", place, 0.5) for place in range(1, rank)]
+        if rank:
+            scorer.put(article, [*wrong, Hit("P1", rank, 0.5)])
+    return scorer.scorecard()
+
+
+RNG = np.random.default_rng(4)
+GOOD = run("good", [1] * 20 + [2] * 20)
+CLOSE = run("close", [1] * 19 + [2] * 21)
+BAD = run("bad", RNG.integers(3, 9, 40).tolist())
+
+
+def test_the_better_run_leads() -> None:
+    found = compare(GOLD, [BAD, CLOSE, GOOD], resamples=500)
+    by_run = {interval.run: interval for interval in found.intervals}
+    assert [interval.run for interval in found.intervals] == ["good", "close", "bad"]
+    assert by_run["good"].score == GOOD.to_dict()["macro"]["auc_ipr"] == 0.75
+    assert by_run["good"].low < 0.75 < by_run["good"].high
+    assert (by_run["bad"].best_rank, by_run["bad"].worst_rank, by_run["bad"].first) == (3, 3, 0.0)
+    assert sum(interval.first for interval in found.intervals) == pytest.approx(1.0)
+    p = {(test.a, test.b): test.p_holm for test in found.pairs}
+    assert p["bad", "good"] < 0.01
+    assert p["close", "good"] > 0.5
+
+
+def test_the_same_seed_gives_the_same_digits_and_stands_in_the_signature() -> None:
+    one, same = (compare(GOLD, [GOOD, BAD], resamples=50, seed=7) for _ in range(2))
+    other = compare(GOLD, [GOOD, BAD], resamples=50, seed=8)
+    assert one == same
+    assert one != other
+    assert "seed:7" in str(one.signature)
+
+
+def test_a_bootstrap_of_one_article_runs_has_no_spread() -> None:
+    found = compare(GOLD, [run("one", [2])], resamples=20).intervals[0]
+    # Resamples without the article score 0, all the others what the article scores.
+    assert found.score == 0.5
+    assert found.high == 0.5
+
+
+def test_sign_flips_approach_the_exact_test() -> None:
+    differences = np.array([0.3, 0.1, 0.2, -0.05, 0.4, 0.15, -0.1, 0.25])
+    values = np.column_stack([differences, np.zeros(8)])
+    flips = np.array(list(product([1, -1], repeat=8)))
+    exact = np.mean(np.abs(flips @ differences) >= abs(differences.sum()) - 1e-12)
+    (test,) = sign_flip_tests(["a", "b"], values, np.random.default_rng(1), 20_000)
+    assert test.p == pytest.approx(exact, abs=0.01)
+    assert test.difference == pytest.approx(differences.mean())
+
+
+def test_pairs_are_tested_on_the_articles_both_answered() -> None:
+    left, right = run("left", [1, 1, 0, 1]), run("right", [1, 0, 5, 2])
+    (test,) = compare(GOLD, [left, right], resamples=50).pairs
+    assert test.articles == 2
+    assert test.difference == pytest.approx((1 - 1 + 1 - 0.5) / 2)
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def act_run(name: str, errors: set[int]) -> Scorecard:
+    scorer = RunScorer("ACT", ACT, run=name)
+    for place, article in enumerate(ARTICLES):
+        relevant = ACT.relevant[article] != (place in errors)
+        scorer.put(article, Classification(relevant, 1 - place / 50))
+    return scorer.scorecard()
+
+
+@pytest.mark.parametrize("measure", ["auc_ipr", "mcc", "accuracy"])
+def test_classifications_are_compared(measure: str) -> None:
+    cards = [act_run("worse", set(range(15))), act_run("better", {1, 2})]
+    found = compare(ACT, cards, measure=measure, resamples=300)
+    best = found.intervals[0]
+    assert best.run == "better"
+    assert best.score == pytest.approx(cards[1].to_dict()[measure], abs=1e-12)
+    assert best.low <= best.score <= best.high
+    assert found.pairs[0].p < 0.05
+
+
+def test_unknown_measures() -> None:
+    with pytest.raises(OptionError, match="expected one of auc_ipr, f_score"):
+        compare(GOLD, [GOOD], measure="mcc")
+    with pytest.raises(OptionError, match="expected one of auc_ipr, mcc"):
+        compare(ACT, [act_run("x", set())], measure="recall")

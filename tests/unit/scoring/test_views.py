@@ -1,0 +1,66 @@
+"""The rules of mapping and filtering that the golden numbers do not reach."""
+
+from pathlib import Path
+
+import pytest
+
+from scoring import FormatError, Hit, ItemGold, OptionError, View, select_views
+from scoring.tasks import Task
+
+GOLD = ItemGold(task=Task.INT, items={"a": frozenset({"P1", "P2"})})
+
+
+def hits(*items: str) -> list[Hit]:
+    return [Hit(item, rank, 1 / rank) for rank, item in enumerate(items, start=1)]
+
+
+def test_mapped_duplicates_keep_the_best_rank_and_ranks_close_up() -> None:
+    view = View(name="mapped", homologs={"P1": frozenset({"Q1", "Q2"})})
+    found = view.apply(hits("Q2", "X", "P1", "Q1", "P2"), GOLD.items["a"])
+    assert found == [Hit("P1", 1, 1.0), Hit("X", 2, 0.5), Hit("P2", 3, 0.2)]
+
+
+def test_a_gold_accession_stands_for_itself() -> None:
+    view = View(name="mapped", homologs={"P1": frozenset({"P2"})})
+    assert view.apply(hits("P2"), GOLD.items["a"]) == hits("P2")
+
+
+def test_only_the_articles_own_gold_is_mapped_to() -> None:
+    view = View(name="mapped", homologs={"P9": frozenset({"Q1"})})
+    assert view.apply(hits("Q1"), GOLD.items["a"]) == hits("Q1")
+
+
+def test_pairs_are_mapped_member_by_member_and_stay_unordered() -> None:
+    view = View(name="mapped", homologs={"P1": frozenset({"Z1"}), "P2": frozenset({"Z2"})})
+    pairs = [Hit(("Z1", "Z2"), 1, 1.0), Hit(("P1", "P2"), 2, 0.5), Hit(("P2", "Z9"), 3, 0.2)]
+    found = view.apply(pairs, frozenset({("P1", "P2")}))
+    assert found == [Hit(("P1", "P2"), 1, 1.0), Hit(("P2", "Z9"), 2, 0.2)]
+
+
+def test_a_pair_passes_the_filter_only_with_both_members() -> None:
+    view = View(name="filtered", taxa={"P1": "9606", "P2": "9606", "M1": "10090"})
+    pairs = [Hit(("M1", "P1"), 1, 1.0), Hit(("P1", "P2"), 2, 0.5), Hit(("P1", "U"), 3, 0.2)]
+    assert view.apply(pairs, frozenset({("P1", "P2")})) == [Hit(("P1", "P2"), 1, 0.5)]
+
+
+def test_a_views_file_must_be_given() -> None:
+    with pytest.raises(OptionError, match="'mapped' needs --map"):
+        select_views(GOLD, ["mapped"])
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("homologs", "P1\tQ1\nP1\tQ2\n", "2:column 1: 'P1' again"),
+        ("homologs", "P1\tQ1, Q2\n", "1:column 2: 'Q1, Q2'; expected accessions separated"),
+        ("homologs", "P1\n", "1: 1 columns; expected 2"),
+        ("taxa", "P1\t9606\nP1\t9606\n", "2:column 1: 'P1' again"),
+        ("taxa", "P1\t9606\n", ": no taxon for gold accession 'P2'"),
+    ],
+)
+def test_bad_view_files(option: str, text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(text)
+    with pytest.raises(FormatError) as raised:
+        select_views(GOLD, ["raw"], **{option: path})
+    assert message in str(raised.value.problems[0])
