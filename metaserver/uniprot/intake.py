@@ -16,10 +16,11 @@ from metaserver.uniprot.pages import prefixes_of
 from metaserver.uniprot.sources import SourceFile
 from metaserver.uniprot.sources.records import Deleted, Entry, Membership, Secondary
 from metaserver.uniprot.sources.tables import expected
+from metaserver.uniprot.sources.taxonomy import Taxonomy
 from metaserver.uniprot.spill import Spill
 
 _BATCH = 50_000
-_BUCKETS = 64
+_BUCKETS = 256
 T = TypeVar("T")
 
 
@@ -41,7 +42,7 @@ class Intake:
         self.entry_names = spill("entry_names", 2)
         self.names = [spill(f"names{i}", 2) for i in range(_BUCKETS)]
         self.prefixes = np.empty(0, np.int32)
-        self.organisms: dict[str, int] = {}
+        self.taxonomy = Taxonomy()
 
     def take(self, source: SourceFile, records: Iterable[Any]) -> int:
         """Take all records of a file, of one type; returns how many there were."""
@@ -69,8 +70,10 @@ class Intake:
                 self._secondaries(source, batch)
             case Deleted():
                 self._deleted(source, batch)
-            case _:
+            case Membership():
                 self._memberships(source, batch)
+            case _:
+                self.taxonomy.add(batch)
 
     def _put(self, spill: Spill, codes: Codes) -> None:
         self.prefixes = np.union1d(self.prefixes, prefixes_of(codes))
@@ -79,7 +82,7 @@ class Intake:
     def _entries(self, source: SourceFile, batch: Sequence[Entry]) -> None:
         codes = _codes(source, batch, [entry.accession for entry in batch])
         self._put(self.live, codes)
-        taxa = [entry.taxon or self._taxon(entry.organism) for entry in batch]
+        taxa = [entry.taxon or self.taxonomy.taxon(entry.organism) for entry in batch]
         self._pairs(self.taxa, codes, np.array(taxa, np.int64))
         self._pairs(self.clusters, codes, cluster_keys([entry.cluster for entry in batch]))
         keys = np.array([name_key(entry.entry_name) for entry in batch], np.int64)
@@ -92,12 +95,6 @@ class Intake:
             for old in entry.secondaries
         ]
         self._secondaries(source, merged)
-
-    def _taxon(self, organism: str) -> int:
-        """Return the taxon of an organism's name; `Homo sapiens (Human)` is `Homo sapiens`."""
-        while organism and organism not in self.organisms:
-            organism = organism.rpartition(" (")[0]
-        return self.organisms.get(organism, 0)
 
     def _names(self, codes: Codes, batch: Sequence[Entry]) -> None:
         hashed = [

@@ -12,7 +12,7 @@ in the order of their addresses, so parallel arrays need no keys.
     sec_to.i8          the code of each one's successor
     taxon.u4           by rank: NCBI taxon, 0 if not known
     cluster.i8         by rank: UniRef50 cluster (see `clusters`), 0 if not known
-    species.u4         pairs (taxon, species), ascending: strains that roll up to their species
+    strain.u4, species.u4          taxa below a species, ascending, and their species
     name.i8, name_to.i8            entry names (see `names`), ascending, and their codes
     homonym_rank.u4, homonym_set.u4   (entry, set) pairs by entry: the homonym sets it belongs to
     set_start.i8, set_member.u4       the members of each set, as ranks (CSR)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from metaserver.uniprot.codec import PATTERN
-from metaserver.uniprot.sources import flatfile, tables
+from metaserver.uniprot.sources import documents, fasta, flatfile, tables, taxonomy, uniref
 from metaserver.uniprot.sources.reader import SourceFile
 
 __all__ = ["Kind", "SourceFile", "recognise"]
@@ -15,36 +16,49 @@ __all__ = ["Kind", "SourceFile", "recognise"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Kind:
-    """A kind of source file: its name in messages and `META.json`, and its reader."""
+    """A kind of source file: its name in messages and `META.json`, and its reader.
+
+    `mark` is what the beginning of such a file matches, from its first character.
+    """
 
     name: str
     read: Callable[[SourceFile], Iterator[Any]]
+    mark: re.Pattern[bytes]
+    taxonomy: bool = False
 
 
-FLAT = Kind(name="flat file", read=flatfile.read)
-LIST = Kind(name="list", read=tables.read_list)
-TSV = Kind(name="TSV", read=tables.read_tsv)
-IDMAPPING = Kind(name="idmapping_selected.tab", read=tables.read_idmapping)
-MEMBERSHIP = Kind(name="UniRef50 membership", read=tables.read_memberships)
+def _kind(
+    name: str, read: Callable[[SourceFile], Iterator[Any]], mark: bytes, *, taxonomy: bool = False
+) -> Kind:
+    return Kind(name=name, read=read, mark=re.compile(mark), taxonomy=taxonomy)
+
+
+_ACCESSION = b"(?:" + PATTERN.pattern.encode() + b")"
+_END = rb"\r?(?:\n|$)"
+_DOCUMENT = rb"(?s:.{0,60000}?)"  # documents begin with a preamble of any length
+
+KINDS = (
+    _kind("flat file", flatfile.read, rb"ID   "),
+    _kind("FASTA", fasta.read, rb">"),
+    _kind("UniRef XML", uniref.read, rb"(?s:.{0,500}?)<UniRef"),
+    _kind("list", tables.read_list, _ACCESSION + _END),
+    _kind("idmapping_selected.tab", tables.read_idmapping, _ACCESSION + rb"(?:\t[^\t\n]*){6}"),
+    _kind("UniRef50 membership", tables.read_memberships, _ACCESSION + rb"(?:-[0-9]+)?\t"),
+    _kind("nodes.dmp", taxonomy.read_nodes, rb"[0-9]+\t\|\t[0-9]+\t\|\t", taxonomy=True),
+    _kind("TSV", tables.read_tsv, tables.HEADING),
+    _kind("sec_ac.txt", documents.read_secondary, _DOCUMENT + rb"\bName: +sec_ac\b"),
+    _kind("delac", documents.read_deleted, _DOCUMENT + rb"\bName: +delac_"),
+    _kind(
+        "speclist.txt", taxonomy.read_speclist, _DOCUMENT + rb"\bName: +speclist\b", taxonomy=True
+    ),
+)
 
 
 def recognise(source: SourceFile) -> Kind:
     """Return the kind of a file from its first lines; raises `InputError` for any other file."""
     head = source.head()
-    if head.startswith(b"ID   "):
-        return FLAT
-    return _recognise_table(source, head.splitlines()[:1])
-
-
-def _recognise_table(source: SourceFile, first: list[bytes]) -> Kind:
-    line = first[0] if first else b""
-    cells = line.decode("utf-8", "replace").split("\t")
-    if PATTERN.fullmatch(cells[0].partition("-")[0]):
-        if len(cells) == 1:
-            return LIST
-        return IDMAPPING if len(cells) > 3 else MEMBERSHIP
-    if "accession" in tables.column_roles(line):
-        return TSV
-    raise source.error(
-        f"neither a UniProt file nor a table with an 'Entry' column, got {cells[0][:40]!r}", 1
-    )
+    for kind in KINDS:
+        if kind.mark.match(head):
+            return kind
+    shown = head.split(b"\n", 1)[0][:40].decode("utf-8", "replace")
+    raise source.error(f"not a file a release is built from, it begins with {shown!r}", 1)

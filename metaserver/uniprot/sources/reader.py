@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from isal import igzip
 from isal.isal_zlib import error as UnpackError  # noqa: N812
 
 from metaserver.errors import InputError
-from metaserver.uniprot.sources.records import Advance
+
+Advance: TypeAlias = Callable[[int], None]
+"""Called with the number of bytes read since the last call."""
 
 _BUFFER = 1 << 20
 _GZIP = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def unwatched(size: int) -> None:
+    """Report to nobody."""
 
 
 class _Watched(io.RawIOBase):
@@ -43,7 +50,7 @@ class _Watched(io.RawIOBase):
 class SourceFile:
     """A source file while it is read; a context manager. `line` is the number of the last line."""
 
-    def __init__(self, path: Path, advance: Advance) -> None:
+    def __init__(self, path: Path, advance: Advance = unwatched) -> None:
         self.path = path
         self.line = 0
         try:
@@ -55,6 +62,8 @@ class SourceFile:
         if self._file.peek(2)[:2] == _GZIP:
             unpacked: Any = igzip.IGzipFile(fileobj=self._file)  # type: ignore[no-untyped-call]
             self._file = io.BufferedReader(unpacked, _BUFFER)
+        if self.head()[:3] == _BYTE_ORDER_MARK:
+            self._file.read(3)
 
     def __enter__(self) -> SourceFile:
         return self

@@ -1,12 +1,9 @@
-"""What source files are read into, and the progress they report."""
+"""What source files are read into."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
-
-Advance: TypeAlias = Callable[[int], None]
-"""Called with the number of bytes read since the last call."""
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class Entry(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -25,6 +26,12 @@ _HEADINGS = {
 """The headings that count, in lower case with single spaces; other columns are passed over."""
 
 
+HEADING = rb"(?i)(?:[^\t\n]*\t)*(?:%s)\r?[\t\n]" % b"|".join(
+    re.escape(name).encode() for name in sorted(_HEADINGS["accession"])
+)
+"""What the heading line of a table matches: it has a column for the accession."""
+
+
 def read_list(source: SourceFile) -> Iterator[Codes]:
     """Yield the codes of a file with one accession a line, a block at a time."""
     while block := source.block(_BLOCK):
@@ -44,11 +51,11 @@ def expected(text: bytes | str) -> str:
     return f"expected an accession, got {shown[:40]!r}"
 
 
-def column_roles(heading: bytes) -> dict[str, list[int]]:
-    """Return which columns a heading line has for each role, by place."""
+def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of the columns for each role."""
     roles: dict[str, list[int]] = {}
-    for place, name in enumerate(heading.decode("utf-8", "replace").split("\t")):
-        plain = " ".join(name.lstrip("\ufeff").lower().replace(" )", ")").split())
+    for place, name in enumerate(heading):
+        plain = " ".join(name.lower().replace(" )", ")").split())
         for role, headings in _HEADINGS.items():
             if plain in headings:
                 roles.setdefault(role, []).append(place)
@@ -59,7 +66,7 @@ def read_tsv(source: SourceFile) -> Iterator[Entry]:
     """Yield the entries of a table whose first line has headings; `Entry` is the one needed."""
     rows = _rows(source)
     heading = next(rows)
-    roles = column_roles("\t".join(heading).encode())
+    roles = _column_roles(heading)
     for row in rows:
         if len(row) != len(heading):
             raise source.error(f"{len(row)} columns, expected {len(heading)}")

@@ -1,0 +1,52 @@
+"""What became of the entries of one release in another."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaserver.uniprot.codec import decode
+from metaserver.uniprot.release import Release
+from metaserver.uniprot.verdicts import Status, Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Diff:
+    """How the primary accessions of a release stand in another one.
+
+    `kept`, `secondary`, `deleted` and `unknown` count those of the old release; `new` those of the
+    new one that the old one does not have as primary.
+    """
+
+    kept: int
+    secondary: int
+    deleted: int
+    unknown: int
+    new: int
+
+
+def compare(old: Release, new: Release) -> Diff:
+    """Count what became of the entries of `old` in `new`."""
+    found: Counter[int] = Counter()
+    for codes in old.bits.scan():
+        statuses, counts = np.unique(new.statuses(codes), return_counts=True)
+        found.update(dict(zip(statuses.tolist(), counts.tolist(), strict=True)))
+    kept = found[Status.PRIMARY]
+    return Diff(
+        kept=kept,
+        secondary=found[Status.SECONDARY],
+        deleted=found[Status.DELETED],
+        unknown=found[Status.UNKNOWN],
+        new=new.meta.counts["primary"] - kept,
+    )
+
+
+def gone(old: Release, new: Release) -> Iterator[Verdict]:
+    """Yield what `new` says of each primary accession of `old` that is not primary any more."""
+    for codes in old.bits.scan():
+        absent = codes[new.statuses(codes) != Status.PRIMARY]
+        if absent.size:
+            yield from new.lookup(decode(absent))

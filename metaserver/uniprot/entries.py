@@ -1,0 +1,111 @@
+"""What a release knows of its entries: organism, UniRef50 cluster, homonym orthologs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from metaserver.uniprot.bits import NO_ENTRY, EntryBits, Ranks
+from metaserver.uniprot.codec import Codes, decode, encode
+from metaserver.uniprot.names import cluster_id
+
+Numbers = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Entries:
+    """The arrays that run parallel to the entries (see `layout`)."""
+
+    bits: EntryBits
+    taxon: Numbers
+    cluster: Codes
+    strain: Numbers
+    species: Numbers
+    homonym_rank: Numbers
+    homonym_set: Numbers
+    set_start: Codes
+    set_member: Numbers
+
+    @classmethod
+    def mapped(
+        cls, bits: EntryBits, counts: dict[str, int], load: Callable[[str, int], Any]
+    ) -> Entries:
+        """Return the entries of a release whose files `load(name, length)` maps."""
+        entries, strains = counts["primary"], counts["strains"]
+        homonyms = counts["homonyms"]
+        return cls(
+            bits=bits,
+            taxon=load("taxon.u4", entries),
+            cluster=load("cluster.i8", entries),
+            strain=load("strain.u4", strains),
+            species=load("species.u4", strains),
+            homonym_rank=load("homonym_rank.u4", homonyms),
+            homonym_set=load("homonym_set.u4", homonyms),
+            set_start=load("set_start.i8", counts["homonym_sets"] + 1),
+            set_member=load("set_member.u4", homonyms),
+        )
+
+    def taxa(self, accessions: Sequence[str], *, strains: bool = False) -> list[int]:
+        """Return the NCBI taxon of each primary accession's species, 0 where it is not known.
+
+        `strains=True` returns the taxon of the entry as it stands, which may be a strain's.
+        """
+        found = self._of(self.taxon, accessions)
+        return [int(taxon) for taxon in (found if strains else self.roll_up(found))]
+
+    def roll_up(self, taxa: Numbers) -> Numbers:
+        """Return the species of each taxon; the taxon itself where none above it is known."""
+        if not self.strain.size:
+            return taxa
+        place = np.searchsorted(self.strain, taxa)
+        place[place == self.strain.size] = 0
+        return np.where(self.strain[place] == taxa, self.species[place], taxa)
+
+    def clusters(self, accessions: Sequence[str]) -> list[str]:
+        """Return the UniRef50 cluster of each primary accession, "" where it is not known."""
+        return [cluster_id(key) for key in self._of(self.cluster, accessions).tolist()]
+
+    def orthologs(self, accessions: Sequence[str]) -> list[list[str]]:
+        """Return the homonym orthologs of each accession, in the order of the release.
+
+        They share a name or synonym with it (case aside; neither one letter nor a number) and its
+        UniRef50 cluster, and are of another organism: the sets of the BioCreative II.5 overview,
+        taken name by name and not chained.
+        """
+        return [
+            self._orthologs(rank) if rank != NO_ENTRY else []
+            for rank in self.bits.ranks(encode(accessions)).tolist()
+        ]
+
+    def _orthologs(self, rank: int) -> list[str]:
+        keys = np.array([rank, rank + 1], np.uint32)
+        first, last = np.searchsorted(self.homonym_rank, keys)
+        sets = self.homonym_set[first:last]
+        members = [self.set_member[self.set_start[i] : self.set_start[i + 1]] for i in sets]
+        if not members:
+            return []
+        ranks = np.unique(np.concatenate(members)).astype(np.int64)
+        others = ranks[self.taxon[ranks] != self.taxon[rank]]
+        return decode(self.bits.codes(others))
+
+    def of_species(self, species: Sequence[int]) -> Iterator[tuple[list[str], list[int]]]:
+        """Yield all entries of the given species, some at a time: accessions and their species."""
+        wanted = np.array(sorted(species), np.uint32)
+        rank = 0
+        for codes in self.bits.scan():
+            taxa = self.roll_up(self.taxon[rank : rank + len(codes)])
+            rank += len(codes)
+            found = np.isin(taxa, wanted)
+            if found.any():
+                yield decode(codes[found]), taxa[found].tolist()
+
+    def _of(self, values: npt.NDArray[Any], accessions: Sequence[str]) -> npt.NDArray[Any]:
+        ranks: Ranks = self.bits.ranks(encode(accessions))
+        found = np.zeros(len(ranks), values.dtype)
+        known = ranks != NO_ENTRY
+        found[known] = values[ranks[known]]
+        return found

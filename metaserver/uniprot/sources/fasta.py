@@ -1,0 +1,52 @@
+"""UniProtKB FASTA (https://www.uniprot.org/help/fasta-headers): entries from the header lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from metaserver.uniprot.sources.reader import SourceFile
+from metaserver.uniprot.sources.records import Entry
+
+_HEADER = re.compile(r">(?:sp|tr)\|([^|\s]+)\|(\S+)(?: (.*))?")
+_FIELD = re.compile(r" (OS|OX|GN|PE|SV)=")
+_FRAGMENT = re.compile(r" \(Fragments?\)$")
+
+
+def read(source: SourceFile) -> Iterator[Entry]:
+    """Yield an entry a header; raises `InputError` at a line that is neither header nor sequence.
+
+    A file that ends right after a header is truncated.
+    """
+    entry: Entry | None = None
+    for line in source.lines():
+        if line.startswith(b">"):
+            if entry is not None:
+                raise source.error(f"entry {entry.accession} has no sequence")
+            entry = _entry(source, line.decode("utf-8", "replace"))
+            yield entry
+        elif line.isalpha() or line.endswith(b"*"):
+            entry = None
+        else:
+            raise source.error(f"expected a sequence, got {line[:40].decode('utf-8', 'replace')!r}")
+    if entry is not None:
+        raise source.error(f"truncated: the file ends before the sequence of {entry.accession}")
+
+
+def _entry(source: SourceFile, header: str) -> Entry:
+    match = _HEADER.fullmatch(header)
+    if match is None:
+        raise source.error(f"expected '>sp|ACCESSION|NAME ...' or '>tr|...', got {header[:40]!r}")
+    accession, entry_name, rest = match.groups()
+    name, *fields = _FIELD.split(" " + (rest or ""))
+    found = dict(zip(fields[::2], fields[1::2], strict=True))
+    names = (_FRAGMENT.sub("", name.strip()), found.get("GN", "").strip())
+    taxon = found.get("OX", "")  # since 2018; before, only the organism's name
+    return Entry(
+        line=source.line,
+        accession=accession,
+        entry_name=entry_name,
+        taxon=int(taxon) if taxon.isascii() and taxon.isdecimal() else 0,
+        organism=found.get("OS", "").strip(),
+        names=[name for name in names if name],
+    )

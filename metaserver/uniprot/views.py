@@ -1,0 +1,60 @@
+"""The two files that `scoring`'s views read, written for a gold standard out of a release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from metaserver.errors import InputError
+from metaserver.uniprot.codec import PATTERN
+from metaserver.uniprot.release import Release
+
+
+class GoldAccession(NamedTuple):
+    """One accession of a gold file, with its place."""
+
+    path: Path
+    line: int
+    article: str
+    accession: str
+
+
+def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
+    """Yield the accessions of an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
+
+    Raises `InputError` with the line for another number of columns or what is no accession.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(path, f"cannot be read: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        article, *accessions = line.split("\t")
+        if len(accessions) not in (1, 2):
+            message = f"{1 + len(accessions)} columns, expected article and one or two accessions"
+            raise InputError(path, message, line=number)
+        for accession in accessions:
+            if not PATTERN.fullmatch(accession):
+                raise InputError(path, f"{accession!r} is not an accession", line=number)
+            yield GoldAccession(path, number, article, accession)
+
+
+def ortholog_lines(release: Release, gold: list[str]) -> Iterator[str]:
+    """Yield `accession<TAB>ortholog,ortholog,...` for each gold accession that has any."""
+    accessions = sorted(set(gold))
+    for accession, others in zip(accessions, release.entries.orthologs(accessions), strict=True):
+        if others:
+            yield f"{accession}\t{','.join(others)}\n"
+
+
+def taxon_lines(release: Release, gold: list[str]) -> Iterator[str]:
+    """Yield `accession<TAB>taxon` for every entry of a species that the gold has an entry of.
+
+    The organism filter drops hits whose taxon it does not know; a hit of any other species would be
+    dropped just the same.
+    """
+    species = set(release.entries.taxa(gold)) - {0}
+    for accessions, taxa in release.entries.of_species(sorted(species)):
+        for accession, taxon in zip(accessions, taxa, strict=True):
+            yield f"{accession}\t{taxon}\n"
