@@ -100,22 +100,31 @@ def _summed(left: Indices, right: Indices, shared: Indices, width: int) -> Overl
     return Overlaps(keys // max(width, 1), keys % max(width, 1), characters)
 
 
-def best_pairing(
-    left: Indices, right: Indices, weights: Weights, shape: tuple[int, int]
-) -> Indices:
+def best_pairing(left: Indices, right: Indices, weights: Weights) -> Indices:
     """Return the candidates of the one-to-one pairing with the largest sum of weights.
 
-    Candidate k pairs `left[k]` (of `shape[0]`) with `right[k]` (of `shape[1]`) and is worth
-    `weights[k]` > 0; no candidate comes twice. Among equal sums the pairing with most pairs is
-    chosen. The result indexes the candidates, ascending. An exact sparse assignment (LAPJVsp,
-    Jonker & Volgenant 1987, doi:10.1007/BF02278710), so that no matrix of all pairs is made and no
-    component is too large: each left item may also take a partner of its own, worth nothing.
+    Candidate k pairs item `left[k]` with item `right[k]` and is worth `weights[k]` > 0; no
+    candidate comes twice. Among equal sums the pairing with most pairs is chosen. The result
+    indexes the candidates, ascending.
     """
-    rows, columns = shape
+    alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
+    contested = np.flatnonzero(~alone)
+    chosen = _assigned(left[contested], right[contested], weights[contested])
+    return np.sort(np.concatenate([np.flatnonzero(alone), contested[chosen]]))
+
+
+def _assigned(left: Indices, right: Indices, weights: Weights) -> NDArray[np.bool_]:
+    """Return which candidates an exact assignment takes.
+
+    The sparse solver (LAPJVsp, Jonker & Volgenant 1987, doi:10.1007/BF02278710) needs no matrix of
+    all pairs, so no text is too long. It wants every left item paired and no weight 0: each left
+    item may also take a partner of its own, and every weight is 1 more, which changes nothing.
+    """
     if not len(left):
-        return np.empty(0, dtype=np.int64)
+        return np.empty(0, dtype=np.bool_)
+    left, right = (np.unique(items, return_inverse=True)[1] for items in (left, right))
+    rows, columns = int(left.max()) + 1, int(right.max()) + 1
     own = np.arange(rows)
-    # The solver wants every left item paired and no weight 0: 1 more on every edge changes nothing.
     graph: Any = coo_array(
         (
             np.concatenate([weights + (1 + _PAIR_BONUS), np.ones(rows)]),
@@ -123,7 +132,8 @@ def best_pairing(
         ),
         shape=(rows, columns + rows),
     ).tocsr()
-    chosen_left, chosen_right = min_weight_full_bipartite_matching(graph, maximize=True)
-    partner = np.full(rows, -1, dtype=np.int64)
-    partner[chosen_left] = chosen_right
-    return np.flatnonzero(partner[left] == right)
+    partner = np.empty(rows, dtype=np.int64)
+    paired_left, paired_right = min_weight_full_bipartite_matching(graph, maximize=True)
+    partner[paired_left] = paired_right
+    taken: NDArray[np.bool_] = partner[left] == right
+    return taken

@@ -9,7 +9,8 @@ from scoring.ontology import Ontology
 from scoring.standoff import Annotations, Entity
 
 BACTERIA, HABITAT = "Bacteria", "Habitat"
-SER = ("ser", "recall", "precision")
+SER = {"ser": "ser", "recall": "recall", "precision": "precision"}
+PRECISION = {"precision": "recall"}  # a category is due for each given entity: one denominator
 
 
 def score_categories(
@@ -17,7 +18,7 @@ def score_categories(
 ) -> tuple[list[Scores], list[Pair]]:
     """Score BB-cat: the mean similarity of the categories of the given entities, in [0, 1].
 
-    An entity that the run gives no category counts 0.
+    An entity that the run gives no category counts 0: the precision is over all entities.
     """
     pairs = []
     for article, entity in _categorized(gold):
@@ -25,10 +26,9 @@ def score_categories(
         if not item.referents:
             continue  # nothing to compare with
         found = run[article].referents.get(entity.id, set())
-        pairs.append(
-            Pair(item, item, similarity(entity.type, _referents(gold, item), found, ontology))
-        )
-    return _views("categories", pairs, gold, ("precision",)), pairs
+        alike = similarity(entity.type, _referents(gold, item), found, ontology)
+        pairs.append(Pair(item, item if found else None, alike))
+    return _views("categories", pairs, gold, PRECISION), pairs
 
 
 def score_categories_ner(
@@ -91,7 +91,7 @@ def _referents(corpus: Mapping[str, Annotations], item: Item) -> set[str]:
 
 
 def _views(
-    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: tuple[str, ...]
+    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: Mapping[str, str]
 ) -> list[Scores]:
     articles = list(gold)
     kept: dict[str, Callable[[Item], bool]] = {

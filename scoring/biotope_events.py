@@ -10,7 +10,7 @@ from scoring.alignment import Span
 from scoring.biotope_scores import Candidates, Item, Pair, Scores, boundaries, paired, score
 from scoring.standoff import Annotations, Entity
 
-F1 = ("f1", "recall", "precision")
+F1 = {"f1": "f1", "recall": "recall", "precision": "precision"}
 EVENT, ROLES = "Lives_In", ("Bacteria", "Location")
 
 Name: TypeAlias = tuple[str, Span]
@@ -58,7 +58,7 @@ def score_events_ner(
     candidates = _candidates(references, predictions, gold)
     pairs = paired(_items(references), _items(predictions), candidates)
     whole = [pair._replace(similarity=1.0) if pair.similarity else pair for pair in pairs]
-    measures = (*F1, "ser")
+    measures = {**F1, "ser": "ser"}
     return [
         *_views(EVENT, pairs, gold, measures),
         *_views(f"{EVENT}, boundaries ignored", whole, gold, measures),
@@ -142,7 +142,7 @@ def _alike(
 
 
 def _views(
-    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: tuple[str, ...]
+    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: Mapping[str, str]
 ) -> list[Scores]:
     articles = list(gold)
     return [

@@ -33,6 +33,13 @@ class Pair(NamedTuple):
     prediction: Item | None
     similarity: float
 
+    @property
+    def item(self) -> Item:
+        """What the pair is filed under: the reference, or where there is none the prediction."""
+        item = self.reference or self.prediction
+        assert item is not None
+        return item
+
 
 Candidates: TypeAlias = Sequence[tuple[int, int, float]]
 """What may be paired: (index of the reference, index of the prediction, S_p in ]0, 1])."""
@@ -89,7 +96,7 @@ class Scores:
     """The sums of one view by article, and the measures that are defined for it."""
 
     name: str
-    measures: tuple[str, ...]
+    measures: Mapping[str, str]  # what it is called here -> the member of `Sums`
     by_article: Mapping[str, Sums]
 
     @property
@@ -102,7 +109,7 @@ class Scores:
         total = self.total
         return {
             "name": self.name,
-            **{measure: getattr(total, measure) for measure in self.measures},
+            **{name: getattr(total, member) for name, member in self.measures.items()},
             "references": total.references,
             "predictions": total.predictions,
             "pairs": total.pairs,
@@ -119,7 +126,6 @@ def paired(
         np.array([i for i, _, _ in candidates], dtype=np.int64),
         np.array([j for _, j, _ in candidates], dtype=np.int64),
         np.array([s for _, _, s in candidates], dtype=np.float64),
-        (len(references), len(predictions)),
     )
     taken = {candidates[k][0]: candidates[k] for k in chosen.tolist()}
     pairs = [Pair(references[i], predictions[j], s) for _, (i, j, s) in sorted(taken.items())]
@@ -147,19 +153,19 @@ def score(
     name: str,
     pairs: Iterable[Pair],
     articles: Iterable[str],
-    measures: tuple[str, ...],
+    measures: Mapping[str, str],
     keep: Callable[[Item], bool] = lambda _: True,
 ) -> Scores:
-    """Add up, by article, the pairs whose reference is kept, or where there is none, prediction."""
+    """Add up, by article, the pairs whose item is kept."""
     sums = dict.fromkeys(articles, Sums())
-    for reference, prediction, similarity in pairs:
-        item = reference or prediction
-        if item and keep(item):
+    for pair in pairs:
+        if keep(pair.item):
             one = Sums(
-                references=reference is not None,
-                predictions=prediction is not None,
-                pairs=reference is not None and prediction is not None,
-                similarity=similarity,
+                references=pair.reference is not None,
+                predictions=pair.prediction is not None,
+                pairs=pair.reference is not None and pair.prediction is not None,
+                similarity=pair.similarity,
             )
-            sums[item.article] = Sums(*map(add, sums[item.article], one))
+            article = pair.item.article
+            sums[article] = Sums(*map(add, sums[article], one))
     return Scores(name=name, measures=measures, by_article=sums)

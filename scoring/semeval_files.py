@@ -83,8 +83,10 @@ def parse_offsets(text: str) -> Span:
     """Return the span of inclusive offsets such as `12-15;21-25`; raises `ValueError`."""
     if not _OFFSETS.fullmatch(text):
         raise ValueError(f"offsets {text!r}; expected inclusive ones such as 12-15;21-25")
-    ends = [fragment.split("-") for fragment in text.split(";")]
-    return span((int(start), int(end) + 1) for start, end in ends)
+    ends = [tuple(map(int, fragment.split("-"))) for fragment in text.split(";")]
+    if any(end < start for start, end in ends):
+        raise ValueError(f"offsets {text!r}: a fragment ends before it begins")
+    return span((start, end + 1) for start, end in ends)
 
 
 def _faults(

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,6 +80,17 @@ class Counts(NamedTuple):
         precision, recall = self.precision(compat), self.recall()
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
+    def to_dict(self, compat: Compat | None = None) -> dict[str, float]:
+        """Return the counts and what follows from them as JSON-ready values."""
+        return {
+            **self._asdict(),
+            "pos": self.pos,
+            "act": self.act,
+            "precision": self.precision(compat),
+            "recall": self.recall(),
+            "f_score": self.f_score(compat),
+        }
+
 
 class Pairing(NamedTuple):
     """Gold mention `gold[k]` is paired with predicted mention `run[k]`."""
@@ -90,13 +101,21 @@ class Pairing(NamedTuple):
     same_type: NDArray[np.bool_]
 
 
+Table: TypeAlias = Mapping[Criterion, Counts]
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NerScorecard:
-    """A run's counts: `micro` over all mentions, `per_type` with both sides cut to one type."""
+    """A run's counts: by article over all types, and by type with both sides cut to that type."""
 
-    micro: Mapping[Criterion, Counts]
-    per_type: Mapping[str, Mapping[Criterion, Counts]]
+    by_article: Mapping[str, Table]
+    per_type: Mapping[str, Table]
     compat: Compat | None = None
+
+    @property
+    def micro(self) -> Table:
+        """The counts over all articles and types."""
+        return total(self.by_article.values())
 
     def macro(self) -> dict[str, float]:
         """Return the unweighted means over the four types of strict P, R and F, each in [0, 1].
@@ -114,55 +133,56 @@ class NerScorecard:
         """Return the scorecard as JSON-ready values."""
         return {
             "compat": self.compat,
-            "micro": self._table(self.micro),
-            "per_type": {name: self._table(table) for name, table in self.per_type.items()},
+            "articles": len(self.by_article),
+            "micro": self._values(self.micro),
+            "per_type": {name: self._values(table) for name, table in self.per_type.items()},
             "macro": self.macro(),
         }
 
-    def _table(self, counts: Mapping[Criterion, Counts]) -> dict[str, dict[str, float]]:
-        return {str(name): counts_dict(value, self.compat) for name, value in counts.items()}
-
-
-def counts_dict(counts: Counts, compat: Compat | None = None) -> dict[str, float]:
-    """Return counts and what follows from them by name."""
-    return {
-        **counts._asdict(),
-        "pos": counts.pos,
-        "act": counts.act,
-        "precision": counts.precision(compat),
-        "recall": counts.recall(),
-        "f_score": counts.f_score(compat),
-    }
+    def _values(self, table: Table) -> dict[str, dict[str, float]]:
+        return {str(criterion): counts.to_dict(self.compat) for criterion, counts in table.items()}
 
 
 def evaluate(
-    gold: Iterable[Mention], run: Iterable[Mention], *, compat: Compat | None = None
+    gold: Iterable[Mention],
+    run: Iterable[Mention],
+    *,
+    compat: Compat | None = None,
+    article_of: Mapping[str, str] | None = None,
 ) -> NerScorecard:
     """Score predicted mentions against gold mentions; the order of either has no effect.
 
-    Raises `OptionError` for a mention that comes twice on one side.
+    `article_of` says which article each place is a part of, where places are sentences. Raises
+    `OptionError` for a mention that comes twice on one side.
     """
     gold, run = sorted(gold), sorted(run)
+    by_article: dict[str, Table] = {}
+    if article_of is not None:
+        by_article = dict.fromkeys(article_of.values(), total([]))
+    for place, table in count_by_place(gold, run).items():
+        article = place if article_of is None else article_of[place]
+        by_article[article] = total([by_article.get(article, total([])), table])
     per_type = {
-        name: _totals([m for m in gold if m.type == name], [m for m in run if m.type == name])
+        name: total(count_by_place(_only(gold, name), _only(run, name)).values())
         for name in dict.fromkeys([*TYPES, *(mention.type for mention in gold)])
     }
-    return NerScorecard(micro=_totals(gold, run), per_type=per_type, compat=compat)
+    return NerScorecard(by_article=by_article, per_type=per_type, compat=compat)
 
 
-def _totals(gold: Sequence[Mention], run: Sequence[Mention]) -> dict[Criterion, Counts]:
-    by_place = count_by_place(gold, run)
+def total(tables: Iterable[Table]) -> Table:
+    """Return the counts of all tables together; zeros for none."""
+    rows = list(tables)
     return {
-        criterion: Counts(*(sum(column) for column in zip(*rows, strict=True)))
-        if (rows := [counts[criterion] for counts in by_place.values()])
-        else Counts()
+        criterion: Counts(*map(sum, zip(*(row[criterion] for row in rows), strict=True)))
         for criterion in Criterion
     }
 
 
-def count_by_place(
-    gold: Iterable[Mention], run: Iterable[Mention]
-) -> dict[str, dict[Criterion, Counts]]:
+def _only(mentions: Iterable[Mention], name: str) -> list[Mention]:
+    return [mention for mention in mentions if mention.type == name]
+
+
+def count_by_place(gold: Iterable[Mention], run: Iterable[Mention]) -> dict[str, Table]:
     """Return the counts of every place that has a mention; their sums are the micro counts."""
     gold, run = _checked(gold, "gold"), _checked(run, "run")
     pairing = pair_mentions(gold, run)
@@ -185,9 +205,7 @@ def count_by_place(
 _KINDS = ((True, True), (True, False), (False, True), (False, False))  # same span, same type
 
 
-def _pair_counts(
-    pairs: Mapping[tuple[bool, bool], int], positive: int, actual: int
-) -> dict[Criterion, Counts]:
+def _pair_counts(pairs: Mapping[tuple[bool, bool], int], positive: int, actual: int) -> Table:
     """Count the pairs of one place by criterion (section 5, Tables 1 and 2)."""
     total = sum(pairs.values())
     correct = {
@@ -228,21 +246,18 @@ def pair_mentions(gold: Sequence[Mention], run: Sequence[Mention]) -> Pairing:
     same_type = gold_kind[found.left] == run_kind[found.right]
     shared = found.characters / (size + other - found.characters)
 
-    shape = (len(gold), len(run))
-    first = _chosen(found, np.flatnonzero(same_span), 1.0 + same_type, shape)
+    first = _chosen(found, np.flatnonzero(same_span), 1.0 + same_type)
     free = ~np.isin(found.left, found.left[first]) & ~np.isin(found.right, found.right[first])
     # One pair more outweighs every type, one type more outweighs every overlap.
-    scale = 1.0 / (1 + min(shape))
+    scale = 1.0 / (1 + min(len(gold), len(run)))
     ranked = 1.0 + scale * (same_type + scale * shared)
-    chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked, shape)])
+    chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked)])
     return Pairing(found.left[chosen], found.right[chosen], same_span[chosen], same_type[chosen])
 
 
-def _chosen(
-    found: Overlaps, candidates: Indices, weights: NDArray[np.float64], shape: tuple[int, int]
-) -> Indices:
+def _chosen(found: Overlaps, candidates: Indices, weights: NDArray[np.float64]) -> Indices:
     left, right = found.left[candidates], found.right[candidates]
-    return candidates[best_pairing(left, right, weights[candidates], shape)]
+    return candidates[best_pairing(left, right, weights[candidates])]
 
 
 def _checked(mentions: Iterable[Mention], side: str) -> list[Mention]:

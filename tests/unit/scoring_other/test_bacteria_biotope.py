@@ -1,0 +1,209 @@
+"""Bacteria Biotope 2016: real data, equivalent entities, files and the command."""
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate, evaluate_paths
+from scoring.cli import main
+from scoring.errors import FormatError, OptionError
+from scoring.standoff import read_standoff_gold, read_standoff_run
+from tests.shared import shared
+
+TEXT = "Vibrio lives in sea water and soil. V. sp. too."
+A1 = (
+    "T1\tBacteria 0 6\tVibrio\n"
+    "T2\tHabitat 16 25\tsea water\n"
+    "T3\tHabitat 30 34\tsoil\n"
+    "T4\tBacteria 36 42\tV. sp.\n"
+)
+A2 = "R1\tLives_In Bacteria:T1 Location:T2\nR2\tLives_In Bacteria:T1 Location:T3\n"
+EQUIVALENT = "*\tEquiv T1 T4\n"
+PAIRS = "O:2\tO:1\nO:3\tO:1\nO:1\tO:0\n"
+
+
+def _folder(path: Path, **files: str) -> Path:
+    path.mkdir()
+    for suffix, content in files.items():
+        (path / f"doc.{suffix}").write_text(content)
+    return path
+
+
+def _scores(subtask: str, *paths: Path) -> dict[str, Any]:
+    card = evaluate_paths(subtask, *paths).to_dict()
+    return {one["name"]: one for one in card["scores"]}
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    return _folder(tmp_path / "gold", txt=TEXT, a1=A1, a2=A2 + EQUIVALENT)
+
+
+@pytest.mark.parametrize("subtask", list(SubTask))
+def test_the_gold_is_perfect_and_an_empty_run_scores_0(subtask: SubTask, tmp_path: Path) -> None:
+    real = shared(f"data/bb2016/BioNLP-ST-2016_BB-{subtask}_dev.zip")
+    parents = shared("data/bb2016/OntoBiotope_BioNLP-ST-2016_parents.txt")
+    for one in evaluate_paths(subtask, real, real, parents).to_dict()["scores"]:
+        for name in ("f1", "recall", "precision", "mean"):
+            assert one.get(name, 1.0) == pytest.approx(1.0, abs=1e-12)
+        assert one.get("ser", 0.0) == pytest.approx(0.0, abs=1e-12)
+    zipfile.ZipFile(tmp_path / "empty.zip", "w").close()
+    empty = evaluate_paths(subtask, real, tmp_path / "empty.zip", parents).to_dict()
+    assert empty["articles_answered"] == 0
+    for one in empty["scores"]:
+        for name in ("f1", "recall", "precision", "mean", "sum"):
+            assert one.get(name, 0.0) == 0
+        assert one.get("ser", 1.0) == 1
+    assert "NaN" not in json.dumps(empty)
+
+
+def test_an_equivalent_entity_counts_as_the_same_and_a_repeat_counts_once(
+    gold: Path, tmp_path: Path
+) -> None:
+    lines = (
+        "R1\tLives_In Bacteria:T4 Location:T2\n"
+        "R2\tLives_In Bacteria:T1 Location:T2\n"
+        "R3\tLives_In Bacteria:T4 Location:T3\n"
+    )
+    run = _folder(tmp_path / "run", a2=lines)
+    scores = _scores("event", gold, run)
+    assert scores["Lives_In"]["f1"] == 1
+    assert scores["Lives_In"]["predictions"] == 2
+    ner = "".join(A1.splitlines(keepends=True))
+    whole = _folder(tmp_path / "gold_ner", txt=TEXT, a1="", a2=A1 + A2 + EQUIVALENT)
+    found = _scores("event+ner", whole, _folder(tmp_path / "run_ner", a2=ner + lines))
+    assert found["Lives_In"]["f1"] == 1
+    assert found["Lives_In"]["ser"] == 0
+
+
+def test_boundaries_and_types_of_found_entities(tmp_path: Path) -> None:
+    whole = _folder(tmp_path / "gold", txt=TEXT, a1="", a2=A1 + A2)
+    lines = (
+        "T1\tBacteria 0 6\tVibrio\nT2\tHabitat 20 25\twater\nT3\tGeographical 30 34\tsoil\n"
+        "R1\tLives_In Bacteria:T1 Location:T2\nR2\tLives_In Bacteria:T1 Location:T3\n"
+    )
+    run = _folder(tmp_path / "run", a2=lines)
+    scores = _scores("event+ner", whole, run)
+    main_score = scores["Lives_In"]
+    assert main_score["recall"] == pytest.approx(5 / 9 / 2)
+    assert main_score["ser"] == pytest.approx((4 / 9 + 1 + 1) / 2)
+    assert scores["Lives_In, boundaries ignored"]["recall"] == 0.5
+    assert scores["Lives_In, Geographical only"]["insertions"] == 1
+    assert scores["Lives_In, Geographical only"]["ser"] is None
+
+
+def test_categories_of_found_entities(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text(PAIRS)
+    given = (
+        "N1\tNCBI_Taxonomy Annotation:T1 Referent:660\nN2\tOntoBiotope Annotation:T2 Referent:O:2\n"
+    )
+    two = "".join(A1.splitlines(keepends=True)[:2])
+    whole = _folder(tmp_path / "gold", txt=TEXT, a1="", a2=two + given)
+    lines = two.replace("16 25\tsea water", "20 25\twater") + given.replace("O:2", "O:3")
+    scores = _scores("cat+ner", whole, _folder(tmp_path / "r", a2=lines), tmp_path / "pairs.tsv")
+    alike = (2 * 0.65 + 2 * 0.65**2) / (2 * (1 + 0.65 + 0.65**2))  # siblings
+    assert scores["entities, Habitat only"]["recall"] == pytest.approx(alike * 5 / 9)
+    assert scores["boundaries ignored, Habitat only"]["recall"] == pytest.approx(alike)
+    assert scores["categories ignored, Habitat only"]["recall"] == pytest.approx(5 / 9)
+    assert scores["entities, Bacteria only"]["ser"] == 0
+    assert scores["entities"]["ser"] == pytest.approx((1 - alike * 5 / 9) / 2)
+
+
+def test_an_entity_without_category_in_the_run_counts_0(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_text(PAIRS)
+    both = (
+        "N1\tOntoBiotope Annotation:T2 Referent:O:2\nN2\tOntoBiotope Annotation:T3 Referent:O:3\n"
+    )
+    whole = _folder(tmp_path / "gold", txt=TEXT, a1=A1, a2=both)
+    run = _folder(tmp_path / "run", a2=both.splitlines()[0] + "\n")
+    scores = _scores("cat", whole, run, tmp_path / "pairs.tsv")
+    assert scores["categories"]["precision"] == 0.5
+    assert scores["categories"]["references"] == 2
+    assert scores["categories"]["deletions"] == 1
+
+
+def test_the_command_prints_pairs_and_intervals(
+    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = _folder(tmp_path / "run", a2="R7\tLives_In Bacteria:T4 Location:T2\n")
+    words = ["bb", "--task", "event", "--gold", str(gold), "--run", str(run), "--pairs"]
+    assert main([*words, "--resamples", "50"]) == 0
+    out = capsys.readouterr().out
+    assert "event: 1/1 articles answered" in out
+    assert [line.split() for line in out.splitlines()[-2:]] == [
+        ["doc", "R1", "R7", "1.000"],
+        ["doc", "R2", "-", "0.000"],
+    ]
+    assert main([*words, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["scores"][0]["recall"] == 0.5
+    assert values["scores"][0]["interval"] == [2 / 3, 2 / 3]
+    assert len(values["pairs"]) == 2
+
+
+def test_categories_need_the_ontology(gold: Path) -> None:
+    with pytest.raises(OptionError, match="--task kb needs --ontology"):
+        evaluate_paths("kb", gold, gold)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("T9\tHabitat 30 60\tsoil", "T9 ends at 60; the text has 47 characters"),
+        ("T9\tHabitat 30 33\tsoil", "T9 says 'soil'; the text has 'soi' there"),
+        ("T9\tHabitat 30\tsoil", "expected a type and offsets such as Habitat 3 10;14 20"),
+        ("T9\tHabitat 34 30\tsoil", "fragment 34-30 is empty or reversed"),
+        ("T1\tBacteria 0 6\tVibrio", "id T1 comes twice in this article"),
+        ("R1\tLives_In Bacteria:T1 Location:T8", "entity 'T8' is not in this article"),
+        ("R1\tLives_In Bacteria:T2 Location:T3", "Bacteria T2 is of type Habitat"),
+        ("R1\tLives_In Bacteria:T1", "roles Bacteria; expected Bacteria, Location"),
+        ("R1\tEats Bacteria:T1 Location:T2", "relation 'Eats'; expected Lives_In"),
+        ("N1\tOntoBiotope Annotation:T1 Referent:O:1", "OntoBiotope for T1, which is of type"),
+        ("N1\tOntoBiotope Annotation:T2", "expected Annotation:T1 Referent:ID"),
+        ("soil", "expected a T, R, E, N or * line"),
+    ],
+)
+def test_a_bad_line_is_refused(gold: Path, tmp_path: Path, line: str, expected: str) -> None:
+    run = _folder(tmp_path / "run", a2=f"\n{line}\n")
+    reference = read_standoff_gold(gold, SCHEMA)
+    with pytest.raises(FormatError) as caught:
+        read_standoff_run(run, SCHEMA, reference, entities_given=True)
+    [problem] = caught.value.problems
+    assert (problem.file, problem.line) == (str(run / "doc.a2"), 2)
+    assert expected in problem.message
+
+
+def test_bad_files_are_refused(gold: Path, tmp_path: Path) -> None:
+    def refusal(reference: Path, run: Path) -> str:
+        with pytest.raises(FormatError) as caught:
+            evaluate_paths("event", reference, run)
+        return str(caught.value)
+
+    assert "expected a folder or a zip file" in refusal(tmp_path / "missing.zip", gold)
+    (tmp_path / "text.zip").write_text("no zip")
+    assert "expected a folder or a zip file" in refusal(tmp_path / "text.zip", gold)
+    empty = tmp_path / "none"
+    empty.mkdir()
+    assert "no .txt file" in refusal(empty, gold)
+    other = _folder(tmp_path / "other", a2="")
+    (other / "doc.a2").rename(other / "unknown.a2")
+    assert "its article is not in the gold" in refusal(gold, other)
+    (gold / "doc.a1").unlink()
+    assert "no doc.a1 beside it" in refusal(gold, other)
+
+
+def test_bytes_that_are_no_text_are_refused_by_line(gold: Path) -> None:
+    (gold / "doc.a2").write_bytes(b"\n\xff")
+    with pytest.raises(FormatError) as caught:
+        read_standoff_gold(gold, SCHEMA)
+    assert caught.value.problems[0].line == 2
+
+
+def test_an_event_line_is_a_relation_line(gold: Path, tmp_path: Path) -> None:
+    reference = read_standoff_gold(gold, SCHEMA)
+    run = _folder(tmp_path / "run", a2="E1\tLives_In:T1 Bacteria:T1 Location:T2\n")
+    answered = read_standoff_run(run, SCHEMA, reference, entities_given=True)
+    assert evaluate(SubTask.EVENT, reference, answered).to_dict()["scores"][0]["pairs"] == 1

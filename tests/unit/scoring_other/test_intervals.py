@@ -1,0 +1,22 @@
+"""Bootstrap intervals of measures of sums."""
+
+from scoring.intervals import interval
+
+
+def _share(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def test_the_interval_holds_the_measure_and_repeats() -> None:
+    rows = [(1, 2), (0, 2), (2, 2), (1, 2), (1, 3)]
+    found = interval(rows, _share, resamples=500)
+    assert found is not None
+    assert found == interval(rows, _share, resamples=500)
+    assert found.low < 5 / 11 < found.high
+    assert str(found) == f"[{found.low:.3f}, {found.high:.3f}]"
+
+
+def test_nothing_to_resample_has_no_interval() -> None:
+    assert interval([], _share) is None
+    assert interval([(1, 2)], _share, resamples=0) is None
+    assert interval([(0, 0)], _share, resamples=50) is None

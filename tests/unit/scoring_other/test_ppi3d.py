@@ -1,0 +1,98 @@
+"""The 3-D predictors' score: against scikit-learn, edge cases, the command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from scoring.cli import main
+from scoring.errors import OptionError
+from scoring.ppi3d import evaluate, expected_score, intervals, simulate
+
+_PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30)
+
+
+@given(pairs=_PAIRS)
+def test_areas_agree_with_scikit_learn_and_keep_their_ranges(pairs: list[tuple[bool, int]]) -> None:
+    labels, confidences = [label for label, _ in pairs], [float(value) for _, value in pairs]
+    assume(len(set(labels)) == 2)
+    found = evaluate(labels, confidences)
+    assert found.auroc == pytest.approx(roc_auc_score(labels, confidences))
+    assert found.auprc == pytest.approx(average_precision_score(labels, confidences))
+    assert 0 <= found.a1 <= 1
+    assert found.a2 <= 1
+    assert found.score == found.a1 * found.a2
+    assert found.positives + found.negatives == len(pairs)
+
+
+def test_a_perfect_ranking_scores_1() -> None:
+    found = evaluate([True, True, False], [0.9, 0.8, 0.1])
+    assert (found.a1, found.a2, found.score, found.auroc, found.auprc) == (1, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("labels", [[True, True], [False, False], []])
+def test_both_kinds_of_pairs_are_needed(labels: list[bool]) -> None:
+    with pytest.raises(OptionError, match="pairs of both kinds"):
+        evaluate(labels, [0.5] * len(labels))
+
+
+def test_the_simulated_predictor_comes_close_to_its_closed_forms() -> None:
+    labels, confidences = simulate(alpha=0.2, beta=0.3, positive_share=0.1, pairs=200_000, seed=5)
+    found = evaluate(labels, confidences)
+    assert labels.sum() == 20_000
+    assert found.auroc == pytest.approx(1 - 0.8 * 0.7 * 2 / 9, abs=0.01)
+    assert found.score == pytest.approx(expected_score(alpha=0.2, beta=0.3), abs=0.02)
+    assert np.isin([0.0, 1.0], confidences).all()
+
+
+def test_intervals_hold_the_value_and_repeat() -> None:
+    labels, confidences = simulate(alpha=0.2, beta=0.3, positive_share=0.3, pairs=400, seed=5)
+    found = intervals(labels, confidences, resamples=200)
+    values = evaluate(labels, confidences).to_dict()
+    assert found == intervals(labels, confidences, resamples=200)
+    for name in ("a2", "auroc", "auprc"):
+        low, high = found[name]
+        assert low < values[name] < high
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores, plot = tmp_path / "s.tsv", tmp_path / "s.svg"
+    scores.write_text("1\t0.9\n1\t.8\n0\t7e-1\n1\t0.6\n0\t0.4\n0\t-2\n")
+    words = ["ppi3d", "--scores", str(scores), "--resamples", "20", "--plot", str(plot)]
+    assert main([*words, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["score"] == pytest.approx(17 / 18 * 5 / 6)
+    assert set(values["intervals"]) == {"a1", "a2", "score", "auroc", "auprc"}
+    assert plot.read_text().startswith("<?xml")
+    assert main(["ppi3d", "--scores", str(scores), "--resamples", "0"]) == 0
+    assert "score      0.787" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("2\t0.5\n", 1),
+        ("1\t0.5\n0\tnan\n", 2),
+        ("1 0.5\n", 1),
+        ("1\t0.5\n\n", 2),
+        ("1\t0.1\n", 0),
+        ("", 0),
+    ],
+)
+def test_bad_scores_are_refused_by_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, line: int
+) -> None:
+    scores = tmp_path / "s.tsv"
+    scores.write_text(content)
+    assert main(["ppi3d", "--scores", str(scores), "--plot", str(tmp_path / "p.svg")]) == 2
+    place = f"{scores}:{line}: " if line else f"{scores}: "
+    assert capsys.readouterr().err.startswith(place)
+    assert not (tmp_path / "p.svg").exists()
+
+
+def test_a_plot_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
+    assert main(["ppi3d", "--scores", "none", "--plot", str(tmp_path / "p.bmp")]) == 2

@@ -1,0 +1,208 @@
+"""SemEval-2013 9.1: identities of the counts, nervaluate, files and the command."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.alignment import span
+from scoring.cli import main
+from scoring.errors import FormatError, OptionError
+from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run
+from scoring.semeval_ner import TYPES, Criterion, Mention, evaluate
+
+# The sentence and the mentions of Tables 1 and 2 of the task description.
+CORPUS = f"""<?xml version="1.0" encoding="UTF-8"?>
+<document id="D1">
+<sentence id="D1.s0" text="{"x" * 250}">
+<entity id="D1.s0.e0" charOffset="59-65" type="brand" text="x"/>
+<entity id="D1.s0.e1" charOffset="127-134" type="drug" text="x"/>
+<entity id="D1.s0.e2" charOffset="164-174" type="drug" text="x"/>
+<entity id="D1.s0.e3" charOffset="197-205" type="drug" text="x"/>
+<entity id="D1.s0.e4" charOffset="208-219" type="drug" text="x"/>
+<entity id="D1.s0.e5" charOffset="230-243" type="group" text="x"/>
+<pair id="D1.s0.p0" e1="D1.s0.e0" e2="D1.s0.e1" ddi="false"/>
+</sentence>
+<sentence id="D1.s1" text="No drug here."/>
+</document>
+"""
+RUN = """D1.s0\t24-30\tx\tbrand
+D1.s0\t124-134\tx\tdrug
+D1.s0\t164-174\tx\tbrand
+D1.s0|197-205|x|drug
+D1.s0\t208-219\tx\tdrug
+D1.s0\t225-243\tx\tdrug
+"""
+
+_MENTIONS = st.sets(
+    st.builds(
+        lambda place, start, size, kind: Mention(place, span([(start, start + size)]), kind),
+        st.sampled_from("ab"),
+        st.integers(0, 25),
+        st.integers(1, 6),
+        st.sampled_from(TYPES),
+    ),
+    max_size=14,
+).map(list)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    (tmp_path / "gold.xml").write_text(CORPUS)
+    (tmp_path / "run.tsv").write_text(RUN)
+    return tmp_path / "gold.xml", tmp_path / "run.tsv"
+
+
+@given(gold=_MENTIONS, run=_MENTIONS, seed=st.integers())
+def test_counts_add_up_and_do_not_depend_on_order(
+    gold: list[Mention], run: list[Mention], seed: int
+) -> None:
+    card = evaluate(gold, run)
+    shuffled = random.Random(seed)
+    again = evaluate(shuffled.sample(gold, len(gold)), shuffled.sample(run, len(run)))
+    assert card == again
+    for counts in card.micro.values():
+        assert counts.pos == len(gold)
+        assert counts.act == len(run)
+        assert min(counts) >= 0
+        assert 0 <= counts.precision() <= 1
+        assert 0 <= counts.recall() <= 1
+    strict = card.micro[Criterion.STRICT]
+    assert strict.cor == len(set(gold) & set(run))
+    assert strict.cor == sum(table[Criterion.STRICT].cor for table in card.per_type.values())
+
+
+@given(mentions=_MENTIONS)
+def test_a_run_that_is_the_gold_is_perfect_and_an_empty_one_scores_0(
+    mentions: list[Mention],
+) -> None:
+    for counts in evaluate(mentions, mentions).micro.values():
+        assert counts.cor == len(mentions)
+        assert counts.f_score() == (1.0 if mentions else 0.0)
+    for counts in evaluate(mentions, []).micro.values():
+        assert counts.f_score() == 0
+        assert counts.mis == len(mentions)
+
+
+@given(
+    starts=st.sets(st.integers(0, 40), max_size=15),
+    changes=st.lists(st.tuples(st.integers(-2, 8), st.sampled_from(TYPES)), min_size=15),
+)
+def test_nervaluate_counts_the_same_where_no_name_overlaps_two(
+    starts: set[int], changes: list[tuple[int, str]]
+) -> None:
+    nervaluate = pytest.importorskip("nervaluate")
+    gold, run = [], []
+    for start, (moved, kind) in zip(sorted(starts), changes, strict=False):
+        gold.append(Mention("a", span([(start * 20 + 5, start * 20 + 12)]), "drug"))
+        first = start * 20 + 5 + moved
+        run.append(Mention("a", span([(first, first + 7)]), kind))
+    sides = [
+        [[{"start": s, "end": e - 1, "label": kind} for _, ((s, e),), kind in side]]
+        for side in (gold, run)
+    ]
+    theirs = nervaluate.Evaluator(*sides, tags=list(TYPES), loader="dict").evaluate()["overall"]
+    micro = evaluate(gold, run).micro
+    names = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
+    for criterion, name in names.items():
+        found, other = micro[Criterion(criterion)], theirs[name]
+        expected = (other.correct, other.incorrect, other.partial, other.missed, other.spurious)
+        assert tuple(found) == expected
+        assert found.precision() == pytest.approx(other.precision)
+        assert found.recall() == pytest.approx(other.recall)
+
+
+def test_a_mention_twice_is_refused() -> None:
+    mention = Mention("a", span([(0, 4)]), "drug")
+    with pytest.raises(OptionError, match=r"run: drug at .* comes twice"):
+        evaluate([mention], [mention, mention])
+
+
+def test_offsets_are_inclusive_and_may_be_in_pieces() -> None:
+    assert parse_offsets("12-15;21-25") == ((12, 16), (21, 26))
+    assert parse_offsets("4-7;0-3") == ((0, 8),)
+
+
+def test_the_example_of_the_task_description(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, run = files
+    assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["micro"]["partial"]["f_score"] == pytest.approx(2 / 3)
+    assert found["macro"]["f_score"] == 0.125
+    assert found["articles"] == 1
+    words = ["--run", str(run), "--compat", "semeval2013", "--resamples", "100"]
+    assert main(["ner", "--gold", str(gold.parent), *words]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [row[:11] for row in rows if row[:1] == ["partial"]] == [
+        ["partial", "3", "0", "2", "1", "1", "6", "6", "0.500", "0.667", "0.571"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("D1.s0\t1-2\tx", "2:column"),
+        ("D9\t1-2\tx\tdrug", "sentence 'D9' is not in the gold"),
+        ("D1.s0\t2\tx\tdrug", "offsets '2'; expected inclusive ones such as 12-15;21-25"),
+        ("D1.s0\t5-2\tx\tdrug", "offsets '5-2': a fragment ends before it begins"),
+        ("D1.s1\t1-13\tx\tdrug", "offset 13 is after the sentence's last, 12"),
+        ("D1.s0\t1-2\tx\tdisease", "type 'disease'; expected drug, brand, group, drug_n"),
+        ("D1.s1\t3-6\tx\tdrug", "the same prediction as line 1"),
+    ],
+)
+def test_a_bad_run_is_refused_by_line(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str], line: str, expected: str
+) -> None:
+    gold, run = files
+    run.write_text(f"D1.s1\t3-6\tdrug\tdrug\n{line}\n")
+    assert main(["ner", "--gold", str(gold), "--run", str(run)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"{run}:2:")
+    assert expected.removeprefix("2:") in captured.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "expected"),
+    [
+        ("</sentence>", "", 13, "broken XML"),
+        ('charOffset="59-65" ', "", 4, "<entity> without charOffset"),
+        ("59-65", "65-59", 4, "offsets '65-59': a fragment ends before it begins"),
+        ("127-134", "164-174", 6, "the same entity as one before it"),
+        ('id="D1.s1"', 'id="D1.s0"', 12, "sentence 'D1.s0' comes twice"),
+        ('id="D1.s1" ', "", 12, "<sentence> without id or text"),
+    ],
+)
+def test_a_bad_corpus_is_refused_by_line(
+    files: tuple[Path, Path], old: str, new: str, line: int, expected: str
+) -> None:
+    gold, _ = files
+    gold.write_text(CORPUS.replace(old, new))
+    with pytest.raises(FormatError) as caught:
+        read_ner_gold(gold)
+    [problem] = caught.value.problems
+    assert (problem.file, problem.line) == (str(gold), line)
+    assert expected in problem.message
+
+
+def test_a_corpus_without_sentences_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"no \.xml file"):
+        read_ner_gold(tmp_path)
+    (tmp_path / "a.xml").write_text("<document/>")
+    with pytest.raises(FormatError, match="no <sentence> element"):
+        read_ner_gold(tmp_path)
+
+
+def test_other_types_of_the_gold_may_be_predicted(tmp_path: Path) -> None:
+    (tmp_path / "g.xml").write_text(CORPUS.replace('type="group"', 'type="gene"'))
+    (tmp_path / "r.tsv").write_text("D1.s0\t230-243\tx\tgene\n")
+    gold = read_ner_gold(tmp_path)
+    card: Any = evaluate(gold.mentions, read_ner_run(tmp_path / "r.tsv", gold)).to_dict()
+    assert card["per_type"]["gene"]["strict"]["f_score"] == 1
+    assert card["macro"]["f_score"] == 0
