@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,13 @@ class Bounds(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.low:.3f}, {self.high:.3f}]"
+
+
+def resample_count(text: str) -> int:
+    """Return the value of `--resamples`: 0 (no intervals) or more."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
+    return int(text)
 
 
 def interval(

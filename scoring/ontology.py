@@ -15,7 +15,7 @@ from scoring.errors import FormatError, Problem
 from scoring.text import read_lines
 
 WANG_WEIGHT = 0.65
-"""The weight of an is_a link in the Bacteria Biotope task (Bossy et al. 2015)."""
+"""The weight of an is_a link in the Bacteria Biotope tasks (Deléger et al. 2016)."""
 
 _TAG = re.compile(r"(id|is_a|alt_id|is_obsolete):\s*(\S+)")
 

@@ -4,7 +4,8 @@ Thresholds are the distinct confidences, descending; at each, pairs with at leas
 are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUROC) and 3 (AUPRC)
 are reproduced within 0.005 by `simulate`. Its Table 4 (the score itself) is not: no literal reading
 of the definitions gives its values (the best, built here, has RMSE 0.032 and an error of up to
-0.062 over the 20 cells). The order within each of its four sets of five is right.
+0.062 over the 20 cells). Its sets b, c and d are in the printed order; in set a the score does not
+depend on the share of interacting pairs, which is all that is varied there.
 """
 
 from __future__ import annotations

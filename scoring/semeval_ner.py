@@ -120,7 +120,7 @@ class NerScorecard:
     def macro(self) -> dict[str, float]:
         """Return the unweighted means over the four types of strict P, R and F, each in [0, 1].
 
-        A type that neither the gold nor the run has counts as 0, as in the task (section 5).
+        A type that neither the gold nor the run has counts as 0, as in the task's own program.
         """
         strict = [self.per_type[name][Criterion.STRICT] for name in TYPES]
         return {
@@ -206,7 +206,7 @@ _KINDS = ((True, True), (True, False), (False, True), (False, False))  # same sp
 
 
 def _pair_counts(pairs: Mapping[tuple[bool, bool], int], positive: int, actual: int) -> Table:
-    """Count the pairs of one place by criterion (section 5, Tables 1 and 2)."""
+    """Count the pairs of one place by criterion, as Tables 1 and 2 of the task do."""
     total = sum(pairs.values())
     correct = {
         Criterion.STRICT: pairs[True, True],

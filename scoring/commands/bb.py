@@ -10,7 +10,7 @@ from typing import Any
 
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
 from scoring.biotope_scores import Scores, Sums
-from scoring.intervals import Bounds, interval
+from scoring.intervals import Bounds, interval, resample_count
 from scoring.knowledge_base import KnowledgeBaseScores
 from scoring.tables import text_table
 
@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--pairs", action="store_true", help="print which items were paired")
     parser.add_argument(
-        "--resamples", type=int, default=10_000, metavar="N", help="0: no intervals"
+        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=score_biotopes)

@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from scoring.intervals import Bounds, interval
+from scoring.intervals import Bounds, interval, resample_count
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import TYPES, Compat, Counts, Criterion, NerScorecard, evaluate
 from scoring.tables import text_table
@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="semeval2013: partial precision is COR/ACT, as the organisers' program has it",
     )
     parser.add_argument(
-        "--resamples", type=int, default=10_000, metavar="N", help="0: no intervals"
+        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=score_names)
@@ -70,7 +70,7 @@ def _report(card: NerScorecard, bounds: dict[Criterion, Bounds | None]) -> str:
     macro = [f"{card.macro()[key]:.3f}" for key in _SCORES]
     types.append([f"macro of the {len(TYPES)}", *blank, *macro])
     compat = f", compat {card.compat}" if card.compat else ""
-    end = f"{len(card.by_article)} articles, intervals by article{compat}"
+    end = f"articles: {len(card.by_article)}, which the intervals resample{compat}"
     return "\n".join([text_table(criteria), "", text_table(types), "", end])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scoring import plots
-from scoring.intervals import Bounds
+from scoring.intervals import Bounds, resample_count
 from scoring.ppi3d import Curves, curves, evaluate, intervals, read_scores
 from scoring.tables import Cell, text_table
 
@@ -22,7 +22,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--scores", required=True, type=Path, metavar="TSV", help="label (0 or 1), confidence"
     )
-    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="0: no intervals")
+    parser.add_argument(
+        "--resamples", type=resample_count, default=1000, metavar="N", help="0: no intervals"
+    )
     parser.add_argument("--plot", type=Path, metavar="FILE", help="draw both curves: SVG, PNG, PDF")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(command=score_pairs)

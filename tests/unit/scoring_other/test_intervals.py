@@ -1,5 +1,8 @@
 """Bootstrap intervals of measures of sums."""
 
+import pytest
+
+from scoring.cli import main
 from scoring.intervals import interval
 
 
@@ -20,3 +23,10 @@ def test_nothing_to_resample_has_no_interval() -> None:
     assert interval([], _share) is None
     assert interval([(1, 2)], _share, resamples=0) is None
     assert interval([(0, 0)], _share, resamples=50) is None
+
+
+def test_a_negative_number_of_resamples_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["ppi3d", "--scores", "x", "--resamples", "-1"])
+    assert caught.value.code == 2
+    assert "-1 is not 0 or more" in capsys.readouterr().err
