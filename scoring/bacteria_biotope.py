@@ -110,4 +110,5 @@ def _judge(
         return score_categories(gold, run, ontology)
     if subtask is SubTask.CAT_NER:
         return score_categories_ner(gold, run, ontology)
-    return [compare(facts(gold), facts(run), ontology)], []
+    found = compare(facts(gold), facts(run), ontology)
+    return [found], found.pairs

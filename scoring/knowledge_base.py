@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from scoring.biotope_scores import Item, Pair
 from scoring.ontology import Ontology
 from scoring.standoff import Annotations
 
@@ -17,6 +18,11 @@ class Fact(NamedTuple):
     taxon: str
     habitat: str
 
+    @property
+    def item(self) -> Item:
+        """The fact as pairs name it; it belongs to no one article."""
+        return Item("corpus", f"{self.taxon} {self.habitat}", "fact")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KnowledgeBaseScores:
@@ -24,7 +30,12 @@ class KnowledgeBaseScores:
 
     by_reference: Mapping[Fact, float]
     predictions: int
-    unpaired: int  # predictions whose taxon has no reference near their habitat
+    pairs: tuple[Pair, ...]  # each prediction, then the references without one
+
+    @property
+    def unpaired(self) -> int:
+        """Return the number of predictions that no reference has anything in common with."""
+        return sum(pair.reference is None for pair in self.pairs)
 
     @property
     def sum(self) -> float:
@@ -74,6 +85,7 @@ def compare(
     for reference in sorted(references):
         by_taxon[reference.taxon].append(reference)
     given: defaultdict[Fact, list[float]] = defaultdict(list)
+    pairs = []
     for prediction in sorted(predictions):
         near = [
             (ontology.similarity(reference.habitat, prediction.habitat), reference)
@@ -82,12 +94,13 @@ def compare(
         best, reference = max(near, key=lambda one: one[0], default=(0.0, prediction))
         if best > 0:
             given[reference].append(best)
-    paired = sum(map(len, given.values()))
+        pairs.append(Pair(reference.item if best > 0 else None, prediction.item, best))
+    missed = [Pair(fact.item, None, 0.0) for fact in sorted(references) if fact not in given]
     return KnowledgeBaseScores(
         by_reference={
-            reference: sum(given[reference]) / len(given[reference]) if given[reference] else 0.0
-            for reference in sorted(references)
+            fact: sum(given[fact]) / len(given[fact]) if fact in given else 0.0
+            for fact in sorted(references)
         },
         predictions=len(predictions),
-        unpaired=len(predictions) - paired,
+        pairs=(*pairs, *missed),
     )

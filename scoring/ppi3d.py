@@ -1,4 +1,7 @@
-"""The score of 3-D protein interaction predictors from two areas, next to AUROC and AUPRC.
+"""A score of protein interaction predictors from two areas, next to AUROC and AUPRC.
+
+"Evaluating Protein-protein Interaction Predictors with a Novel 3-Dimensional Metric", Wang &
+Ganapathiraju 2015 (arXiv:1511.02196).
 
 Thresholds are the distinct confidences, descending; at each, pairs with at least that confidence
 are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUROC) and 3 (AUPRC)

@@ -128,6 +128,8 @@ class _Corpus:
             self._parser.Parse(read_bytes(path), True)
         except expat.ExpatError as error:
             self._problem(f"broken XML: {expat.ErrorString(error.code)}", error.lineno)
+        except (LookupError, ValueError) as error:  # the encoding it declares cannot be read
+            self._problem(f"broken XML: {error}")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "document":

@@ -7,9 +7,10 @@ a semicolon), relations and events (`R`, `E`), normalizations (`N`) and equivale
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
 from scoring.alignment import Span, span
@@ -111,22 +112,26 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
     found: dict[tuple[str, str], _File] = {}
     try:
         if path.is_dir():
-            members = [(file, str(file), file.read_bytes) for file in _wanted(path)]
+            members = [
+                (file, str(file), file.read_bytes)
+                for file in sorted(filter(_is_wanted, path.rglob("*")))
+            ]
             return {(file.stem, file.suffix): _File(name, read()) for file, name, read in members}
         with zipfile.ZipFile(path) as archive:
             for name in sorted(archive.namelist()):
                 member = PurePosixPath(name)
-                if member.suffix in _SUFFIXES:
+                if _is_wanted(member):
                     file = _File(f"{path}/{name}", archive.read(name))
                     found[member.stem, member.suffix] = file
-    except (OSError, zipfile.BadZipFile) as error:
+    except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         message = f"cannot be read ({error}); expected a folder or a zip file"
         raise FormatError([Problem(str(path), 0, 0, message)]) from error
     return found
 
 
-def _wanted(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.suffix in _SUFFIXES)
+def _is_wanted(file: PurePath) -> bool:
+    """Whether a file has annotations or text; `._x.a2` is what macOS adds to zip files."""
+    return file.suffix in _SUFFIXES and not file.name.startswith(".")
 
 
 class _Reader:
@@ -185,7 +190,9 @@ def _add(article: Annotations, line: str, schema: Schema) -> None:
             kind, *arguments = content.split(" ")
             _add_referent(article, kind, arguments, schema)
         case "*", [content, *_]:
-            _, *members = content.split(" ")
+            kind, *members = content.split(" ")
+            if kind != "Equiv" or len(members) < 2:
+                raise ValueError(f"{content!r}; expected Equiv and two entities or more")
             _join(article, [_entity(article, member) for member in members])
         case _:
             raise ValueError(f"{line[:60]!r}; expected a T, R, E, N or * line with tabs")

@@ -36,18 +36,18 @@ def article_files(paths: Iterable[Path]) -> Iterator[Path]:
             raise InputError(path, "no such file or folder")
 
 
-def read_bytes(path: Path) -> bytes:
-    """Return a file's content, decompressed if it is gzip; raises `InputError` above MAX_BYTES."""
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """Return a file's content, decompressed if it is gzip; raises `InputError` above `limit`."""
     try:
         with path.open("rb") as file:
             zipped = file.peek(2).startswith(_GZIP_MAGIC)
-            data = (gzip.GzipFile(fileobj=file) if zipped else file).read(MAX_BYTES + 1)
+            data = (gzip.GzipFile(fileobj=file) if zipped else file).read(limit + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(path, f"broken gzip file: {error}") from error
     except OSError as error:
         raise InputError(path, f"cannot be read: {os.strerror(error.errno or 0)}") from error
-    if len(data) > MAX_BYTES:
-        raise InputError(path, f"larger than {MAX_BYTES >> 20} MiB; split it into several files")
+    if len(data) > limit:
+        raise InputError(path, f"larger than {limit >> 20} MiB; split it into several files")
     return data
 
 

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate, evaluate_paths
 from scoring.cli import main
@@ -164,6 +166,7 @@ def test_categories_need_the_ontology(gold: Path) -> None:
         ("N1\tOntoBiotope Annotation:T1 Referent:O:1", "OntoBiotope for T1, which is of type"),
         ("N1\tOntoBiotope Annotation:T2", "expected Annotation:T1 Referent:ID"),
         ("soil", "expected a T, R, E, N or * line"),
+        ("*\tEquiv T1", "expected Equiv and two entities or more"),
     ],
 )
 def test_a_bad_line_is_refused(gold: Path, tmp_path: Path, line: str, expected: str) -> None:
@@ -193,6 +196,47 @@ def test_bad_files_are_refused(gold: Path, tmp_path: Path) -> None:
     assert "its article is not in the gold" in refusal(gold, other)
     (gold / "doc.a1").unlink()
     assert "no doc.a1 beside it" in refusal(gold, other)
+
+
+@given(
+    fields=st.lists(
+        st.sampled_from(["T7", "N1", "R1", "*", "Habitat 0 6", "Equiv T1", "T1", ":", " ", "0"])
+        | st.text(max_size=8),
+        max_size=6,
+    )
+)
+def test_arbitrary_lines_are_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, fields: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    gold = _folder(folder / "gold", txt=TEXT, a1=A1, a2="")
+    reference = read_standoff_gold(gold, SCHEMA)
+    run = _folder(folder / "run", a2="")
+    (run / "doc.a2").write_bytes("\t".join(fields).encode(errors="replace"))
+    try:
+        answered = read_standoff_run(run, SCHEMA, reference, entities_given=True)
+    except FormatError:
+        return
+    assert answered["doc"].text == TEXT
+
+
+def test_facts_are_paired_with_the_nearest_reference(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_text(PAIRS)
+    taxon = "N1\tNCBI_Taxonomy Annotation:T1 Referent:660\n"
+    habitats = "N2\tOntoBiotope Annotation:T2 Referent:O:2\n"
+    more = "N3\tOntoBiotope Annotation:T3 Referent:O:3\n"
+    gold = _folder(tmp_path / "gold", txt=TEXT, a1=A1, a2=taxon + habitats + more + A2)
+    run = _folder(tmp_path / "run", a2=taxon + habitats + A2)
+    words = ["bb", "--task", "kb", "--gold", str(gold), "--run", str(run)]
+    assert main([*words, "--ontology", str(tmp_path / "pairs.tsv"), "--pairs", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["scores"][0]["mean"] == 0.5
+    assert [tuple(pair.values()) for pair in values["pairs"]] == [
+        ("corpus", "660 O:2", "660 O:2", 1.0),
+        ("corpus", "660 O:3", "-", 0.0),
+    ]
 
 
 def test_bytes_that_are_no_text_are_refused_by_line(gold: Path) -> None:

@@ -176,6 +176,7 @@ def test_a_bad_run_is_refused_by_line(
         ("59-65", "65-59", 4, "offsets '65-59': a fragment ends before it begins"),
         ("127-134", "164-174", 6, "the same entity as one before it"),
         ('id="D1.s1"', 'id="D1.s0"', 12, "sentence 'D1.s0' comes twice"),
+        ("UTF-8", "none-such", 1, "broken XML: unknown encoding"),
         ('id="D1.s1" ', "", 12, "<sentence> without id or text"),
     ],
 )

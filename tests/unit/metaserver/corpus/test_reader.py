@@ -2,14 +2,15 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.corpus import files, read_articles
-from metaserver.corpus.files import article_files
+from metaserver.corpus import read_articles
+from metaserver.corpus.files import article_files, read_bytes
 from metaserver.errors import InputError
 from metaserver.records import Article
 from tests.shared import shared
@@ -196,13 +197,14 @@ def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_a_file_above_the_limit_is_refused_compressed_or_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
-    monkeypatch.setattr(files, "MAX_BYTES", 2**20)
-    big = b"x" * (2**20 + 1)
-    assert "larger than 1 MiB" in _refusal(_write(tmp_path, "a.txt", big))
-    assert "larger than 1 MiB" in _refusal(_write(tmp_path, "a.txt.gz", gzip.compress(big)))
+    whole = b"x" * 2**20
+    assert read_bytes(_write(tmp_path, "a.txt", pack(whole)), limit=2**20) == whole
+    with pytest.raises(InputError, match="larger than 1 MiB"):
+        read_bytes(_write(tmp_path, "a.txt", pack(whole + b"x")), limit=2**20)
 
 
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)
