@@ -68,6 +68,16 @@ def test_elsevier(tmp_path: Path) -> None:
     assert (article.id, article.title) == ("10.1016/j.x.1", "Xa1 binds Yb2")
 
 
+def test_elsevier_bare(tmp_path: Path) -> None:
+    start, end = samples.ELSEVIER.index("<ja:item-info>"), samples.ELSEVIER.index("</ja:article>")
+    ours, common = "http://www.elsevier.com/xml/ja/dtd", "http://www.elsevier.com/xml/common/dtd"
+    root = f'<article xmlns="{ours}" xmlns:ce="{common}">'
+    content = samples.ELSEVIER[start:end].replace("ja:", "")
+    [article] = _read(_write(tmp_path, "a.xml", f"{root}{content}</article>"))
+    assert article.text.split("\n") == samples.ELSEVIER_LINES
+    assert article.id == "10.1016/j.x.1"
+
+
 def test_elsevier_without_full_text_gives_title_and_abstract(tmp_path: Path) -> None:
     start, end = samples.ELSEVIER.index("<originalText>"), samples.ELSEVIER.index("</full-text")
     response = samples.ELSEVIER[:start] + samples.ELSEVIER[end:]
@@ -188,6 +198,11 @@ def test_bad_paths_are_refused(tmp_path: Path) -> None:
     empty.mkdir()
     assert _refusal(missing) == f"{missing}: no such file or folder"
     assert _refusal(empty).startswith(f"{empty}: no article in this folder; expected .json")
+
+
+def test_what_the_system_refuses_is_told_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+        read_bytes(tmp_path)
 
 
 def test_an_id_in_two_files_names_both(tmp_path: Path) -> None:
