@@ -116,13 +116,17 @@ def _encode_tens(heads: Codes, pairs: npt.NDArray[np.uint16]) -> Codes:
 
 def decode(codes: npt.ArrayLike) -> list[str]:
     """Return the accession of each code; codes must come from `encode`."""
-    numbers = np.asarray(codes, np.int64).ravel()
-    long = numbers >= TEN
-    prefixes, places = np.divmod(numbers - TEN, PAGE)
-    head = _decode_sixes(np.where(long, prefixes, numbers))
-    tail = np.where(long[:, None], _decode_page(places), ord(" "))
-    text = np.concatenate([head, tail], axis=1).astype(np.uint8).tobytes().decode("ascii")
+    text = characters(np.asarray(codes, np.int64).ravel()).tobytes().decode("ascii")
     return [text[i : i + 10].rstrip() for i in range(0, len(text), 10)]
+
+
+def characters(codes: Codes) -> npt.NDArray[np.uint8]:
+    """Return the characters of each accession, (n, 10), the short ones filled with spaces."""
+    long = codes >= TEN
+    prefixes, places = np.divmod(codes - TEN, PAGE)
+    head = _decode_sixes(np.where(long, prefixes, codes))
+    tail = np.where(long[:, None], _decode_page(places), np.uint8(ord(" ")))
+    return np.concatenate([head, tail], axis=1)
 
 
 _ALPHABET = np.frombuffer(_CHARACTERS.encode(), np.uint8)

@@ -231,7 +231,7 @@ def _add_view(parser: argparse.ArgumentParser) -> None:
 
 
 def _write_view(
-    args: argparse.Namespace, lines: Callable[[Release, list[str]], Iterable[str]]
+    args: argparse.Namespace, lines: Callable[[Release, Sequence[str]], Iterable[str]]
 ) -> int:
     release = Release.open(args.release)
     gold = [found.accession for path in args.gold for found in read_gold_accessions(path)]
@@ -244,7 +244,15 @@ def _write_view(
         raise InputError(args.out, f"cannot be written: {error.strerror}") from error
     finally:
         beside.unlink(missing_ok=True)
+    _warn_of_former(release, gold)
     return 0
+
+
+def _warn_of_former(release: Release, gold: Sequence[str]) -> None:
+    """Say on standard error which gold accessions are not primary in the release."""
+    for verdict in release.lookup(sorted(set(gold))):
+        if verdict.status is not Status.PRIMARY:
+            print(f"gold accession {_line(verdict)}", file=sys.stderr)
 
 
 def _add_release(parser: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,7 +92,7 @@ class Entries:
         others = ranks[self.taxon[ranks] != self.taxon[rank]]
         return decode(self.bits.codes(others))
 
-    def of_species(self, species: Sequence[int]) -> Iterator[tuple[list[str], list[int]]]:
+    def of_species(self, species: Set[int]) -> Iterator[tuple[list[str], list[int]]]:
         """Yield all entries of the given species, some at a time: accessions and their species."""
         wanted = np.array(sorted(species), np.uint32)
         rank = 0

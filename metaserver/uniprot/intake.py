@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from metaserver.uniprot.spill import Spill
 
 _BATCH = 50_000
 _BUCKETS = 256
-T = TypeVar("T")
 
 
 class Intake:
@@ -45,24 +44,17 @@ class Intake:
         self.taxonomy = Taxonomy()
 
     def take(self, source: SourceFile, records: Iterable[Any]) -> int:
-        """Take all records of a file, of one type; returns how many there were."""
+        """Take all records of a file, all of one type; returns how many there were."""
         count = 0
-        iterator = iter(records)
-        first = next(iterator, None)
-        if first is None:
-            return 0
-        if isinstance(first, np.ndarray):
-            for codes in _chain(first, iterator):
-                self._put(self.live, codes)
-                count += len(codes)
-            return count
-        for batch in _batched(_chain(first, iterator)):
+        for batch in _batches(records):
             self._add(source, batch)
             count += len(batch)
         return count
 
-    def _add(self, source: SourceFile, batch: list[Any]) -> None:
-        """Set one batch aside; all records of a file are of one type."""
+    def _add(self, source: SourceFile, batch: Any) -> None:
+        if isinstance(batch, np.ndarray):
+            self._put(self.live, batch)
+            return
         match batch[0]:
             case Entry():
                 self._entries(source, batch)
@@ -157,11 +149,8 @@ def _hash(name: str) -> int:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 
-def _chain(first: T, rest: Iterator[T]) -> Iterator[T]:
-    yield first
-    yield from rest
-
-
-def _batched(records: Iterator[T]) -> Iterator[list[T]]:
-    while batch := list(islice(records, _BATCH)):
-        yield batch
+def _batches(records: Iterable[Any]) -> Iterator[Any]:
+    """Yield records in lists; arrays of codes are batches already."""
+    iterator = iter(records)
+    for first in iterator:
+        yield first if isinstance(first, np.ndarray) else [first, *islice(iterator, _BATCH - 1)]

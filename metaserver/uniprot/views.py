@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from metaserver.errors import InputError
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.release import Release
+from metaserver.uniprot.verdicts import Status, Verdict
 
 
 class GoldAccession(NamedTuple):
@@ -40,7 +41,7 @@ def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
             yield GoldAccession(path, number, article, accession)
 
 
-def ortholog_lines(release: Release, gold: list[str]) -> Iterator[str]:
+def ortholog_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
     """Yield `accession<TAB>ortholog,ortholog,...` for each gold accession that has any."""
     accessions = sorted(set(gold))
     for accession, others in zip(accessions, release.entries.orthologs(accessions), strict=True):
@@ -48,13 +49,24 @@ def ortholog_lines(release: Release, gold: list[str]) -> Iterator[str]:
             yield f"{accession}\t{','.join(others)}\n"
 
 
-def taxon_lines(release: Release, gold: list[str]) -> Iterator[str]:
+def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
     """Yield `accession<TAB>taxon` for every entry of a species that the gold has an entry of.
 
     The organism filter drops hits whose taxon it does not know; a hit of any other species would be
-    dropped just the same.
+    dropped just the same. It asks for a taxon of every gold accession: one that is not primary any
+    more has that of its successors, or 0.
     """
-    species = set(release.entries.taxa(gold)) - {0}
-    for accessions, taxa in release.entries.of_species(sorted(species)):
+    verdicts = release.lookup(sorted(set(gold)))
+    species = {verdict.text: _species(release, verdict) for verdict in verdicts}
+    for verdict in verdicts:
+        if verdict.status is not Status.PRIMARY or not species[verdict.text]:
+            yield f"{verdict.text}\t{species[verdict.text]}\n"
+    for accessions, taxa in release.entries.of_species(set(species.values()) - {0}):
         for accession, taxon in zip(accessions, taxa, strict=True):
             yield f"{accession}\t{taxon}\n"
+
+
+def _species(release: Release, verdict: Verdict) -> int:
+    """Return the one species of the right accessions, 0 if there is none or more than one."""
+    found = set(release.entries.taxa(verdict.accessions))
+    return found.pop() if len(found) == 1 else 0

@@ -17,21 +17,22 @@ _ACCESSION = re.compile(rb'<property type="UniProtKB accession" value="([A-Z0-9]
 
 
 def read(source: SourceFile) -> Iterator[Membership]:
-    """Yield the cluster of each entry: of a member's accessions the first one, which is primary."""
-    entry, cluster, accession, line = b"", b"", b"", b""
+    """Yield the cluster of each entry: of a member's accessions the first one, which is primary.
+
+    A UniRef90 cluster lies in one UniRef50 cluster as a whole: its representative names it.
+    """
+    cluster, accession, line = b"", b"", b""
     for line in source.lines():
         if match := _ACCESSION.search(line):
             accession = accession or match[1]
         elif match := _CLUSTER.search(line):
             cluster = match[1]
         elif match := _ENTRY.search(line):
-            entry = match[1]
-        elif b"</dbReference>" in line:
-            found = entry if entry.startswith(b"UniRef50_") else cluster
-            if accession and not found:
+            cluster = match[1] if match[1].startswith(b"UniRef50_") else b""
+        elif accession and b"</dbReference>" in line:
+            if not cluster:
                 raise source.error(f"no UniRef50 cluster for {accession.decode()}")
-            if accession:
-                yield Membership(source.line, accession.decode(), found.decode())
-            cluster = accession = b""
+            yield Membership(source.line, accession.decode(), cluster.decode())
+            accession = b""
     if not line.startswith(b"</UniRef"):
         raise source.error("truncated: the file ends before '</UniRef50>'")
