@@ -36,6 +36,11 @@ class Exchange:
         self.reused = False
         self._marks: dict[str, float] = {}
 
+    @property
+    def stale(self) -> bool:
+        """Whether the request went out on a kept-alive connection and no answer has begun."""
+        return self.reused and "head" not in self._marks
+
     def mark(self, name: str) -> None:
         """Note that something happens now; the last time counts."""
         self._marks[name] = self._clock()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -19,7 +21,17 @@ from metaserver.lifecycle import Outcome
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
-KEEPALIVE = ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 6))
+KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}  # as far as a system has it
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+SHORTAGE_PAUSE = 1.0  # seconds
+
+
+LOST = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientConnectionResetError,
+)
+FAILURES = (aiohttp.ClientError, TimeoutError, UnicodeError)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +46,9 @@ def check_url(text: str, place: str) -> str:
     """Return an annotation server's URL as it is to be kept, or raise `InputError`."""
     try:
         url = URL(text)
+        (url.raw_host or "").encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
         usable = url.scheme in ("http", "https") and bool(url.host) and url.port != 0
+        usable = usable and not any(map(str.isspace, text))
     except ValueError:
         usable = False
     if not usable:
@@ -60,67 +74,88 @@ class HttpClient:
         `deadline` is for everything, in seconds. A kept-alive connection that turns out to be
         closed before anything came back says nothing about the request: it is sent again.
         """
-        timeout = aiohttp.ClientTimeout(total=deadline, sock_connect=self.limits.connect)
-        while True:
-            exchange.restart()
+        try:
+            async with asyncio.timeout(deadline):
+                while True:
+                    exchange.restart()
+                    try:
+                        return await self._send(url, body, exchange)
+                    except LOST:
+                        if not exchange.stale:
+                            raise
+        except FAILURES as error:
+            if getattr(error, "errno", None) in SHORTAGES:
+                await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
+            raise _peer_error(error, deadline, self.limits.connect) from error
+
+    async def _send(self, url: str, body: Payload, exchange: Exchange) -> Value:
+        """Send the request once; other statuses than 200 may still carry a fault."""
+        async with self._session.post(
+            url,
+            data=body,
+            timeout=aiohttp.ClientTimeout(sock_connect=self.limits.connect),
+            allow_redirects=False,
+            trace_request_ctx=exchange,
+        ) as response:
             try:
-                async with self._session.post(
-                    url,
-                    data=body,
-                    timeout=timeout,
-                    allow_redirects=False,
-                    trace_request_ctx=exchange,
-                ) as response:
-                    return await self._read(response, exchange)
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                if not (exchange.reused and not exchange.bytes_in):
-                    raise _peer_error(error, deadline, self.limits.connect) from error
-            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-                raise _peer_error(error, deadline, self.limits.connect) from error
+                value = await self._read(response, exchange)
+                if response.status == 200:
+                    return value
+            except FaultError:
+                raise
+            except PeerError:
+                if response.status == 200:
+                    raise
+            raise _status_error(response)
 
     async def _read(self, response: aiohttp.ClientResponse, exchange: Exchange) -> Value:
-        """Decode the answer as it arrives; other statuses than 200 may still carry a fault."""
+        """Decode the answer as it arrives."""
         decoder = Decoder(self.limits.answer)
         try:
-            await _feed(response, exchange, decoder.feed)
-            return decoder.response()
-        except FaultError:
-            raise
-        except PeerError:
-            if response.status == 200:
-                raise
-        exchange.mark("last")
-        where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
-        reason = f" {response.reason}" if response.reason else ""
-        raise PeerError(Outcome.HTTP, f"HTTP status {response.status}{reason}{where}; expected 200")
+            await _feed(response, exchange, decoder.feed, self.limits.answer.bytes)
+        finally:
+            exchange.mark("last")
+        return decoder.response()
 
 
 async def _feed(
-    response: aiohttp.ClientResponse, exchange: Exchange, feed: Callable[[bytes], None]
+    response: aiohttp.ClientResponse,
+    exchange: Exchange,
+    feed: Callable[[bytes], None],
+    max_bytes: int,
 ) -> None:
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if encoding not in ENCODINGS and encoding != "identity":
         raise PeerError(Outcome.HTTP, f"Content-Encoding {encoding!r} was not asked for")
     inflater = Inflater() if encoding in ENCODINGS else None
-    try:
-        async for chunk in response.content.iter_any():
-            exchange.bytes_in += len(chunk)
-            for piece in inflater.feed(chunk) if inflater else (chunk,):
-                exchange.keep(piece)
-                feed(piece)
-            if len(chunk) >= CHUNK:
+    async for chunk in response.content.iter_any():
+        exchange.bytes_in += len(chunk)
+        for piece in inflater.feed(chunk) if inflater else (chunk,):
+            exchange.keep(piece)
+            feed(piece)
+            if len(piece) >= CHUNK:
                 await asyncio.sleep(0)  # others have their turn while a large answer comes in
-        if inflater:
-            inflater.close()
-    finally:
-        exchange.mark("last")
+        if exchange.bytes_in > max_bytes:  # compressed bytes may open to nothing
+            raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
+    if inflater:
+        inflater.close()
+
+
+def _status_error(response: aiohttp.ClientResponse) -> PeerError:
+    where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
+    reason = f" {response.reason}" if response.reason else ""
+    return PeerError(Outcome.HTTP, f"HTTP status {response.status}{reason}{where}; expected 200")
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
     """Return the outcome and the words for what went wrong underway."""
     match error:
+        case OSError() if error.errno in SHORTAGES:  # ours, so the attempt is not charged
+            return PeerError(Outcome.CANCELLED, f"the hub: {_system_words(error)}")
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
+        case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
+            return PeerError(Outcome.DNS, f"no name of a host: {_words(error)}")
         case aiohttp.ClientConnectorCertificateError():
             return PeerError(Outcome.TLS, f"certificate: {error.certificate_error}")
         case aiohttp.ClientSSLError():
@@ -130,15 +165,21 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
         case TimeoutError():
             return PeerError(Outcome.TIMEOUT, f"no whole answer within {deadline:g} s")
         case aiohttp.ClientConnectorError():
-            return PeerError(Outcome.CONNECT, _words(error.os_error))
+            return PeerError(Outcome.CONNECT, _system_words(error.os_error))
         case aiohttp.ClientPayloadError():
             return PeerError(Outcome.CONNECT, "the connection was lost within the answer")
-        case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError():
+        case aiohttp.ClientConnectionError():
             return PeerError(Outcome.CONNECT, "the server closed the connection without an answer")
         case aiohttp.ClientResponseError():
             return PeerError(Outcome.HTTP, f"not HTTP: {_words(error)}")
         case _:
             return PeerError(Outcome.HTTP, _words(error))
+
+
+def _system_words(error: OSError) -> str:
+    """The system's words for an error; asyncio's own name the address."""
+    number = error.errno
+    return _words(error) if number is None or number < 0 else os.strerror(number)
 
 
 def _words(error: BaseException) -> str:
@@ -152,8 +193,9 @@ def _socket(address_info: Any) -> socket.socket:
     family, kind, protocol, _, _ = address_info
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE:
-        made.setsockopt(socket.IPPROTO_TCP, option, value)
+    for option, value in KEEPALIVE.items():
+        if hasattr(socket, option):
+            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
     return made
 
 
@@ -167,6 +209,6 @@ async def open_client(limits: HttpLimits | None = None) -> AsyncIterator[HttpCli
         auto_decompress=False,
         trust_env=False,
         trace_configs=[trace_config()],
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
+        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
     ) as session:
         yield HttpClient(session, limits or HttpLimits())
