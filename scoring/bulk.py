@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.columns import Column, Places, Words, blocks, split_columns
+from scoring.columns import Column, Places, Words, split_columns
 from scoring.ranking import Matches
 from scoring.tasks import Item, Task
 
@@ -73,11 +73,14 @@ class MatchedFile:
 
 
 def match_file(
-    data: bytes, task: Task, index: GoldIndex, *, lenient_ranks: bool = False
+    blocks: Iterable[bytes], task: Task, index: GoldIndex, *, lenient_ranks: bool = False
 ) -> MatchedFile | None:
-    """Return an INT or IPT file's matches, or None unless every line is as it should be."""
+    """Return an INT or IPT file's matches, or None unless every line is as it should be.
+
+    `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
+    """
     parts = _Parts(task, index)
-    if index.ambiguous or not data or not all(map(parts.add, blocks(data))):
+    if index.ambiguous or not all(map(parts.add, blocks)) or not parts.ranks:
         return None
     rows = _Rows(parts)
     if not rows.ranked(lenient=lenient_ranks):

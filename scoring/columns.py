@@ -7,7 +7,6 @@ multiplications read eight digits.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TypeAlias
 
 import numpy as np
@@ -18,7 +17,6 @@ Places: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
 
 _TAB, _LINE_END, _SPACE, _HASH, _ASCII_END = 9, 10, 32, 35, 128
-_BLOCK = 1 << 19
 _NUMBER = re.compile(rb"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _EIGHT_ZEROS = np.uint64(0x3030303030303030)
 _ABOVE_NINE = np.uint64(0x7676767676767676)
@@ -102,23 +100,6 @@ class Column:
         following = (self._words[index + 1] << np.uint64(1)) << (np.uint64(63) - shift)
         words: Words = (self._words[index] >> shift) | following
         return words
-
-
-def blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the data in blocks of whole lines, each ended by a line feed; CRLF becomes LF.
-
-    A block and all that is computed from it fit in a processor's cache and in memory that the
-    process already has, which halves the time.
-    """
-    if b"\r" in data:
-        data = data.replace(b"\r\n", b"\n")
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    start = 0
-    while start < len(data):
-        end = data.rfind(b"\n", start, start + _BLOCK) + 1 or data.index(b"\n", start) + 1
-        yield data[start:end]
-        start = end
 
 
 def split_columns(block: bytes, width: int) -> list[Column] | None:

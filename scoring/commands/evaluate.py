@@ -26,10 +26,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
     parser.add_argument(
-        "--views", nargs="+", choices=[*VIEWS, "all"], help="default: uses the files given"
+        "--views", choices=[*VIEWS, "all"], help="default: the one that uses the files given"
     )
     parser.add_argument(
-        "--measures", nargs="+", default=[], metavar="M", help=f"besides: {', '.join(MEASURES)}"
+        "--measures",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="M,...",
+        help=f"besides: {', '.join(MEASURES)}",
     )
     add_format(parser)
     parser.set_defaults(command=evaluate)
@@ -47,11 +51,10 @@ def evaluate(args: argparse.Namespace) -> int:
 
 def _views(args: argparse.Namespace, gold: Gold) -> Sequence[View]:
     """Return the views asked for; without `--views`, the one that uses all the files given."""
-    names = list(VIEWS) if args.views and "all" in args.views else args.views
-    if not names:
-        names = [VIEWS[bool(args.map) + 2 * bool(args.taxa)]]
-    if names == ["raw"]:
+    name = args.views or VIEWS[bool(args.map) + 2 * bool(args.taxa)]
+    if name == "raw":
         return (RAW,)
     if not isinstance(gold, ItemGold):
         raise OptionError("--map, --taxa and --views do not apply to ACT")
+    names = VIEWS if name == "all" else (name,)
     return select_views(gold, names, homologs=args.map, taxa=args.taxa)

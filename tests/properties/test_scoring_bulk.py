@@ -12,6 +12,7 @@ from scoring.bulk import match_file
 from scoring.files import rising_confidence
 from scoring.gold import ItemGold
 from scoring.tasks import Classification, Task, pair
+from scoring.text import line_blocks
 
 LONG = "A0A024R161-12"
 NAMES = ["P1", "P12345", "A0A024R161", LONG, LONG + "x", "ü", "p1", "12345678", "123456789"]
@@ -80,7 +81,7 @@ def test_both_readers_agree(file: tuple[Task, bytes], lenient: bool, tmp_path: P
     task, content = file
     path = tmp_path / "run.tsv"
     path.write_bytes(content)
-    bulk = match_file(content, task, GOLD[task].index, lenient_ranks=lenient)
+    bulk = match_file(line_blocks(path), task, GOLD[task].index, lenient_ranks=lenient)
     slow = line_by_line(task, path, lenient)
     if bulk is None:
         return  # left to the other reader, whatever the file holds
@@ -106,7 +107,7 @@ def test_good_files_are_read_in_bulk(
         for rank, name in enumerate(names, start=1)
     ]
     content = "".join(data.draw(st.permutations(lines))) or "1\tP1\t1\t1\n"
-    assert match_file(content.encode(), Task.INT, GOLD[Task.INT].index) is not None
+    assert match_file([content.encode()], Task.INT, GOLD[Task.INT].index) is not None
 
 
 def line_by_line(

@@ -30,6 +30,7 @@ def run(folder: Path, *arguments: str) -> int:
     return main([str(folder / one) if one.endswith(".tsv") else one for one in arguments])
 
 
+COLUMNS = "article, accession, rank, confidence"
 INT = ("--task", "INT", "--gold", "gold.tsv")
 ACT = ("--task", "ACT", "--gold", "act_gold.tsv")
 
@@ -37,7 +38,7 @@ ACT = ("--task", "ACT", "--gold", "act_gold.tsv")
 def test_evaluate_prints_a_table_with_its_signature(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(folder, "evaluate", *INT, "run.tsv", "--measures", "AP", "R@1") == 0
+    assert run(folder, "evaluate", *INT, "--measures", "AP,R@1", "run.tsv") == 0
     header, row, _, signature = capsys.readouterr().out.splitlines()
     assert dict(zip(header.split(), row.split(), strict=False))["articles"] == "2/2"
     assert row.split()[2:9] == ["2", "2", "1", "0.500", "0.750", "0.583", "0.500"]
@@ -62,7 +63,7 @@ def test_views_in_one_call(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     (folder / "map.tsv").write_text("P2\tX\n")
     (folder / "taxa.tsv").write_text("P1\t9606\nP2\t9606\nP3\t9606\nX\t10090\n")
     options = ("--map", "map.tsv", "--taxa", "taxa.tsv")
-    assert run(folder, "evaluate", *INT, "run.tsv", *options, "--views", "all", "--json") == 0
+    assert run(folder, "evaluate", *INT, *options, "--views", "all", "run.tsv", "--json") == 0
     found = {one["view"]: (one["tp"], one["fp"]) for one in json.loads(capsys.readouterr().out)}
     assert found == {"raw": (2, 2), "mapped": (3, 1), "filtered": (2, 0), "both": (3, 0)}
     assert run(folder, "evaluate", *INT, "run.tsv", *options, "--json") == 0
@@ -79,9 +80,8 @@ def test_problems_of_all_files_are_told_and_no_score(
     assert output.out == ""
     assert [line.removeprefix(str(folder)) for line in output.err.splitlines()] == [
         "/bad.tsv:1:column 3: rank '0'; expected an integer from 1",
-        "/bad.tsv:2: blank line; expected article, accession, rank, confidence",
-        "/worse.tsv:1: 3 columns; expected 4 separated by tabs: "
-        "article, accession, rank, confidence",
+        "/bad.tsv:2: blank line; expected " + COLUMNS,
+        "/worse.tsv:1: 3 columns; expected 4 separated by tabs: " + COLUMNS,
     ]
 
 

@@ -1,0 +1,99 @@
+"""Read and score runs against polars merely reading the same files, in one process.
+
+`python -m benchmarks scoring_reading`. The synthetic campaign has the size of BC II.5's, 134 runs
+of 595 articles, 23 million hits; RUNS=20 makes it smaller. Then the bootstrap and all paired tests.
+"""
+
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars
+
+from scoring import compare, evaluate_runs, read_gold
+
+ROUNDS = 3
+ARTICLES = 595
+HITS = 289  # 134 runs of 595 articles: 23 million hits
+
+
+def write_campaign(
+    folder: Path, *, runs: int, articles: int = ARTICLES, hits: int = HITS, seed: int = 1
+) -> tuple[Path, list[Path]]:
+    """Write a gold file and `runs` result files of about `hits` hits an article; return them."""
+    rng = np.random.default_rng(seed)
+    names = [str(18_000_000 + 37 * number) for number in range(articles)]
+    pool = np.array([f"{letter}{number:05d}" for letter in "PQO" for number in range(20_000)])
+    gold = [rng.choice(pool, rng.integers(1, 9), replace=False).tolist() for _ in names]
+    gold_file = folder / "gold.tsv"
+    gold_file.write_text(
+        "".join(
+            f"{name}\t{item}\n" for name, items in zip(names, gold, strict=True) for item in items
+        )
+    )
+    files = [folder / f"run{number:03d}.tsv" for number in range(runs)]
+    for file in files:
+        file.write_text("".join(_answers(rng, names, gold, pool, hits)))
+    return gold_file, files
+
+
+def _answers(
+    rng: np.random.Generator,
+    names: list[str],
+    gold: list[list[str]],
+    pool: np.ndarray,
+    hits: int,
+) -> list[str]:
+    lines = []
+    for name, items in zip(names, gold, strict=True):
+        found = items[: rng.integers(0, len(items) + 1)]
+        wrong = rng.choice(pool, int(rng.integers(hits - 100, hits + 100))).tolist()
+        listed = list(dict.fromkeys([*found, *wrong]))
+        rng.shuffle(listed)
+        lines += [
+            f"{name}\t{item}\t{rank}\t{1 - rank / (len(listed) + 1):.5f}\n"
+            for rank, item in enumerate(listed, start=1)
+        ]
+    return lines
+
+
+def timed(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    runs = int(os.environ.get("RUNS", "134"))
+    with tempfile.TemporaryDirectory() as folder:
+        gold_file, files = write_campaign(Path(folder), runs=runs)
+        size = sum(file.stat().st_size for file in files)
+        print(f"{runs} runs, {size / 1e6:.0f} MB")
+
+        def read() -> None:
+            for file in files:
+                polars.read_csv(file, separator="\t", has_header=False)
+
+        # Turn about, so that both meet the same load of the machine; the files are in memory.
+        times = [
+            (timed(read), timed(lambda: evaluate_runs("INT", gold_file, files)))
+            for _ in range(ROUNDS)
+        ]
+        for reading, scoring in times:
+            print(
+                f"polars reads {reading:6.2f} s   scoring reads and scores {scoring:6.2f} s   "
+                f"ratio {scoring / reading:.2f}"
+            )
+        gold = read_gold("INT", gold_file)
+        cards = evaluate_runs("INT", gold, files)
+        bootstrap = timed(lambda: compare(gold, cards, pairs=False))
+        print(f"bootstrap, 10,000 resamples of {runs} runs: {bootstrap:.2f} s")
+        both = timed(lambda: compare(gold, cards))
+        print(f"with {runs * (runs - 1) // 2} paired tests of 10,000 flips: {both:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
