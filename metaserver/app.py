@@ -24,7 +24,7 @@ from metaserver.services.scoreboard import Scoreboard, ScoredTask
 from metaserver.store.store import Corpus, Store, open_store
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.uniprot import Release
+from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.web.app import make_app
 
 STORE_FILE = "metaserver.sqlite"
@@ -90,12 +90,12 @@ async def open_hub(plan: Plan) -> AsyncIterator[Hub]:
             Watch(plan.phase, len(corpus), settings.limits.timeout),
             Scoreboard(scored_tasks(plan)),
         )
-        load = functools.partial(store.article_text, corpus.id)
+        load = functools.partial(store.article_texts, corpus.id)
         caller = ArticleCaller(
             client,
             PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
             tasks,
-            plan.release,
+            ReleaseVocabulary(release=plan.release),
             time_limit=settings.limits.timeout,
         )
         keys: dict[ServerName, LaneKey] = {}

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from metaserver import run
+from metaserver import demo, run
 from metaserver.errors import InputError, MetaserverError
-from metaserver.uniprot import commands as uniprot
+from metaserver.uniprot.commands import add_parser as add_uniprot_parser
 
 BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130  # exit statuses; 70 is sysexits.h's EX_SOFTWARE
 
@@ -23,7 +23,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version("biocreative-metaserver"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run.add_parser(commands)
-    uniprot.add_parser(commands)
+    demo.add_parser(commands)
+    add_uniprot_parser(commands)
     return parser
 
 

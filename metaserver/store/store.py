@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,14 +145,19 @@ class Store:
                     await connection.execute(sa.insert(t.articles), batch)
         return Corpus(id=corpus_id, ids=tuple(ids), wire_bytes=tuple(sizes))
 
-    async def article_text(self, corpus_id: int, position: int) -> str:
-        """Return one article's plain text."""
-        query = sa.select(t.articles.c.text).where(
-            t.articles.c.corpus_id == corpus_id, t.articles.c.position == position
+    async def article_texts(self, corpus_id: int, positions: range) -> Sequence[str]:
+        """Return the plain texts of the articles at these positions, in order."""
+        query = (
+            sa.select(t.articles.c.text)
+            .where(
+                t.articles.c.corpus_id == corpus_id,
+                t.articles.c.position.between(positions.start, positions.stop - 1),
+            )
+            .order_by(t.articles.c.position)
         )
         async with self._engine.connect() as connection:
-            packed = (await connection.execute(query)).scalar_one()
-        return unpack(packed).decode("utf-8", "surrogatepass")
+            packed = (await connection.execute(query)).scalars().all()
+        return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
     # -- phases, gold, servers -------------------------------------------------------------------
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from metaserver.lifecycle import ANSWERED, Outcome
 from metaserver.records import Problem, TaskName
+from metaserver.uniprot.verdicts import Ruling
 from metaserver.wire.contract import described, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
 
@@ -26,17 +27,6 @@ __all__ = [
     "Vocabulary",
     "check",
 ]
-
-
-class Ruling(NamedTuple):
-    """What is done with a string that is not an accepted accession as it stands.
-
-    `accession` is the one to use instead (a phase may map secondary accessions), or None where the
-    hit is refused; `note` is one sentence for the team either way.
-    """
-
-    accession: str | None
-    note: str
 
 
 class Vocabulary(Protocol):

@@ -96,7 +96,8 @@ async def a_lane(store: Store) -> tuple[LaneKey, Corpus]:
 async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     corpus = await store.add_corpus(ARTICLES)
     assert corpus.ids == ("100", "200", "300")
-    assert await store.article_text(corpus.id, 1) == ARTICLES[1].text
+    texts = await store.article_texts(corpus.id, range(1, 17))
+    assert texts == [article.text for article in ARTICLES[1:]]
     assert (await store.add_corpus(ARTICLES)).id == corpus.id
     assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
 

@@ -1,0 +1,55 @@
+# One task runner: `make help` lists what there is. Each target makes the environment it needs.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+ARGS ?=
+SLOW ?=
+TESTS ?= tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format bench screenshots clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
+
+$(VENV)/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=--exit stops after the leaderboards)
+	@$(BIN)/metaserver demo $(ARGS)
+
+test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
+	$(BIN)/pytest $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+
+check: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs; changes no file
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest -q tests/docs
+
+format: $(VENV)/.installed-dev  ## Format the code and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-bench  ## Measure against named peers, each in one run (ARGS="codec dispatch" only these)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+screenshots: $(VENV)/.installed-dev  ## Make the README's screenshots anew
+	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots
+
+clean:  ## Remove the environment and what tools left
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

@@ -1,0 +1,1 @@
+"""Measurements against named peers, each pair in one run: `make bench`."""

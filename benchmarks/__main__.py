@@ -1,0 +1,15 @@
+"""Run the benchmarks that are named, or all: `python -m benchmarks [NAME ...]`."""
+
+import importlib
+import pkgutil
+import sys
+from pathlib import Path
+
+NOT_BENCHMARKS = {"__main__", "peer", "phase"}
+names = sorted({m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - NOT_BENCHMARKS)
+unknown = set(sys.argv[1:]) - set(names)
+if unknown:
+    sys.exit(f"benchmarks: {', '.join(sorted(unknown))}; expected some of {', '.join(names)}")
+for name in sys.argv[1:] or names:
+    print(f"\n== {name}")
+    importlib.import_module(f"benchmarks.{name}").main()

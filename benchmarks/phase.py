@@ -1,0 +1,45 @@
+"""A phase made for measuring: one text many times over, gold for all three tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+
+from metaserver.app import Plan
+from metaserver.config import Settings
+from metaserver.inputs import read_gold
+from metaserver.records import Article, ArticleId, Server, ServerName, TaskName
+from metaserver.uniprot import build_release
+
+NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))
+ACCESSIONS = [line.split("\t")[0] for line in NAMES.read_text("utf-8").splitlines()[1:]]
+
+
+def make_plan(
+    folder: Path, urls: Sequence[str], *, articles: int, text: str, concurrency: int
+) -> Plan:
+    """Return a phase of `articles` articles for servers at `urls`."""
+    folder.mkdir(parents=True)
+    ids = [f"a{number:06d}" for number in range(articles)]
+    gold = {
+        "ACT": [f"{name}\t{number % 2}\n" for number, name in enumerate(ids)],
+        "INT": [f"{name}\t{ACCESSIONS[number % 20]}\n" for number, name in enumerate(ids)],
+        "IPT": [f"{name}\t{ACCESSIONS[0]}\t{ACCESSIONS[1]}\n" for name in ids],
+    }
+    for task, lines in gold.items():
+        (folder / f"{task}.tsv").write_text("".join(lines), "utf-8")
+    return Plan(
+        phase="benchmark",
+        articles=[Article(id=ArticleId(name), text=f"{name}\n{text}") for name in ids],
+        servers=[
+            Server(name=ServerName(f"s{number}"), url=url, concurrency=concurrency)
+            for number, url in enumerate(urls)
+        ],
+        gold=read_gold({TaskName(task): folder / f"{task}.tsv" for task in gold}),
+        release=build_release([NAMES], name="benchmark", out=folder / "uniprot"),
+        folder=folder,
+        settings=msgspec.convert({}, Settings),
+    )

@@ -1,0 +1,83 @@
+"""Killed without warning at any moment, a run loses no answer, and takes none twice."""
+
+import asyncio
+import random
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.integration.hub import (
+    ACCESSIONS,
+    asked_server,
+    boards,
+    build_release,
+    metaserver,
+    start,
+    stored,
+)
+
+KILLS = 20
+ARTICLES = 150
+ANSWERS = "SELECT server_id, position, number, payloads FROM answers ORDER BY 1, 2"
+
+
+def write_challenge(folder: Path) -> list[object]:
+    """Write articles and gold of their own; return the options that name them."""
+    articles = folder / "articles"
+    articles.mkdir()
+    rng = random.Random(2)
+    gold: dict[str, list[str]] = {"act": [], "int": [], "ipt": []}
+    for number in range(ARTICLES):
+        name = f"a{number:04d}"
+        (articles / f"{name}.txt").write_text(f"Article {number}\nWhat {rng.random()} binds.\n")
+        a, b = rng.sample(ACCESSIONS, 2)
+        gold["act"].append(f"{name}\t{number % 2}\n")
+        gold["int"] += [f"{name}\t{a}\n", f"{name}\t{b}\n"]
+        gold["ipt"].append(f"{name}\t{a}\t{b}\n")
+    options: list[object] = ["--articles", articles]
+    for task, lines in gold.items():
+        (folder / f"{task}.tsv").write_text("".join(lines))
+        options += [f"--gold-{task}", folder / f"{task}.tsv"]
+    return options
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
+    release = await build_release(tmp_path / "uniprot")
+    options = [*write_challenge(tmp_path), "--uniprot", release, "--concurrency", "2"]
+    rng = random.Random(5)
+    async with asked_server(0.06) as one, asked_server(0.09) as two:
+        named = ["--server", f"one={one.url}", "--server", f"two={two.url}"]
+        undisturbed = await metaserver("run", *options, *named, "--out", tmp_path / "undisturbed")
+        assert undisturbed.status == 0, undisturbed.stderr
+        one.texts.clear()
+        two.texts.clear()
+
+        out = tmp_path / "out"
+        kept: list[tuple[object, ...]] = []
+        killed_at_work = 0
+        for _ in range(KILLS):
+            process = await start("run", *options, *named, "--out", out)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rng.uniform(0.2, 3.0)):
+                    await process.wait()
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+            now = list(stored(out, ANSWERS))
+            assert set(kept) <= set(now)  # what was answered once stays as it was
+            killed_at_work += len(kept) < len(now) < 2 * ARTICLES
+            kept = now
+        assert killed_at_work >= 3  # the kills fell into the run, not only before or after it
+
+        ended = await metaserver("run", *options, *named, "--out", out)
+        assert ended.status == 0, ended.stderr
+    assert boards(out) == boards(tmp_path / "undisturbed")
+    rows = stored(out, ANSWERS)
+    assert len(rows) == len({row[:2] for row in rows}) == 2 * ARTICLES
+    assert stored(out, "SELECT count(*) FROM attempts WHERE outcome <> 'ok'") == [(0,)]
+    # An article may be sent again only because a kill took its answer in flight.
+    for server in (one, two):
+        assert server.texts.total() <= ARTICLES + (KILLS + 1) * 2
