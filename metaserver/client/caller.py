@@ -59,18 +59,20 @@ class ArticleCaller:
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
-        """Send one article and check the answer."""
+        """Send one article and check the answer; raises what kept its text from being loaded."""
         exchange = Exchange(self._client.limits.answer.bytes)
         started_at = self._clock()
         checked = None
+        body = self._body(server, position, number)
+        exchange.bytes_out = body.size or 0
         try:
-            body = self._body(server, position, number)
-            exchange.bytes_out = body.size or 0
             value = await self._client.post(server.url, body, exchange, self._time_limit)
             checked = check(value, self._asked_of(server), self._vocabulary)
             outcome, message = checked.outcome, checked.message
         except PeerError as error:
             outcome, message = error.outcome, error.message
+        if body.failure is not None:
+            raise body.failure
         attempt = Attempt(
             server=server.name,
             article=self._articles.ids[position],

@@ -1,0 +1,68 @@
+"""The hub's own caller, with the real tasks and a small vocabulary, for tests against peers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import HttpLimits, open_client
+from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.wire.validation import CheckedAnswer, Ruling
+from metaserver.wire.xmlrpc import escape_text
+
+TEXT = "TP53 interacts with BRCA1."
+SECONDS = 60.0  # a time limit that no test reaches
+
+
+class Accessions:
+    """A vocabulary that accepts a handful of accessions."""
+
+    def __init__(self, *accepted: str) -> None:
+        self._accepted = frozenset(accepted)
+
+    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
+        return {
+            index: Ruling(None, f"{name} is not in the release")
+            for index, name in enumerate(accessions)
+            if name not in self._accepted
+        }
+
+
+VOCABULARY = Accessions("P04637", "P38398", "P00533", "Q00987")
+
+
+@asynccontextmanager
+async def article_caller(
+    *texts: str, time_limit: float = SECONDS, limits: HttpLimits | None = None
+) -> AsyncIterator[ArticleCaller]:
+    """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
+    texts = texts or (TEXT,)
+
+    async def load(positions: range) -> Sequence[str]:
+        return texts[positions.start : positions.stop]
+
+    articles = PhaseArticles(
+        ids=[ArticleId(f"a{position}") for position in range(len(texts))],
+        wire_bytes=[len(escape_text(text)) for text in texts],
+        texts=ArticleTexts(load),
+    )
+    async with open_client(limits) as client:
+        tasks = list(installed_tasks().values())
+        yield ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=time_limit)
+
+
+def server(url: str, **options: Any) -> Server:
+    """Return a server registered at `url`."""
+    return Server(name=ServerName("peer"), url=url, **options)
+
+
+async def call(
+    url: str, *, time_limit: float = SECONDS, limits: HttpLimits | None = None
+) -> tuple[Attempt, CheckedAnswer | None]:
+    """Send one article to the server at `url`, from a client of its own."""
+    async with article_caller(time_limit=time_limit, limits=limits) as caller:
+        return await caller.call(server(url), 0, 1)

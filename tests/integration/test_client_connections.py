@@ -1,0 +1,384 @@
+"""How requests travel: connections kept and lost, what is sent, what is left open."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+import psutil
+import pytest
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import HttpLimits, open_client
+from metaserver.errors import UnavailableError
+from metaserver.lifecycle import Outcome
+from metaserver.packing import unpack
+from metaserver.records import ArticleId
+from metaserver.wire.xmlrpc import decode_call
+from tests.integration.callers import TEXT, VOCABULARY, article_caller, call, server
+from tests.integration.peers import GOOD, Connection, answering, peer
+
+
+async def outcomes(caller: ArticleCaller, url: str, count: int) -> list[Outcome]:
+    """Return how `count` articles in a row end."""
+    return [(await caller.call(server(url), 0, 1))[0].outcome for _ in range(count)]
+
+
+# Kept connections
+
+
+async def test_a_connection_is_kept() -> None:
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 3) == [Outcome.OK] * 3
+        assert there.connections == 1
+
+
+async def test_a_server_that_says_it_closes_is_connected_to_anew() -> None:
+    async def one_answer(connection: Connection) -> None:
+        await connection.request()
+        await connection.respond(GOOD, connection="close")
+
+    async with peer(one_answer) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 3) == [Outcome.OK] * 3
+        assert (there.connections, len(there.requests)) == (3, 3)
+
+
+async def closes_after_each_answer(connection: Connection) -> None:
+    await connection.request()
+    await connection.respond(GOOD)
+
+
+async def closes_on_the_next_request(connection: Connection) -> None:
+    """Close a kept connection only when the next request is on its way: the client cannot know."""
+    await connection.request()
+    await connection.respond(GOOD)
+    await connection.reader.read(1)
+
+
+async def resets_on_the_next_request(connection: Connection) -> None:
+    await connection.request()
+    await connection.respond(GOOD)
+    await connection.reader.read(1)
+    connection.reset()
+
+
+@pytest.mark.parametrize(
+    "script", [closes_after_each_answer, closes_on_the_next_request, resets_on_the_next_request]
+)
+@pytest.mark.parametrize("text", [TEXT, "x" * 5_000_000], ids=["short", "long"])
+async def test_a_kept_connection_closed_unannounced_costs_no_attempt(
+    script: Callable[[Connection], Awaitable[None]], text: str
+) -> None:
+    async with peer(script) as there, article_caller(text) as caller:
+        assert await outcomes(caller, there.url, 4) == [Outcome.OK] * 4
+        assert there.connections == 4
+
+
+async def test_many_kept_connections_closed_at_once_cost_no_attempt() -> None:
+    close = asyncio.Event()
+
+    async def closes_when_told(connection: Connection) -> None:
+        await connection.request()
+        await asyncio.sleep(0.05)  # so that the others are under way too, on their own
+        await connection.respond(GOOD)
+        if connection.number <= 8:
+            await close.wait()
+            return
+        await connection.hung_up()
+
+    async with peer(closes_when_told) as there, article_caller() as caller:
+        first = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(8)))
+        close.set()
+        second = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(8)))
+    assert {ended.outcome for ended, _ in [*first, *second]} == {Outcome.OK}
+
+
+async def test_an_answer_begun_on_a_kept_connection_and_lost_is_an_attempt() -> None:
+    async def second_is_cut(connection: Connection) -> None:
+        await connection.request()
+        await connection.respond(GOOD)
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 999\r\n\r\n")
+        connection.reset()
+
+    async with peer(second_is_cut) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 2) == [Outcome.OK, Outcome.CONNECT]
+        assert len(there.requests) == 2
+
+
+async def test_a_lost_kept_connection_does_not_put_off_the_deadline() -> None:
+    async def dies_late(connection: Connection) -> None:
+        await connection.request()
+        if connection.number == 1:
+            await connection.respond(GOOD)
+            await connection.request()
+            await asyncio.sleep(0.3)
+            return  # half of the time is over, but nothing has come back
+        await asyncio.sleep(0.45)  # in time if the deadline began anew
+        await connection.respond(GOOD)
+
+    async with peer(dies_late) as there, article_caller(time_limit=0.6) as caller:
+        assert await outcomes(caller, there.url, 2) == [Outcome.OK, Outcome.TIMEOUT]
+
+
+async def test_a_server_that_restarts_while_idle_costs_no_attempt() -> None:
+    async with article_caller() as caller:
+        async with peer(answering(GOOD)) as before:
+            assert await outcomes(caller, before.url, 1) == [Outcome.OK]
+        ended, _ = await caller.call(server(before.url), 0, 1)
+    assert (ended.outcome, ended.message) == (Outcome.CONNECT, "Connection refused")
+
+
+# What is sent
+
+
+async def test_the_request_is_one_that_any_server_reads() -> None:
+    async with peer(answering(GOOD)) as there:
+        await call(there.url)
+    (request,) = there.requests
+    assert request.line == "POST /RPC2 HTTP/1.1"
+    assert request.headers["content-type"] == "text/xml; charset=utf-8"
+    assert request.headers["content-length"] == str(len(request.body))
+    assert request.headers["user-agent"] == "biocreative-metaserver"
+    assert request.headers["accept-encoding"] == "gzip"
+    assert not {"transfer-encoding", "expect", "cookie", "authorization"} & set(request.headers)
+    asked = decode_call(request.body)
+    assert (asked.method, asked.params) == ("Annotator.getAnnotation", [TEXT])
+
+
+TEXTS = [
+    "",
+    "  white\tspace \n kept ",
+    "5 < 6 & 7 > 3 ]]> <value>",
+    "Ångström, 中文, 𝔸𝕓",
+    "a\rb",
+    "é<" * 150_000,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=["empty", "space", "markup", "letters", "CR", "long"])
+async def test_an_article_arrives_as_it_is_with_its_length(text: str) -> None:
+    async with peer(answering(GOOD)) as there, article_caller(text) as caller:
+        ended, _ = await caller.call(server(there.url), 0, 1)
+    assert ended.outcome is Outcome.OK
+    (request,) = there.requests
+    assert decode_call(request.body).params == [text]
+    assert ended.bytes_out == len(request.body)
+
+
+async def test_the_context_is_sent_to_those_who_want_it() -> None:
+    async with peer(answering(GOOD)) as there, article_caller("zero", "one") as caller:
+        with_context = server(there.url, parameters="text+context", method="x.annotate")
+        await caller.call(with_context, 1, 3)
+        await caller.call(server(there.url, parameters="text+context", tasks=("INT",)), 0, 1)
+    calls = [decode_call(request.body) for request in there.requests]
+    assert calls[0].method == "x.annotate"
+    assert calls[0].params == [
+        "one",
+        {"article_id": "a1", "tasks": ["ACT", "INT", "IPT"], "timeout": 60.0, "attempt": 3},
+    ]
+    assert calls[1].params[1]["tasks"] == ["INT"]
+
+
+async def test_only_the_tasks_a_server_is_registered_for_are_kept() -> None:
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        _, answer = await caller.call(server(there.url, tasks=("ACT",)), 0, 1)
+    assert answer is not None
+    assert dict(answer.payloads) == {"ACT": [True, 0.75]}
+
+
+async def test_cookies_are_neither_kept_nor_sent() -> None:
+    async with (
+        peer(answering(GOOD, set_cookie="session=1; Path=/")) as there,
+        article_caller() as caller,
+    ):
+        assert await outcomes(caller, there.url, 2) == [Outcome.OK] * 2
+    assert all("cookie" not in request.headers for request in there.requests)
+
+
+async def test_user_and_password_of_a_url_are_sent_as_the_header() -> None:
+    async with peer(answering(GOOD)) as there:
+        await call(there.url.replace("http://", "http://team:secret@"))
+    assert there.requests[0].headers["authorization"] == "Basic dGVhbTpzZWNyZXQ="
+
+
+SCRIPT = """
+import asyncio, sys
+from tests.integration.callers import call
+ended, _ = asyncio.run(call(sys.argv[1]))
+print(ended.outcome, ended.message)
+"""
+
+
+async def in_another_process(url: str, **environment: str) -> str:
+    """Return how a call ends in a process with other environment variables."""
+    run = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", SCRIPT, url],
+        env=os.environ | environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return run.stdout.strip()
+
+
+async def test_proxies_of_the_environment_are_not_used() -> None:
+    async with peer(answering(b"proxied")) as proxy, peer(answering(GOOD)) as there:
+        said = await in_another_process(there.url, HTTP_PROXY=proxy.url, http_proxy=proxy.url)
+    assert said == "ok"
+    assert proxy.connections == 0
+
+
+# How answers come
+
+
+async def test_an_answer_in_many_slow_pieces_is_put_together() -> None:
+    async def in_pieces(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for at in range(0, len(GOOD), 100):
+            piece = GOOD[at : at + 100]
+            await connection.send(b"%x\r\n%s\r\n" % (len(piece), piece))
+            await asyncio.sleep(0)
+        await connection.send(b"0\r\n\r\n")
+
+    async with peer(in_pieces) as there:
+        ended, _ = await call(there.url)
+    assert ended.outcome is Outcome.OK
+    assert unpack(ended.raw) == GOOD
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 200\r\nConnection: close\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-type: text/plain\r\n\r\n",
+    ],
+    ids=["HTTP/1.0", "no reason", "continue"],
+)
+async def test_odd_but_readable_heads_are_read(head: bytes) -> None:
+    async def odd(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(head + GOOD)
+
+    async with peer(odd) as there:
+        ended, _ = await call(there.url)
+    assert ended.outcome is Outcome.OK
+
+
+async def test_an_answer_before_the_request_is_read_is_taken() -> None:
+    async def hasty(connection: Connection) -> None:
+        await connection.request(with_body=False)
+        await connection.respond(b"go away", status="413 Content Too Large", connection="close")
+        await connection.hung_up()
+
+    async with peer(hasty) as there, article_caller("x" * 20_000_000) as caller:
+        ended, _ = await caller.call(server(there.url), 0, 1)
+    assert ended.outcome is Outcome.HTTP
+    assert ended.message == "HTTP status 413 Content Too Large; expected 200"
+
+
+# What is left open
+
+
+async def silent(connection: Connection) -> None:
+    await connection.request()
+    await connection.hung_up()
+
+
+def connections_of_this_process(url: str) -> int:
+    port = int(url.rsplit(":", 1)[1].split("/")[0])
+    return sum(
+        bool(found.raddr) and found.raddr.port == port
+        for found in psutil.Process().net_connections("tcp")
+        if found.status == psutil.CONN_ESTABLISHED
+    )
+
+
+async def test_a_cancelled_call_leaves_nothing_open() -> None:
+    async with peer(silent) as there, article_caller() as caller:
+        calls = [asyncio.create_task(caller.call(server(there.url), 0, 1)) for _ in range(5)]
+        while len(there.requests) < 5:
+            await asyncio.sleep(0)
+        before = asyncio.all_tasks() - set(calls)
+        for one in calls:
+            one.cancel()
+        ends = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(end, asyncio.CancelledError) for end in ends)
+        while there.open:  # the server sees every connection closed
+            await asyncio.sleep(0)
+        assert connections_of_this_process(there.url) == 0
+        assert asyncio.all_tasks() <= before
+
+
+async def test_an_answer_that_was_refused_leaves_nothing_open() -> None:
+    async def endless(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\n\r\nnot XML at all")
+        await connection.hung_up()
+
+    async with peer(endless) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 1) == [Outcome.XML]
+        while there.open:
+            await asyncio.sleep(0)
+        assert connections_of_this_process(there.url) == 0
+
+
+async def test_more_requests_than_a_connector_would_allow_are_in_flight() -> None:
+    together = asyncio.Event()
+
+    async def answers_all_at_once(connection: Connection) -> None:
+        await connection.request()
+        if len(there.requests) == 150:  # aiohttp's own limit is 100
+            together.set()
+        await together.wait()
+        await connection.respond(GOOD)
+
+    async with peer(answers_all_at_once) as there, article_caller() as caller:
+        ends = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(150)))
+    assert {ended.outcome for ended, _ in ends} == {Outcome.OK}
+
+
+# Faults of the hub
+
+
+async def test_a_text_that_cannot_be_loaded_is_the_hubs_fault() -> None:
+    async def broken(positions: range) -> Sequence[str]:
+        raise UnavailableError("the store is locked")
+
+    articles = PhaseArticles(ids=[ArticleId("a0")], wire_bytes=[9], texts=ArticleTexts(broken))
+    async with peer(answering(GOOD)) as there, open_client() as client:
+        caller = ArticleCaller(client, articles, [], VOCABULARY, time_limit=9)
+        with pytest.raises(UnavailableError, match="the store is locked"):
+            await caller.call(server(there.url), 0, 1)
+
+
+async def test_a_hub_out_of_descriptors_charges_nobody() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        lowest_free = os.dup(0)
+        os.close(lowest_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+        try:
+            ended, _ = await caller.call(server(there.url), 0, 1)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert (await caller.call(server(there.url), 0, 1))[0].outcome is Outcome.OK
+    assert ended.outcome is Outcome.CANCELLED
+    assert ended.message == "the hub: Too many open files"
+
+
+async def test_limits_are_for_each_request() -> None:
+    async with peer(silent) as there, article_caller(limits=HttpLimits(connect=0.1)) as caller:
+        task = asyncio.create_task(caller.call(server(there.url), 0, 1))
+        done, _ = await asyncio.wait([task], timeout=0.4)  # connected: no limit but the deadline
+        assert not done
+        task.cancel()
+        await asyncio.wait([task])

@@ -1,0 +1,478 @@
+"""Every outcome code, caused by a real server that goes wrong in its way."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import shutil
+import socket
+import ssl
+import subprocess
+import zlib
+from pathlib import Path
+from xmlrpc.client import Fault
+
+import pytest
+
+from metaserver.client.http import HttpLimits
+from metaserver.lifecycle import Outcome
+from metaserver.packing import unpack
+from metaserver.records import Attempt
+from metaserver.wire.xmlrpc import Limits
+from tests.integration.callers import call
+from tests.integration.peers import (
+    ANSWER,
+    GOOD,
+    PAYLOADS,
+    Connection,
+    Script,
+    answering,
+    peer,
+    response,
+    sending,
+)
+
+
+async def attempt(script: Script, *, limits: HttpLimits | None = None) -> Attempt:
+    """Return how one article ended with a server that follows `script`."""
+    async with peer(script) as there:
+        ended, answer = await call(there.url, limits=limits)
+    assert (answer is None) is (ended.outcome not in (Outcome.OK, Outcome.PARTIAL))
+    return ended
+
+
+async def test_ok() -> None:
+    async with peer(answering(GOOD)) as there:
+        ended, answer = await call(there.url)
+    assert (ended.outcome, ended.message, ended.problems) == (Outcome.OK, "", ())
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+    assert unpack(ended.raw) == GOOD
+    assert ended.bytes_in == len(GOOD)
+    assert ended.bytes_out == len(there.requests[0].body)
+
+
+async def test_partial_keeps_the_valid_part() -> None:
+    bad = {"dbid": "Q0ZZZ9", "rank": 3, "confidence": 0.1}
+    sent = ANSWER | {"normalizations": [*ANSWER["normalizations"], bad]}
+    async with peer(answering(response(sent))) as there:
+        ended, answer = await call(there.url)
+    assert ended.outcome is Outcome.PARTIAL
+    assert ended.message.startswith("1 of 5 hits dropped; normalizations[2].dbid: ")
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+
+
+# No answer
+
+
+async def test_a_name_that_does_not_resolve_is_dns() -> None:
+    ended, _ = await call("http://annotator.invalid:8100/")  # RFC 6761: never resolves
+    assert (ended.outcome, ended.message) == (
+        Outcome.DNS,
+        "the name 'annotator.invalid' does not resolve",
+    )
+
+
+async def test_a_name_too_long_for_dns_is_dns() -> None:
+    ended, _ = await call(f"http://{'a' * 64}.org/")
+    assert ended.outcome is Outcome.DNS
+
+
+async def test_a_closed_port_is_connect() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    ended, _ = await call(f"http://127.0.0.1:{port}/")
+    assert (ended.outcome, ended.message) == (Outcome.CONNECT, "Connection refused")
+
+
+async def test_a_port_that_accepts_nobody_is_connect() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener:
+        address = listener.getsockname()
+        with socket.create_connection(address):  # fills the queue; the kernel drops what follows
+            ended, _ = await call(f"http://127.0.0.1:{address[1]}/", limits=HttpLimits(connect=0.2))
+    assert (ended.outcome, ended.message) == (Outcome.CONNECT, "no connection within 0.2 s")
+
+
+async def hang_up_at_once(connection: Connection) -> None:
+    connection.writer.close()
+
+
+async def hang_up_after_the_request(connection: Connection) -> None:
+    await connection.request()
+
+
+async def reset_after_the_request(connection: Connection) -> None:
+    await connection.request()
+    connection.reset()
+
+
+@pytest.mark.parametrize(
+    "script", [hang_up_at_once, hang_up_after_the_request, reset_after_the_request]
+)
+async def test_a_connection_closed_without_an_answer_is_connect(script: Script) -> None:
+    async with peer(script) as there:
+        ended, _ = await call(there.url)
+    assert (ended.outcome, ended.message) == (
+        Outcome.CONNECT,
+        "the server closed the connection without an answer",
+    )
+    assert there.connections == 1  # a new connection that fails is an attempt: nothing is hidden
+
+
+def half(head: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + GOOD[: len(GOOD) // 2]
+
+
+async def reset_within_the_answer(connection: Connection) -> None:
+    await connection.request()
+    await connection.send(half(f"Content-Length: {len(GOOD)}"))
+    connection.reset()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        sending(half(f"Content-Length: {len(GOOD)}")),
+        sending(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n" % len(GOOD) + GOOD[:99]
+        ),
+        reset_within_the_answer,
+    ],
+    ids=["by length", "chunked", "reset"],
+)
+async def test_an_answer_lost_in_the_middle_is_connect(script: Script) -> None:
+    ended = await attempt(script)
+    assert (ended.outcome, ended.message) == (
+        Outcome.CONNECT,
+        "the connection was lost within the answer",
+    )
+    assert GOOD.startswith(unpack(ended.raw))
+
+
+async def test_silence_is_timeout() -> None:
+    async def silent(connection: Connection) -> None:
+        await connection.request()
+        await connection.hung_up()
+
+    async with peer(silent) as there:
+        ended, _ = await call(there.url, time_limit=0.2)
+    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no whole answer within 0.2 s")
+
+
+async def test_drips_do_not_put_off_the_deadline() -> None:
+    async def drip(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        while True:
+            await connection.send(b"1\r\n \r\n")
+            await asyncio.sleep(0.01)
+
+    async with peer(drip) as there:
+        ended, _ = await call(there.url, time_limit=0.3)
+    assert ended.outcome is Outcome.TIMEOUT
+    assert ended.bytes_in > 1
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def self_signed(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A real TLS server's side, with a certificate that nobody vouches for."""
+    return context(certificate(tmp_path_factory.mktemp("tls")))
+
+
+def certificate(folder: Path) -> Path:
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not here to make a certificate")
+    path = folder / "server.pem"
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-noenc", "-subj", "/CN=127.0.0.1"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", f"{path}.crt"]
+    subprocess.run([openssl, *options, *names], check=True, capture_output=True)
+    return path
+
+
+def context(path: Path) -> ssl.SSLContext:
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(f"{path}.crt", path)
+    return made
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_tls(self_signed: ssl.SSLContext) -> None:
+    async with peer(answering(GOOD), tls=self_signed) as there:
+        ended, _ = await call(there.url)
+    assert ended.outcome is Outcome.TLS
+    assert ended.message.startswith("certificate: ")
+    assert "self-signed certificate" in ended.message
+    assert there.requests == []  # the article went to nobody
+
+
+async def test_plain_http_where_https_is_expected_is_tls() -> None:
+    async def plain(connection: Connection) -> None:
+        await connection.reader.read(1)
+        await connection.respond(GOOD)
+
+    async with peer(plain) as there:
+        ended, _ = await call(there.url.replace("http:", "https:"))
+    assert ended.outcome is Outcome.TLS
+    assert "wrong version number" in ended.message.lower()
+
+
+async def test_https_where_plain_http_is_expected_is_no_answer(self_signed: ssl.SSLContext) -> None:
+    async with peer(answering(GOOD), tls=self_signed) as there:
+        ended, _ = await call(there.url.replace("https:", "http:"))
+    assert ended.outcome in (Outcome.CONNECT, Outcome.HTTP)
+
+
+# HTTP
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        ("404 Not Found", b"<html><body>nothing here</body></html>"),
+        ("500 Internal Server Error", b"Traceback (most recent call last):"),
+        ("502 Bad Gateway", b"<!DOCTYPE html><html><br><p>nginx</html>"),
+        ("503 Service Unavailable", b""),
+        ("201 Created", GOOD),
+        ("500 Internal Server Error", GOOD),
+    ],
+)
+async def test_a_status_other_than_200_is_http(status: str, body: bytes) -> None:
+    ended = await attempt(answering(body, status=status, content_type="text/html"))
+    assert (ended.outcome, ended.message) == (
+        Outcome.HTTP,
+        f"HTTP status {status}; expected 200",
+    )
+    assert unpack(ended.raw) == body
+
+
+async def test_no_content_is_http() -> None:
+    ended = await attempt(sending(b"HTTP/1.1 204 No Content\r\n\r\n"))
+    assert ended.message == "HTTP status 204 No Content; expected 200"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_is_named_and_not_followed(status: int) -> None:
+    async with peer(answering(GOOD)) as elsewhere:
+        there = answering(b"", status=f"{status} Moved", location=elsewhere.url)
+        ended = await attempt(there)
+    assert ended.outcome is Outcome.HTTP
+    assert ended.message == f"HTTP status {status} Moved to {elsewhere.url!r}; expected 200"
+    assert elsewhere.connections == 0
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"220 mail.example.org ESMTP\r\n",
+        b"\x15\x03\x01\x00\x02\x02\x50",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\nX-Padding: " + b"x" * 100_000 + b"\r\n\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\n" + b"X-Padding: x\r\n" * 100_000 + b"\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nmany\r\n" + GOOD,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n<?xmlTOO MUCH\r\n",
+    ],
+    ids=[
+        "another protocol",
+        "bytes",
+        "length is no number",
+        "two lengths",
+        "a long header",
+        "many headers",
+        "chunk without size",
+        "chunk of another size",
+    ],
+)
+async def test_what_is_not_http_is_http(said: bytes) -> None:
+    ended = await attempt(sending(said))
+    assert ended.outcome is Outcome.HTTP
+    assert ended.message.startswith("not HTTP: ")
+    assert len(ended.message) < 600
+    assert "\n" not in ended.message
+
+
+@pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, br"])
+async def test_an_encoding_that_was_not_asked_for_is_http(encoding: str) -> None:
+    ended = await attempt(answering(GOOD, content_encoding=encoding))
+    assert (ended.outcome, ended.message) == (
+        Outcome.HTTP,
+        f"Content-Encoding {encoding!r} was not asked for",
+    )
+
+
+# Faults
+
+
+FAULTS = {
+    "standard library": response(Fault(17, "out of <memory> & Ärger 𝔸")),
+    "string first": b"""<methodResponse><fault><value><struct>
+        <member><name>faultString</name><value>out of &lt;memory&gt; &amp; \xc3\x84rger
+        </value></member><member><name>faultCode</name><value><i4>17</i4></value></member>
+        </struct></value></fault></methodResponse>""",
+}
+
+
+@pytest.mark.parametrize("body", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("status", ["200 OK", "500 Internal Server Error", "400 Bad Request"])
+async def test_a_fault_is_a_fault_whatever_the_status(body: bytes, status: str) -> None:
+    ended = await attempt(answering(body, status=status))
+    assert ended.outcome is Outcome.FAULT
+    assert ended.message.startswith("17: out of <memory> & Ärger")
+
+
+async def test_a_fault_code_that_is_a_string_is_told_as_it_is() -> None:
+    body = FAULTS["string first"].replace(b"<i4>17</i4>", b"<string>Server.NoModel</string>")
+    ended = await attempt(answering(body))
+    assert ended.message.startswith("Server.NoModel: out of")
+
+
+async def test_a_long_fault_is_cut() -> None:
+    ended = await attempt(answering(response(Fault(1, "x" * 100_000))))
+    assert ended.message == "1: " + "x" * 2_000
+
+
+# Too large
+
+
+SMALL = HttpLimits(answer=Limits(bytes=200_000))
+
+
+async def test_an_endless_answer_is_too_large() -> None:
+    async def endless(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\n\r\n<?xml version='1.0'?><methodResponse>")
+        while True:
+            await connection.send(b" " * 65_536)
+
+    ended = await attempt(endless, limits=SMALL)
+    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 200,000 bytes")
+    assert len(unpack(ended.raw)) == 200_000
+
+
+async def test_a_gzip_bomb_is_too_large() -> None:
+    bomb = gzip.compress(b"<?xml version='1.0'?><methodResponse>" + b" " * 2**26)
+    ended = await attempt(answering(bomb, content_encoding="gzip"), limits=SMALL)
+    assert ended.outcome is Outcome.TOO_LARGE
+    assert len(unpack(ended.raw)) == 200_000
+
+
+async def test_compressed_bytes_that_open_to_nothing_are_too_large() -> None:
+    async def endless(connection: Connection) -> None:
+        await connection.request()
+        await connection.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n")
+        while True:
+            await connection.send(gzip.compress(b"") * 1_000)
+
+    ended = await attempt(endless, limits=SMALL)
+    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 200,000 bytes")
+
+
+async def test_too_many_values_are_too_large() -> None:
+    limits = HttpLimits(answer=Limits(values=1_000))
+    ended = await attempt(answering(response({"x": [1] * 2_000})), limits=limits)
+    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 1,000 values")
+
+
+# XML
+
+
+LAUGHS = b"".join(
+    b'<!ENTITY e%d "%s">' % (at, b"&e%d;" % (at - 1) * 10 if at else b"lol") for at in range(10)
+)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"Hello, world",
+        b"<html><body>Welcome!<br></body></html>",
+        GOOD[: len(GOOD) // 2],
+        GOOD + b"<!-- --><methodResponse/>",
+        GOOD.replace(b"P04637", b"P04637 & P38398"),
+        GOOD.replace(b"P04637", b"\xff\xfe"),
+        GOOD.replace(b"P04637", b"&#1;"),
+        b"<!DOCTYPE methodResponse [" + LAUGHS + b"]>" + GOOD.replace(b"P04637", b"&e9;"),
+        b'<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>' + GOOD,
+        b"<methodCall><methodName>x</methodName></methodCall>",
+        b"<methodResponse><params/></methodResponse>",
+        b"<methodResponse><params><param>"
+        + b"<value><array><data>" * 5_000
+        + b"</data></array></value>" * 5_000
+        + b"</param></params></methodResponse>",
+    ],
+    ids=[
+        "empty",
+        "text",
+        "a page",
+        "half",
+        "something behind",
+        "bare ampersand",
+        "not UTF-8",
+        "forbidden character",
+        "billion laughs",
+        "external entity",
+        "a call",
+        "no value",
+        "nested",
+    ],
+)
+async def test_what_is_not_xml_rpc_is_xml(body: bytes) -> None:
+    ended = await attempt(answering(body))
+    assert ended.outcome is Outcome.XML
+    assert ended.message
+    assert "root:" not in ended.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [gzip.compress(GOOD)[:-20], gzip.compress(GOOD)[:40], b"not gzip at all", GOOD],
+    ids=["cut", "cut early", "other bytes", "not compressed"],
+)
+async def test_a_broken_compressed_answer_is_xml(body: bytes) -> None:
+    ended = await attempt(answering(body, content_encoding="gzip"))
+    assert ended.outcome is Outcome.XML
+
+
+@pytest.mark.parametrize("body", [gzip.compress(GOOD), zlib.compress(GOOD)], ids=["gzip", "zlib"])
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "GZIP", "deflate"])
+async def test_a_compressed_answer_is_opened(body: bytes, encoding: str) -> None:
+    async with peer(answering(body, content_encoding=encoding)) as there:
+        ended, _ = await call(there.url)
+    assert ended.outcome is Outcome.OK
+    assert unpack(ended.raw) == GOOD
+    assert ended.bytes_in == len(body)
+
+
+# Values
+
+
+async def test_values_of_other_types_are_shape() -> None:
+    ended = await attempt(answering(response(ANSWER | {"interaction": "yes", "pairs": {}})))
+    assert ended.outcome is Outcome.SHAPE
+    assert ended.message == "interaction: expected array, got string 'yes' (and 1 more)"
+    assert [problem.path for problem in ended.problems] == ["interaction", "pairs"]
+
+
+async def test_an_answer_that_is_no_struct_is_shape() -> None:
+    ended = await attempt(answering(response("P04637")))
+    assert (ended.outcome, ended.message) == (
+        Outcome.SHAPE,
+        "expected struct, got string 'P04637'",
+    )
+
+
+async def test_hits_of_which_none_can_be_kept_are_no_valid_hit() -> None:
+    hit = {"dbid": "Q0ZZZ9", "rank": 1, "confidence": 0.5}
+    ended = await attempt(answering(response({"normalizations": [hit]})))
+    assert ended.outcome is Outcome.NO_VALID_HIT
+    assert "Q0ZZZ9 is not in the release" in ended.message
+
+
+async def test_no_hits_are_an_answer() -> None:
+    ended = await attempt(answering(response({"normalizations": [], "pairs": []})))
+    assert ended.outcome is Outcome.OK
