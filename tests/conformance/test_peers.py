@@ -1,0 +1,102 @@
+"""The hub against annotation servers in other languages with their own XML-RPC libraries."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.lifecycle import Outcome
+from metaserver.packing import unpack
+from metaserver.records import Attempt
+from metaserver.wire.validation import CheckedAnswer
+from metaserver.wire.xmlrpc import decode_response
+from tests.conformance.foreign import LANGUAGES, Command, running
+from tests.integration.callers import TEXT, article_caller, server
+
+PAYLOADS = {
+    "ACT": [True, 0.75],
+    "INT": [["P04637", 1, 0.9], ["P38398", 2, 1.0]],
+    "IPT": [["P04637", "P38398", 1, 1e-05]],
+}
+INT_READ = "normalizations[1].confidence: int 1 read as double 1.0"  # no doubles, or no difference
+LINE = "TP53 binds <b>BRCA1</b> & MDM2; Ångström, 中文, 'quoted' \"twice\".\n"
+TEXTS = {
+    "plain": TEXT,
+    "markup": "if 1 < 2 && 3 > 2 then <tag attr='x'> &amp; ]]> end",
+    "letters": "Ä é ß µ 中文 日本語 Ελληνικά кириллица",
+    "space": "  two\n\n\tparagraphs \n",
+    "long": LINE * (300_000 // len(LINE.encode())),
+}
+
+
+@pytest.fixture(scope="module", params=LANGUAGES, ids=lambda language: language.__name__)
+def peer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of each language in turn, for all tests of this module."""
+    language: Callable[[int, Path], Command] = request.param
+    with running(language, tmp_path_factory.mktemp(language.__name__)) as url:
+        yield url
+
+
+async def asked(url: str, text: str, **options: Any) -> tuple[Attempt, CheckedAnswer | None]:
+    async with article_caller(text) as caller:
+        return await caller.call(server(url, **options), 0, 1)
+
+
+def evidence(attempt: Attempt) -> list[str]:
+    """Return what the peer wrote as the evidence of its INT hits."""
+    answer: Any = decode_response(unpack(attempt.raw))
+    return [hit["evidence"] for hit in answer["normalizations"]]
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+async def test_an_article_arrives_whole_and_the_answer_is_the_same(peer: str, text: str) -> None:
+    attempt, answer = await asked(peer, text)
+    assert (attempt.outcome, attempt.message) in ((Outcome.OK, ""), (Outcome.OK, INT_READ))
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+    counted, letters = evidence(attempt)
+    assert counted == f"{len(text)} {zlib.crc32(text.encode()):08x}"
+    assert letters.replace("𝔸 ", "") == 'Ångström 中 <&> "'
+
+
+async def test_letters_beyond_the_first_plane_arrive_or_are_a_fault(peer: str) -> None:
+    text = "𝔸𝕓 🧬 \U0010ffff"
+    attempt, _ = await asked(peer, text)
+    if attempt.outcome is Outcome.FAULT:  # xmlrpc-c
+        assert "not in the Basic Multilingual Plane" in attempt.message
+    else:
+        counted, letters = evidence(attempt)
+        assert counted == f"{len(text)} {zlib.crc32(text.encode()):08x}"
+        assert "𝔸" in letters
+
+
+async def test_the_context_arrives(peer: str) -> None:
+    attempt, _ = await asked(peer, TEXT, parameters="text+context")
+    assert attempt.outcome is Outcome.OK
+    assert evidence(attempt)[0].endswith(" a0")
+
+
+async def test_one_client_asks_again_and_again(peer: str) -> None:
+    async with article_caller(*(f"article {number}" for number in range(20))) as caller:
+        ends = [await caller.call(server(peer), position, 1) for position in range(20)]
+    assert {attempt.outcome for attempt, _ in ends} == {Outcome.OK}
+
+
+async def test_a_fault_is_a_fault(peer: str) -> None:
+    attempt, answer = await asked(peer, "fault, please")
+    assert (attempt.outcome, attempt.message) == (Outcome.FAULT, "42: no model for Ä & <b>")
+    assert answer is None
+
+
+async def test_a_failure_of_its_code_does_not_pass_for_an_answer(peer: str) -> None:
+    attempt, _ = await asked(peer, "crash, please")
+    assert attempt.outcome in (Outcome.FAULT, Outcome.HTTP)
+
+
+async def test_a_server_that_is_there_is_found(peer: str) -> None:
+    async with article_caller() as caller:
+        assert await caller.probe(server(peer)) is None
