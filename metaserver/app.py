@@ -140,10 +140,12 @@ async def _restore(
 @asynccontextmanager
 async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator[str]:
     """Serve the pages while the context lasts; gives their address."""
-    runner = web.AppRunner(make_app(boards), access_log=None, handle_signals=False)
+    runner = web.AppRunner(
+        make_app(boards), access_log=None, handle_signals=False, shutdown_timeout=1.0
+    )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=1.0)
+        site = web.TCPSite(runner, host, port)
         await site.start()
         bound = runner.addresses[0]
         yield f"http://{bound[0]}:{bound[1]}/"

@@ -16,14 +16,13 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
 from metaserver.app import Plan, open_hub, serve_pages
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.errors import HubError
 from metaserver.inputs import read_gold
-from metaserver.progress import print_summary
+from metaserver.progress import make_console, print_summary
 from metaserver.records import Server, ServerName, TaskName
 from metaserver.results import write_results
 from metaserver.run import work
@@ -70,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _demo(folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool) -> int:
-    console = Console()
+    console = make_console()
     async with AsyncExitStack() as stack:
         data = stack.enter_context(as_file(files("metaserver.demo_data")))
         names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))

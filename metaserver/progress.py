@@ -18,12 +18,19 @@ from metaserver.tasks.plugin import Column, TaskPlugin
 
 REFRESH_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
+PIPE_COLUMNS = 120
 
 STYLES: Mapping[ServerState, str] = {
     ServerState.DOWN: "red",
     ServerState.SLOW: "yellow",
     ServerState.FINISHED: "green",
 }
+
+
+def make_console(*, stderr: bool = False) -> Console:
+    """Return the console to report on; what is piped into a file is not cut to 80 columns."""
+    console = Console(stderr=stderr)
+    return console if console.is_terminal else Console(stderr=stderr, width=PIPE_COLUMNS)
 
 
 @asynccontextmanager
@@ -87,15 +94,12 @@ def _figures(status: ServerStatus) -> Sequence[str]:
 
 def board_table(task: TaskPlugin, board: Board) -> Table:
     """Return a leaderboard as a table."""
-    table = Table(
-        title=f"{task.name} · {task.title}", title_justify="left", title_style="bold",
-        box=None, header_style="bold", pad_edge=False,
-    )  # fmt: skip
+    table = _table(f"{task.name} · {task.title}")
     table.add_column("#", justify="right")
     table.add_column("run")
     table.add_column("articles", justify="right")
     for column in task.columns:
-        table.add_column(column.heading, justify="right")
+        table.add_column(column.heading, justify="right", overflow="fold")
     for row in board.rows:
         score = row.score
         table.add_row(
@@ -108,23 +112,28 @@ def board_table(task: TaskPlugin, board: Board) -> Table:
 
 
 def outcome_table(monitor: Monitor) -> Table:
-    """Return how many attempts ended with which outcome code, a row a server."""
-    seen = [
-        outcome
-        for outcome in Outcome
-        if any(status.outcomes.get(outcome) for status in monitor.servers)
-    ]
-    table = Table(
-        title="Attempts by outcome code", title_justify="left", title_style="bold", box=None,
-        header_style="bold", pad_edge=False,
-    )  # fmt: skip
-    table.add_column("server")
-    for outcome in seen:
-        table.add_column(outcome, justify="right")
-    for status in monitor.servers:
-        counts = (status.outcomes.get(outcome, 0) for outcome in seen)
-        table.add_row(status.name, *(str(count) if count else "·" for count in counts))
+    """Return how many attempts ended with which outcome code, and at which servers."""
+    table = _table("Attempts by outcome code")
+    table.add_column("outcome")
+    table.add_column("attempts", justify="right")
+    table.add_column("servers", overflow="fold")
+    for outcome in Outcome:
+        counts = {
+            status.name: count
+            for status in monitor.servers
+            if (count := status.outcomes.get(outcome, 0))
+        }
+        if counts:
+            servers = ", ".join(f"{name} {count}" for name, count in counts.items())
+            table.add_row(outcome, str(sum(counts.values())), servers)
     return table
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", header_style="bold",
+        box=None, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
 
 
 def print_summary(

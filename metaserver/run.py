@@ -17,7 +17,7 @@ from metaserver.corpus import read_articles
 from metaserver.errors import InputError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.lanes.lane import LaneEnd
-from metaserver.progress import print_summary, shown
+from metaserver.progress import make_console, print_summary, shown
 from metaserver.results import leaderboard_json, write_results
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
@@ -100,7 +100,7 @@ def _settings(args: argparse.Namespace) -> Settings:
 
 
 async def _run(plan: Plan, *, web: bool, as_json: bool) -> int:
-    console = Console(stderr=as_json)
+    console = make_console(stderr=as_json)
     async with AsyncExitStack() as stack:
         hub = await stack.enter_async_context(open_hub(plan))
         if web:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 from metaserver.lanes.lane import AttemptEnded, LaneChanged
 from metaserver.records import TaskName
@@ -11,6 +12,8 @@ from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard
 from metaserver.services.snapshots import Board, Monitor
 from metaserver.tasks.plugin import TaskPlugin
+
+TICK_SECONDS = 5.0
 
 
 class LiveBoards:
@@ -46,8 +49,15 @@ class LiveBoards:
         return self.scoreboard.board(task)
 
     async def changed(self, since: int) -> int:
-        """Wait until the version is not `since`; return it."""
+        """Wait until the version is not `since`; return it.
+
+        It rises by itself now and then: the throughput falls when no answers come.
+        """
         while self._version == since:
             self._change.clear()
-            await self._change.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._change.wait()
+                continue
+            self._version += 1
         return self._version

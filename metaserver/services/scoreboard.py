@@ -25,6 +25,7 @@ class Scoreboard:
 
     def __init__(self, tasks: Sequence[ScoredTask]) -> None:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
+        self._signatures = {task.plugin.name: _signature(task) for task in tasks}
         self._scorers: dict[tuple[TaskName, ServerName], Scorer] = {}
         self._scores: dict[tuple[TaskName, ServerName], Score] = {}
 
@@ -53,8 +54,8 @@ class Scoreboard:
         scores = {
             server: self._score(name, server) for name, server in self._scorers if name == task
         }
-        scored = self._tasks[task]
-        return Board(task=task, rows=ranked(scored.plugin, scores), signature=_signature(scored))
+        plugin = self._tasks[task].plugin
+        return Board(task=task, rows=ranked(plugin, scores), signature=self._signatures[task])
 
     def _score(self, task: TaskName, server: ServerName) -> Score:
         run = (task, server)

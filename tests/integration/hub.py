@@ -101,10 +101,10 @@ class Asked:
 async def asked_server(seconds: float = 0.0, port: int = 0) -> AsyncIterator[Asked]:
     """Serve an `Asked` on this machine."""
     asked = Asked(seconds)
-    runner = web.AppRunner(application(Kit(asked.annotate)))
+    runner = web.AppRunner(application(Kit(asked.annotate)), shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port, shutdown_timeout=0.1).start()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
         asked.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
         yield asked
     finally:
