@@ -130,4 +130,4 @@ class ArticleCaller:
 
 def _away(state: Value) -> str | None:
     said = state.get("state") if isinstance(state, dict) else None
-    return f"the server says it is {said}" if said in AWAY else None
+    return f"the server says it is {said}" if isinstance(said, str) and said in AWAY else None

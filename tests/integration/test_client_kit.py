@@ -1,0 +1,62 @@
+"""The hub against the team's kit: two codecs that know nothing of each other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from annotators.canned import FaultyKit, Turns
+from annotators.server import Kit, application
+from annotators.ways import WAYS, Way
+from metaserver.client.http import HttpLimits
+from metaserver.lifecycle import ANSWERED
+from metaserver.packing import unpack
+from metaserver.wire.xmlrpc import Limits, decode_response
+from tests.integration.callers import SECONDS, article_caller, server
+from tests.integration.peers import ANSWER, PAYLOADS
+
+
+@asynccontextmanager
+async def served(kit: Kit) -> AsyncIterator[str]:
+    """Serve a kit while the context lasts; gives its URL."""
+    runner = web.AppRunner(
+        application(kit), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+def echo(text: str, context: Any) -> Any:
+    hits = [ANSWER["normalizations"][0] | {"evidence": f"{context.get('article_id')}: {text}"}]
+    return ANSWER | {"normalizations": hits}
+
+
+async def test_text_and_context_arrive_and_the_answer_comes_back() -> None:
+    text = "  <TP53> & Ångström\n\n 𝔸 ]]> \t"
+    async with served(Kit(echo)) as url, article_caller(text) as caller:
+        attempt, answer = await caller.call(server(url, parameters="text+context"), 0, 1)
+        assert await caller.probe(server(url)) is None
+    assert answer is not None
+    assert answer.payloads["ACT"] == PAYLOADS["ACT"]
+    sent: Any = decode_response(unpack(attempt.raw))
+    assert sent["normalizations"][0]["evidence"] == f"a0: {text}"
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+async def test_the_faulty_server_gets_the_outcomes_it_is_made_for(way: Way) -> None:
+    kit = FaultyKit(lambda text, context: ANSWER)
+    kit._turns = Turns((way,))
+    limits = HttpLimits(answer=Limits(bytes=2_000_000))
+    time_limit = 0.3 if way.outcome == "timeout" else SECONDS
+    async with served(kit) as url, article_caller(time_limit=time_limit, limits=limits) as caller:
+        attempt, answer = await caller.call(server(url), 0, 1)
+    assert attempt.outcome == way.outcome
+    assert (answer is not None) is (attempt.outcome in ANSWERED)
