@@ -31,15 +31,16 @@ def build_release(
     """
     if out.exists():
         raise InputError(out, "exists already; a release is never changed: choose a new directory")
-    beside = out.parent / f".{out.name}.{os.getpid()}.building"
+    nearest = next(parent for parent in out.absolute().parents if parent.exists())
+    beside = nearest / f".{out.name}.{os.getpid()}.building"
     try:
-        beside.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(out, f"cannot be made: {error.strerror}") from error
-    try:
+        beside.mkdir()
         _build(sources, name, beside, opened)
         _sync(beside)
+        out.parent.mkdir(parents=True, exist_ok=True)
         beside.rename(out)
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return Release.open(out)

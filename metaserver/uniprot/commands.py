@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -149,7 +150,7 @@ def _summary(release: Release) -> Iterator[str]:
     size = sum(path.stat().st_blocks * 512 for path in release.directory.iterdir())
     yield f"UniProt {release.name}, format {release.meta.format}: {release.directory}"
     yield f"{size / 1e6:,.1f} MB on disk"
-    for name, count in release.meta.counts.items():
+    for name, count in msgspec.structs.asdict(release.meta.counts).items():
         yield f"{count:>15,} {_COUNTS[name]}"
 
 

@@ -40,7 +40,7 @@ def compare(old: Release, new: Release) -> Diff:
         secondary=found[Status.SECONDARY],
         deleted=found[Status.DELETED],
         unknown=found[Status.UNKNOWN],
-        new=new.meta.counts["primary"] - kept,
+        new=new.meta.counts.primary - kept,
     )
 
 

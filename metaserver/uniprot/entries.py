@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from metaserver.uniprot.bits import NO_ENTRY, EntryBits, Ranks
 from metaserver.uniprot.codec import Codes, decode, encode
+from metaserver.uniprot.layout import Counts
 from metaserver.uniprot.names import cluster_id
 
 Numbers = npt.NDArray[np.uint32]
@@ -31,12 +32,9 @@ class Entries:
     set_member: Numbers
 
     @classmethod
-    def mapped(
-        cls, bits: EntryBits, counts: dict[str, int], load: Callable[[str, int], Any]
-    ) -> Entries:
+    def mapped(cls, bits: EntryBits, counts: Counts, load: Callable[[str, int], Any]) -> Entries:
         """Return the entries of a release whose files `load(name, length)` maps."""
-        entries, strains = counts["primary"], counts["strains"]
-        homonyms = counts["homonyms"]
+        entries, strains, homonyms = counts.primary, counts.strains, counts.homonyms
         return cls(
             bits=bits,
             taxon=load("taxon.u4", entries),
@@ -45,7 +43,7 @@ class Entries:
             species=load("species.u4", strains),
             homonym_rank=load("homonym_rank.u4", homonyms),
             homonym_set=load("homonym_set.u4", homonyms),
-            set_start=load("set_start.i8", counts["homonym_sets"] + 1),
+            set_start=load("set_start.i8", counts.homonym_sets + 1),
             set_member=load("set_member.u4", homonyms),
         )
 

@@ -25,8 +25,8 @@ def write_homonyms(
     bits: EntryBits,
     taxon: npt.NDArray[np.uint32],
     cluster: Codes,
-) -> dict[str, int]:
-    """Write the homonym sets in both directions (see `layout`); returns their counts."""
+) -> tuple[int, int]:
+    """Write the homonym sets in both directions (see `layout`); returns their number and size."""
     pairs = Spill(directory / "homonyms.spill", 2)
     sets = 0
     with (
@@ -45,7 +45,7 @@ def write_homonyms(
         np.array([pairs.rows], "<i8").tofile(starts)
     _write_by_entry(directory, pairs, len(taxon))
     pairs.close()
-    return {"homonym_sets": sets, "homonyms": pairs.rows}
+    return sets, pairs.rows
 
 
 def _named_entries(

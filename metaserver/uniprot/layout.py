@@ -44,12 +44,27 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a release holds; the lengths of its arrays follow from it."""
+
+    primary: int
+    secondary: int  # pairs: a split accession counts once a successor
+    deleted: int
+    pages: int  # of ten-character accessions
+    with_taxon: int
+    with_cluster: int
+    strains: int
+    entry_names: int
+    homonym_sets: int
+    homonyms: int  # members of all sets
+
+
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
-    """What `META.json` says; `counts` holds what verification counts again."""
+    """What `META.json` says."""
 
     format: int
     name: str
-    counts: dict[str, int]
+    counts: Counts
     sources: list[Source]
 
 

@@ -13,6 +13,7 @@ from metaserver.uniprot.bits import NO_ENTRY, Bitmap, EntryBits
 from metaserver.uniprot.codec import Codes
 from metaserver.uniprot.homonyms import write_homonyms
 from metaserver.uniprot.intake import Intake
+from metaserver.uniprot.layout import Counts
 from metaserver.uniprot.pages import PAGE_BYTES, Pages
 from metaserver.uniprot.spill import Spill, distinct
 
@@ -21,7 +22,7 @@ _MOST_PAGES = 200_000
 """UniProt has used about 13,000; a file of made-up accessions could ask for 77 million of 42 kB."""
 
 
-def place(directory: Path, intake: Intake) -> dict[str, int]:
+def place(directory: Path, intake: Intake) -> Counts:
     """Write all arrays of a release into `directory`; returns the counts for `META.json`."""
     if len(intake.prefixes) > _MOST_PAGES:
         message = f"{len(intake.prefixes):,} prefixes, expected at most {_MOST_PAGES:,}"
@@ -38,17 +39,19 @@ def place(directory: Path, intake: Intake) -> dict[str, int]:
     strains = intake.taxonomy.strains()
     files.save("strain.u4", strains[:, 0])
     files.save("species.u4", strains[:, 1])
-    return {
-        "primary": entries,
-        "secondary": len(secondary),
-        "deleted": _deleted(files, bits, intake.deleted, secondary),
-        "pages": len(pages.prefixes),
-        "with_taxon": _known(taxon),
-        "with_cluster": _known(cluster),
-        "strains": len(strains),
-        "entry_names": _entry_names(files, bits, intake.entry_names),
-        **write_homonyms(directory, intake.names, bits, taxon, cluster),
-    }
+    homonym_sets, homonyms = write_homonyms(directory, intake.names, bits, taxon, cluster)
+    return Counts(
+        primary=entries,
+        secondary=len(secondary),
+        deleted=_deleted(files, bits, intake.deleted, secondary),
+        pages=len(pages.prefixes),
+        with_taxon=_known(taxon),
+        with_cluster=_known(cluster),
+        strains=len(strains),
+        entry_names=_entry_names(files, bits, intake.entry_names),
+        homonym_sets=homonym_sets,
+        homonyms=homonyms,
+    )
 
 
 class _Files:

@@ -58,7 +58,7 @@ class Release:
         def load(name: str, length: int) -> Any:
             return map_array(home / name, "u1" if name.endswith("bits") else name[-2:], length)
 
-        pages = Pages.of(load("pages.i4", counts["pages"]))
+        pages = Pages.of(load("pages.i4", counts.pages))
         size = pages.count * PAGE_BYTES
         bits = EntryBits(
             pages=pages, live=load("live.bits", size), rank64=load("rank64.u4", size // 8)
@@ -69,10 +69,10 @@ class Release:
             bits=bits,
             entries=Entries.mapped(bits, counts, load),
             deleted=load("deleted.bits", size),
-            sec_from=load("sec_from.i8", counts["secondary"]),
-            sec_to=load("sec_to.i8", counts["secondary"]),
-            names=load("name.i8", counts["entry_names"]),
-            name_to=load("name_to.i8", counts["entry_names"]),
+            sec_from=load("sec_from.i8", counts.secondary),
+            sec_to=load("sec_to.i8", counts.secondary),
+            names=load("name.i8", counts.entry_names),
+            name_to=load("name_to.i8", counts.entry_names),
         )
 
     @property

@@ -29,7 +29,7 @@ def verify(release: Release, intake: Intake) -> None:
     Raises `VerificationError` with what differs.
     """
     rng = np.random.default_rng(_SEED)
-    _agree("primary accessions", release.bits.count, release.meta.counts["primary"])
+    _agree("primary accessions", release.bits.count, release.meta.counts.primary)
     settled = {Status.PRIMARY, Status.SECONDARY}
     _look_up(release, _sample(rng, intake.live), {Status.PRIMARY})
     _look_up(release, rng.permutation(release.sec_from)[:_SAMPLES], {Status.SECONDARY})

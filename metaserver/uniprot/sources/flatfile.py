@@ -78,7 +78,8 @@ def _add(source: SourceFile, draft: _Draft, tag: bytes, text: str) -> None:
     elif tag == b"DE":
         draft.description.append(text)
     elif tag == b"GN":
-        draft.genes.append(text)
+        if text.strip() != "and":  # a line between the genes of one entry
+            draft.genes.append(text)
     elif (match := _TAXON.search(text)) and not draft.taxon:
         draft.taxon = int(match[1])
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 _EVIDENCE = re.compile(r"\s*\{[^{}]*\}")
 _PARTS = re.compile(r"\s*\[(?:Includes|Contains|Cleaved into):.*", re.DOTALL)
 _EC = re.compile(r"EC \d")
+_FIELD_END = re.compile(r";(?:\s+|$)")  # names such as `HvPIP2;8` have semicolons of their own
 _FLAGS = frozenset({"Fragment", "Fragments", "Precursor"})
 
 
@@ -41,7 +42,7 @@ def _opening(text: str) -> int:
 
 def gene_names(text: str) -> Iterator[str]:
     """Yield the names in a flat file's `GN` text: `Name=` and `Synonyms=`, no locus or ORF tags."""
-    for field in without_evidence(text).split(";"):
+    for field in _FIELD_END.split(without_evidence(text)):
         key, _, value = field.partition("=")
         if key.strip() in ("Name", "Synonyms"):
-            yield from (name for name in map(str.strip, value.split(",")) if name)
+            yield from filter(None, map(str.strip, value.split(", ")))

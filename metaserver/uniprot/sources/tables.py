@@ -82,7 +82,7 @@ def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence
         raise source.error(f"expected a taxon number, got {taxon[:40]!r}")
     names = protein_names(cell("proteins")) if "proteins" in roles else []
     for place in roles.get("genes", ()):
-        names += row[place].replace(";", " ").split()
+        names += [name.rstrip(";") for name in row[place].split()]
     return Entry(
         line=source.line,
         accession=cell("accession"),

@@ -1,0 +1,28 @@
+from metaserver.uniprot import ReleaseVocabulary, Ruling, SecondaryPolicy
+
+
+def test_only_what_is_not_accepted_as_it_stands_is_ruled_on(release):
+    vocabulary = ReleaseVocabulary(release=release)
+    assert vocabulary.rulings(["P04637", "P02340", "A0A023GPI8"]) == {}
+    assert vocabulary.rulings([]) == {}
+
+
+def test_reject_accepts_primary_accessions_only(release):
+    sent = ["P04637", "Q15086", "P29358", "O00001", "P99999", "P04637-2"]
+    assert ReleaseVocabulary(release=release).rulings(sent) == {
+        1: Ruling(None, "secondary: merged into P04637: send P04637"),
+        2: Ruling(None, "secondary: split into P68250, P68251: send the one that is meant"),
+        3: Ruling(None, "deleted: deleted from UniProt without a successor: leave it out"),
+        4: Ruling(
+            None, "unknown: not in UniProt 2025_04: send a primary accession of that release"
+        ),
+        5: Ruling(None, "names an isoform, not an entry: send P04637"),
+    }
+
+
+def test_map_replaces_a_merged_accession_and_never_picks_for_a_split_one(release):
+    vocabulary = ReleaseVocabulary(release=release, secondary=SecondaryPolicy.MAP)
+    rulings = vocabulary.rulings(["Q15086", "P29358", "Q15086-2", "P04637"])
+    assert rulings[0] == Ruling("P04637", "secondary: merged into P04637, counted as P04637")
+    assert [rulings[i].accession for i in (1, 2)] == [None, None]
+    assert set(rulings) == {0, 1, 2}
