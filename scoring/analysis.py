@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.gold import ActGold, ItemGold
+from scoring.resampling import Matrix, article_values
 from scoring.scorecard import ActScorecard, ItemScorecard
-from scoring.significance import Matrix, article_values
 
 AGREEMENT = 0.9
 """The share of runs that must contradict a label before it is called doubtful."""

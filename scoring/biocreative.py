@@ -51,10 +51,20 @@ class RunScorer:
         cutoff: int | None = None,
         beta: float = 1.0,
         run: str = "",
+        release: str | None = None,
     ) -> None:
-        """Prepare an empty run, called `run` in its scorecard."""
+        """Prepare an empty run, called `run` in its scorecard.
+
+        `release` is the UniProt release that the answers were checked against; `articles`,
+        `cutoff` and `beta` are those of `evaluate_files`.
+        """
         signature = Signature(
-            task=Task(task), gold=gold.digest, articles=articles, cutoff=cutoff, beta=beta
+            task=Task(task),
+            gold=gold.digest,
+            articles=articles,
+            cutoff=cutoff,
+            beta=beta,
+            release=release,
         )
         self._scorer = new_scorer(gold, signature, run)
 

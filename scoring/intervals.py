@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoring.significance import _resampled
+from scoring.resampling import resampled
 
 LEVEL = 0.95
 
@@ -39,13 +39,13 @@ def interval(
 ) -> Bounds | None:
     """Return the bootstrap interval of a measure of summed rows, one row an article.
 
-    Whole articles are drawn with replacement, as in `scoring.significance`; `measure` takes the
+    Whole articles are drawn with replacement, as in `scoring.resampling`; `measure` takes the
     members of a summed row. Resamples on which it is None do not count; None if that is all.
     """
     table = np.array(list(rows), dtype=float)
     if not table.size or not resamples:
         return None
-    weights = _resampled(np.random.default_rng(seed), len(table), resamples)
+    weights = resampled(np.random.default_rng(seed), len(table), resamples)
     values = [measure(*row) for row in (weights @ table).tolist()]
     defined = [value for value in values if value is not None]
     if not defined:

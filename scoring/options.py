@@ -15,6 +15,8 @@ from scoring.scorecard import Scorecard
 from scoring.tasks import Task
 from scoring.views import RAW, View
 
+_SHOWN = 5  # warnings of one file
+
 
 def add_task_and_gold(parser: argparse.ArgumentParser, *, act: bool = True) -> None:
     """Add `--task` and `--gold`."""
@@ -78,9 +80,15 @@ def scorecards_of(
 
 
 def warn(warnings: Iterable[Problem]) -> None:
-    """Print what is odd in the input files, each oddity once."""
+    """Print what is odd in the input files, each oddity once, the first few of each file."""
+    by_file: dict[str, list[Problem]] = {}
     for warning in dict.fromkeys(warnings):
-        print(f"warning: {warning}", file=sys.stderr)
+        by_file.setdefault(warning.file, []).append(warning)
+    for file, found in by_file.items():
+        for warning in found[:_SHOWN]:
+            print(f"warning: {warning}", file=sys.stderr)
+        if len(found) > _SHOWN:
+            print(f"warning: {file}: {len(found) - _SHOWN} more", file=sys.stderr)
 
 
 def positive(text: str) -> int:

@@ -77,7 +77,8 @@ def difficulty(articles: Sequence[ArticleRank | ArticleDifficulty]) -> Figure:
     ranked = bool(articles) and isinstance(articles[0], ArticleRank)
     label = "mean rank" if ranked else "mean AUC iP/R"
     axes.set(xlabel="articles, easiest first", ylabel=f"{label} (weighted by the runs' AUC)")
-    axes.legend(fontsize="small")
+    if groups:
+        axes.legend(fontsize="small")
     return figure
 
 

@@ -60,11 +60,12 @@ class Sheet:
     def rows(self, *, extra: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield (line number, fields) of the lines that have the right number of columns.
 
-        With `extra`, columns beyond the last are dropped with a warning, as the official program
-        did with result files.
+        With `extra`, columns beyond the last are dropped with one warning, as the official
+        program did with result files.
         """
         names = ", ".join(self.columns)
         count = len(self.columns)
+        widened = False
         for number, line in enumerate(read_lines(self.path), start=1):
             fields = line.split("\t")
             if line.startswith("#"):
@@ -74,7 +75,9 @@ class Sheet:
             elif line.strip() == "":
                 self.problem(number, 0, f"blank line; expected {names}")
             elif len(fields) > count and extra:
-                self.warn(number, count + 1, f"extra columns ignored; expected {names}")
+                if not widened:
+                    self.warn(number, count + 1, f"extra columns ignored; expected {names}")
+                widened = True
                 yield number, fields[:count]
             else:
                 expected = f"expected {count} separated by tabs: {names}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -46,7 +47,7 @@ class Signature:
             raise OptionError("a cutoff does not apply to ACT")
         if self.cutoff is not None and self.cutoff < 1:
             raise OptionError(f"a cutoff of {self.cutoff}; expected at least 1")
-        if not self.beta > 0:
+        if not 0 < self.beta < math.inf:
             raise OptionError(f"a beta of {self.beta}; expected a number above 0")
         if self.articles not in get_args(ArticlePolicy):
             raise OptionError(f"articles {self.articles!r}; expected answered or all")

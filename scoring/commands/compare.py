@@ -14,7 +14,8 @@ from scoring.options import (
     scorecards_of,
 )
 from scoring.report import comparison_report
-from scoring.significance import ACT_MEASURES, ITEM_MEASURES, compare
+from scoring.resampling import ACT_MEASURES, ITEM_MEASURES
+from scoring.significance import compare
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -101,8 +101,8 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("evaluate", *INT, "run.tsv", "--views", "mapped"), "needs --map"),
         (("evaluate", *INT, "run.tsv", "--measures", "XYZ"), "measure 'XYZ'; expected one of"),
         (("evaluate", *INT, "run.tsv", "--beta", "0"), "a beta of 0.0"),
-        (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in"),
-        (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in"),
+        (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in the gold"),
+        (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in the gold"),
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
         (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
         (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
@@ -119,6 +119,24 @@ def test_options_that_do_not_apply(
     assert output.out == ""
     assert message in output.err
     assert len(output.err.splitlines()) == 1
+
+
+def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [f"d{n}\tP1\t1\t0.1\nd{n}\tP2\t2\t0.9\n" for n in range(9)]
+    (folder / "rising.tsv").write_text("".join(lines))
+    (folder / "extra.tsv").write_text("a\tP1\t1\t0.9\tx\na\tP2\t2\t0.8\ty\n")
+    assert run(folder, "evaluate", *INT, "rising.tsv", "extra.tsv") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 5 + 1 + 1
+    assert told[5] == f"warning: {folder / 'rising.tsv'}: 4 more"
+
+
+def test_a_plot_of_runs_that_found_nothing(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    (folder / "empty.tsv").write_text("")
+    for kind in ("curves", "scatter", "articles"):
+        out = str(folder / f"{kind}.svg")
+        assert run(folder, "plot", *INT, "empty.tsv", "--kind", kind, "--out", out) == 0
 
 
 def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

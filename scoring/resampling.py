@@ -1,0 +1,115 @@
+"""Runs scored on resamples of the gold's articles, all runs and resamples at once.
+
+A resample is a row of weights: how often each article was drawn. A mean over articles is then a
+matrix product; a ranked list (ACT) is the list in which each article stands as often as it weighs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.errors import OptionError
+from scoring.gold import ActGold, Gold, ItemGold
+from scoring.scorecard import ActScorecard, ItemScorecard, Scorecard
+
+Matrix: TypeAlias = NDArray[np.float64]
+Scores: TypeAlias = Callable[[Matrix], Matrix]
+"""Scores runs on resamples: weights (resamples, articles) in, scores (resamples, runs) out."""
+
+ITEM_MEASURES = ("auc_ipr", "f_score", "precision", "recall")
+ACT_MEASURES = ("auc_ipr", "mcc", "accuracy")
+
+
+def resampled(rng: np.random.Generator, articles: int, resamples: int) -> Matrix:
+    """Return how often each article is in each resample drawn with replacement."""
+    drawn = rng.integers(0, articles, (resamples, articles))
+    drawn += np.arange(resamples)[:, None] * articles
+    counts = np.bincount(drawn.ravel(), minlength=resamples * articles)
+    return counts.reshape(resamples, articles).astype(np.float64)
+
+
+def on_resamples(
+    gold: Gold, scorecards: Sequence[Scorecard], measure: str
+) -> tuple[Matrix, Scores]:
+    """Return the values (articles, runs), NaN where not scored, and the measure on resamples."""
+    if isinstance(gold, ActGold):
+        if measure not in ACT_MEASURES:
+            raise OptionError(f"measure {measure!r}; expected one of {', '.join(ACT_MEASURES)}")
+        runs = [card for card in scorecards if isinstance(card, ActScorecard)]
+        correct = _correctness(gold, runs)
+        by_measure: dict[str, Scores] = {
+            "auc_ipr": lambda weights: _weighted_auc(gold, runs, weights),
+            "mcc": lambda weights: _weighted_mcc(gold, runs, weights),
+            "accuracy": lambda weights: _weighted_means(correct, weights),
+        }
+        return correct, by_measure[measure]
+    if measure not in ITEM_MEASURES:
+        raise OptionError(f"measure {measure!r}; expected one of {', '.join(ITEM_MEASURES)}")
+    cards = [card for card in scorecards if isinstance(card, ItemScorecard)]
+    values = article_values(gold, cards, measure)
+    return values, lambda weights: _weighted_means(values, weights)
+
+
+def article_values(gold: ItemGold, scorecards: Sequence[ItemScorecard], measure: str) -> Matrix:
+    """Return a measure of every gold article (rows) and run (columns), NaN where not scored."""
+    values = np.full((len(gold), len(scorecards)), np.nan)
+    place = {article: row for row, article in enumerate(gold.items)}
+    for run, card in enumerate(scorecards):
+        for article, score in card.articles.items():
+            value = getattr(score, measure)
+            values[place[article], run] = np.nan if value is None else value
+    return values
+
+
+def _weighted_means(values: Matrix, weights: Matrix) -> Matrix:
+    scored = ~np.isnan(values)
+    sums = weights @ np.where(scored, values, 0.0)
+    counts = weights @ scored.astype(np.float64)
+    return _ratio(sums, counts)
+
+
+def _ratio(parts: Matrix, wholes: Matrix) -> Matrix:
+    """Return parts / wholes, 0 where the whole is 0."""
+    ratio: Matrix = np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
+    return ratio
+
+
+def _correctness(gold: ActGold, runs: Sequence[ActScorecard]) -> Matrix:
+    """Return 1 where a run (columns) classified an article (rows) correctly, 0 where not."""
+    correct = np.full((len(gold), len(runs)), np.nan)
+    for column, run in enumerate(runs):
+        correct[run.ranked, column] = gold.truth[run.ranked] == run.called
+    return correct
+
+
+def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) -> Matrix:
+    """Return AUC iP/R of lists in which each article stands as often as its weight says."""
+    positives = weights[:, gold.truth].sum(axis=1)
+    areas = np.zeros((len(weights), len(runs)))
+    for column, run in enumerate(runs):
+        listed = np.cumsum(weights[:, run.ranked], axis=1)
+        truth = gold.truth[run.ranked]
+        found = np.cumsum(weights[:, run.ranked[truth]], axis=1)
+        # A list's best precision is reached where an article of the gold stands.
+        precision = _ratio(found, listed[:, truth])
+        best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
+        areas[:, column] = (best * weights[:, run.ranked[truth]]).sum(axis=1)
+    return _ratio(areas, np.broadcast_to(positives[:, None], areas.shape))
+
+
+def _weighted_mcc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) -> Matrix:
+    shape = (len(gold), len(runs))
+    reported, called = np.zeros(shape), np.zeros(shape)
+    for column, run in enumerate(runs):
+        reported[run.ranked, column] = 1
+        called[run.ranked, column] = run.called
+    truth = gold.truth[:, None].astype(np.float64)
+    tp, fp = weights @ (called * truth), weights @ (called * (1 - truth))
+    fn = weights @ ((reported - called) * truth)
+    tn = weights @ ((reported - called) * (1 - truth))
+    root = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    return _ratio(tp * tn - fp * fn, root)
