@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -66,3 +70,24 @@ async def call(
     """Send one article to the server at `url`, from a client of its own."""
     async with article_caller(time_limit=time_limit, limits=limits) as caller:
         return await caller.call(server(url), 0, 1)
+
+
+SCRIPT = """
+import asyncio, sys
+from tests.integration.callers import call
+ended, _ = asyncio.run(call(sys.argv[1]))
+print(ended.outcome, ended.message)
+"""
+
+
+async def call_in_another_process(url: str, **environment: str) -> str:
+    """Return how a call ends in a process with these environment variables."""
+    run = await asyncio.to_thread(
+        subprocess.run,
+        [sys.executable, "-c", SCRIPT, url],
+        env=os.environ | environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return str(run.stdout.strip())

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 import psutil
@@ -20,7 +18,14 @@ from metaserver.lifecycle import Outcome
 from metaserver.packing import unpack
 from metaserver.records import ArticleId
 from metaserver.wire.xmlrpc import decode_call
-from tests.integration.callers import TEXT, VOCABULARY, article_caller, call, server
+from tests.integration.callers import (
+    TEXT,
+    VOCABULARY,
+    article_caller,
+    call,
+    call_in_another_process,
+    server,
+)
 from tests.integration.peers import GOOD, Connection, answering, peer
 
 
@@ -207,30 +212,9 @@ async def test_user_and_password_of_a_url_are_sent_as_the_header() -> None:
     assert there.requests[0].headers["authorization"] == "Basic dGVhbTpzZWNyZXQ="
 
 
-SCRIPT = """
-import asyncio, sys
-from tests.integration.callers import call
-ended, _ = asyncio.run(call(sys.argv[1]))
-print(ended.outcome, ended.message)
-"""
-
-
-async def in_another_process(url: str, **environment: str) -> str:
-    """Return how a call ends in a process with other environment variables."""
-    run = await asyncio.to_thread(
-        subprocess.run,
-        [sys.executable, "-c", SCRIPT, url],
-        env=os.environ | environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return run.stdout.strip()
-
-
 async def test_proxies_of_the_environment_are_not_used() -> None:
     async with peer(answering(b"proxied")) as proxy, peer(answering(GOOD)) as there:
-        said = await in_another_process(there.url, HTTP_PROXY=proxy.url, http_proxy=proxy.url)
+        said = await call_in_another_process(there.url, HTTP_PROXY=proxy.url, http_proxy=proxy.url)
     assert said == "ok"
     assert proxy.connections == 0
 

@@ -19,7 +19,7 @@ from metaserver.lifecycle import Outcome
 from metaserver.packing import unpack
 from metaserver.records import Attempt
 from metaserver.wire.xmlrpc import Limits
-from tests.integration.callers import call
+from tests.integration.callers import call, call_in_another_process
 from tests.integration.peers import (
     ANSWER,
     GOOD,
@@ -178,25 +178,24 @@ async def test_drips_do_not_put_off_the_deadline() -> None:
 
 
 @pytest.fixture(scope="module")
-def self_signed(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
-    """A real TLS server's side, with a certificate that nobody vouches for."""
-    return context(certificate(tmp_path_factory.mktemp("tls")))
-
-
-def certificate(folder: Path) -> Path:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1, with its key in the same file, that nobody vouches for."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl is not here to make a certificate")
-    path = folder / "server.pem"
-    options = ["req", "-x509", "-newkey", "rsa:2048", "-noenc", "-subj", "/CN=127.0.0.1"]
-    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", f"{path}.crt"]
-    subprocess.run([openssl, *options, *names], check=True, capture_output=True)
+    path = tmp_path_factory.mktemp("tls") / "server.pem"
+    options = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(path), "-out", "-"]
+    run = subprocess.run([openssl, *options, *names], check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + run.stdout)
     return path
 
 
-def context(path: Path) -> ssl.SSLContext:
+@pytest.fixture(scope="module")
+def self_signed(certificate: Path) -> ssl.SSLContext:
+    """A real TLS server's side, with that certificate."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.load_cert_chain(f"{path}.crt", path)
+    made.load_cert_chain(certificate)
     return made
 
 
@@ -207,6 +206,14 @@ async def test_a_certificate_that_nobody_vouches_for_is_tls(self_signed: ssl.SSL
     assert ended.message.startswith("certificate: ")
     assert "self-signed certificate" in ended.message
     assert there.requests == []  # the article went to nobody
+
+
+async def test_a_certificate_that_the_system_trusts_is_ok(
+    self_signed: ssl.SSLContext, certificate: Path
+) -> None:
+    async with peer(answering(GOOD), tls=self_signed) as there:
+        said = await call_in_another_process(there.url, SSL_CERT_FILE=str(certificate))
+    assert said == "ok"
 
 
 async def test_plain_http_where_https_is_expected_is_tls() -> None:

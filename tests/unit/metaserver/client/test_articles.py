@@ -1,0 +1,99 @@
+"""Article texts on their way into requests."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from metaserver.client.articles import ArticleTexts, CallBody
+from metaserver.wire.xmlrpc import call_template, decode_call, escape_text
+
+
+class Corpus:
+    """Forty articles that say how often they were loaded."""
+
+    def __init__(self) -> None:
+        self.loads: list[range] = []
+        self.broken = False
+
+    async def load(self, positions: range) -> Sequence[str]:
+        self.loads.append(positions)
+        await asyncio.sleep(0)
+        if self.broken:
+            raise OSError("the disk is gone")
+        return [f"<{position}>" for position in positions if position < 40]
+
+
+async def test_every_article_is_escaped_and_is_the_right_one() -> None:
+    texts = ArticleTexts(Corpus().load)
+    for position in (39, 0, 15, 16, 17, 31, 32):
+        assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
+
+
+async def test_lanes_at_the_same_article_load_it_once() -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load)
+    await asyncio.gather(*(texts.escaped(3) for _ in range(100)))
+    await texts.escaped(3)
+    assert len(corpus.loads) == 1
+
+
+@pytest.mark.parametrize(("room", "loads"), [(0, 4), (200, 4), (1_000, 2)])
+async def test_what_does_not_fit_is_loaded_again(room: int, loads: int) -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load, cache_bytes=room)
+    for _ in range(2):
+        assert await texts.escaped(0) == b"&lt;0&gt;"
+        assert await texts.escaped(39) == b"&lt;39&gt;"
+    assert len(corpus.loads) == loads
+
+
+async def test_a_load_that_failed_is_tried_again() -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load)
+    corpus.broken = True
+    with pytest.raises(OSError, match="the disk is gone"):
+        await texts.escaped(1)
+    corpus.broken = False
+    assert await texts.escaped(1) == b"&lt;1&gt;"
+
+
+async def test_a_lane_that_stops_waiting_takes_the_text_from_nobody() -> None:
+    texts = ArticleTexts(Corpus().load)
+    first, second = (asyncio.create_task(texts.escaped(5)) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == b"&lt;5&gt;"
+    assert first.cancelled()
+
+
+class Writer:
+    """Takes what a body writes."""
+
+    def __init__(self) -> None:
+        self.written = b""
+
+    async def write(self, data: bytes) -> None:
+        self.written += data
+
+
+@pytest.mark.parametrize("context", [None, {"article_id": "a & b", "attempt": 1}])
+async def test_a_body_is_as_long_as_it_says(context: dict[str, str | int] | None) -> None:
+    text = escape_text("<Ångström> 𝔸\r\x00")
+
+    async def load() -> bytes:
+        return text
+
+    body, writer = CallBody(call_template("m", context), load, len(text)), Writer()
+    await body.write(writer)  # type: ignore[arg-type]
+    assert body.size == len(writer.written)
+    assert decode_call(writer.written).params[0] == "<Ångström> 𝔸\r\ufffd"
+    assert decode_call(writer.written).params[1:] == ([context] if context else [])
+
+
+def test_a_body_is_not_there_to_be_read() -> None:
+    async def never() -> bytes:
+        raise AssertionError
+
+    with pytest.raises(TypeError, match="rendered when it is sent"):
+        CallBody(call_template("m"), never, 0).decode()

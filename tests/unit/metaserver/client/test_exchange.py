@@ -1,0 +1,64 @@
+"""What is kept of a request while it is under way."""
+
+import asyncio
+import random
+
+import pytest
+
+from metaserver.client.exchange import Exchange
+from metaserver.packing import unpack
+from metaserver.records import Phases
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000, 300_000])
+async def test_an_answer_is_kept_up_to_its_limit(size: int) -> None:
+    exchange = Exchange(200_000)
+    data = random.Random(size).randbytes(size)
+    for at in range(0, size, 10_007):
+        exchange.keep(data[at : at + 10_007])
+    assert unpack(exchange.raw()) == data[:200_000]
+    assert exchange.raw() == exchange.raw()  # asking twice packs nothing twice
+
+
+async def test_what_is_kept_is_held_compressed() -> None:
+    exchange = Exchange(2**26)
+    for _ in range(1_000):
+        exchange.keep(b" " * 65_536)
+    assert len(exchange.raw()) < 2**17
+
+
+async def test_nothing_marked_is_nothing_reached() -> None:
+    found = Exchange(1).phases()
+    assert found == Phases(queue=found.queue, total=0.0)
+    assert found.queue is not None
+    assert found.queue >= 0.0
+
+
+async def test_the_last_of_several_marks_counts() -> None:
+    exchange = Exchange(1)
+    for name in ("begin", "sent", "sent", "head", "last"):
+        exchange.mark(name)
+        await asyncio.sleep(0.001)
+    found = exchange.phases()
+    assert found.connect is None
+    assert None not in (found.send, found.wait, found.transfer, found.parse)
+    assert (found.send or 0.0) >= 0.002
+
+
+async def test_an_answer_that_comes_before_the_request_is_out_was_not_waited_for() -> None:
+    exchange = Exchange(1)
+    for name in ("begin", "head", "sent", "last"):
+        exchange.mark(name)
+        await asyncio.sleep(0.001)
+    assert exchange.phases().wait == 0.0
+
+
+async def test_only_a_kept_connection_without_a_word_is_stale() -> None:
+    exchange = Exchange(1)
+    assert not exchange.stale
+    exchange.reused = True
+    assert exchange.stale
+    exchange.mark("head")
+    assert not exchange.stale
+    exchange.restart()
+    assert not exchange.stale
