@@ -7,8 +7,9 @@ or removed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from metaserver.uniprot import verdicts
 from metaserver.uniprot.bits import Bitmap, EntryBits, bits_at
 from metaserver.uniprot.codec import MALFORMED, Codes, decode, encode
 from metaserver.uniprot.entries import Entries
-from metaserver.uniprot.intent import entry_name_accession, guess
+from metaserver.uniprot.intent import Intent, entry_name_accession, guess
 from metaserver.uniprot.layout import Meta, map_array, read_meta
 from metaserver.uniprot.names import name_key
 from metaserver.uniprot.pages import PAGE_BYTES, Pages
@@ -107,39 +108,62 @@ class Release:
     def lookup(self, strings: Sequence[str]) -> list[Verdict]:
         """Return the verdict on each string, with its reason and the right accessions."""
         codes = encode(strings)
-        statuses = self.statuses(codes).tolist()
+        statuses = self.statuses(codes)
+        successors = self._successors(codes[statuses == Status.SECONDARY])
+        places = np.flatnonzero(statuses == Status.MALFORMED).tolist()
+        meanings = self._meanings([strings[place] for place in places])
         return [
-            verdicts.primary(text, self.name)
-            if status == Status.PRIMARY
-            else self._verdict(text, code, status)
-            for text, code, status in zip(strings, codes.tolist(), statuses, strict=True)
+            self._verdict(text, status, successors, meanings)
+            for text, status in zip(strings, statuses.tolist(), strict=True)
         ]
 
-    def _verdict(self, text: str, code: int, status: int) -> Verdict:
+    def _verdict(
+        self,
+        text: str,
+        status: int,
+        successors: Iterator[list[str]],
+        meanings: Iterator[tuple[Intent, Verdict | None]],
+    ) -> Verdict:
         match status:
+            case Status.PRIMARY:
+                return verdicts.primary(text, self.name)
             case Status.SECONDARY:
-                return verdicts.secondary(text, self._successors(code))
+                return verdicts.secondary(text, next(successors))
             case Status.DELETED:
                 return verdicts.deleted(text)
             case Status.UNKNOWN:
                 return verdicts.unknown(text, self.name)
             case _:
-                return self._malformed(text)
+                return verdicts.malformed(text, *next(meanings))
 
-    def _successors(self, code: int) -> list[str]:
-        first, last = np.searchsorted(self.sec_from, [code, code + 1])
-        return decode(self.sec_to[first:last])
+    def _successors(self, codes: Codes) -> Iterator[list[str]]:
+        """Yield the successors of each secondary code."""
+        first = np.searchsorted(self.sec_from, codes)
+        size = np.searchsorted(self.sec_from, codes, side="right") - first
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        accessions = iter(decode(self.sec_to[np.repeat(first, size) + within]))
+        for count in size.tolist():
+            yield list(islice(accessions, count))
 
-    def _malformed(self, text: str) -> Verdict:
-        intent, accession, entry_name = guess(text)
-        if entry_name:
-            accession = self._named(entry_name) or entry_name_accession(entry_name)
-        meant = self.lookup([accession])[0] if accession else None
-        return verdicts.malformed(text, intent, meant)
+    def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, Verdict | None]]:
+        """Yield what each malformed string likely meant, with the verdict on that."""
+        guesses = [guess(text) for text in texts]
+        named = self._named([found.entry_name for found in guesses])
+        meant = [
+            found.accession or accession for found, accession in zip(guesses, named, strict=True)
+        ]
+        judged = iter(self.lookup([accession for accession in meant if accession]))
+        for found, accession in zip(guesses, meant, strict=True):
+            yield found.intent, next(judged) if accession else None
 
-    def _named(self, entry_name: str) -> str:
-        key = name_key(entry_name)
-        place = int(np.searchsorted(self.names, key))
-        if place == self.names.size or self.names[place] != key:
-            return ""
-        return decode(self.name_to[place])[0]
+    def _named(self, entry_names: Sequence[str]) -> list[str]:
+        """Return the accession behind each entry name, "" where there is none."""
+        keys = np.array([name_key(name) for name in entry_names], np.int64)
+        place = np.searchsorted(self.names, keys)
+        place[place == self.names.size] = -1
+        known = self.names[place] == keys if self.names.size else np.zeros(len(keys), bool)
+        accessions = iter(decode(self.name_to[place[known]]))
+        return [
+            next(accessions) if is_known else entry_name_accession(name)
+            for name, is_known in zip(entry_names, known.tolist(), strict=True)
+        ]
