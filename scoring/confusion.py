@@ -28,11 +28,6 @@ class Confusion(NamedTuple):
         return _ratio(self.tn, self.tn + self.fp)
 
     @property
-    def precision(self) -> float:
-        """Articles classified as relevant that are, TP / (TP + FP)."""
-        return _ratio(self.tp, self.tp + self.fp)
-
-    @property
     def accuracy(self) -> float:
         """Articles classified correctly, (TP + TN) / all."""
         return _ratio(self.tp + self.tn, sum(self))

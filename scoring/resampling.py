@@ -91,13 +91,14 @@ def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) 
     positives = weights[:, gold.truth].sum(axis=1)
     areas = np.zeros((len(weights), len(runs)))
     for column, run in enumerate(runs):
-        listed = np.cumsum(weights[:, run.ranked], axis=1)
-        truth = gold.truth[run.ranked]
-        found = np.cumsum(weights[:, run.ranked[truth]], axis=1)
-        # A list's best precision is reached where an article of the gold stands.
-        precision = _ratio(found, listed[:, truth])
+        places = np.flatnonzero(gold.truth[run.ranked])
+        above = np.zeros((len(gold), len(places)))  # articles down to each relevant one
+        above[run.ranked] = np.arange(len(run.ranked))[:, None] <= places
+        correct = weights[:, run.ranked[places]]
+        # A list's best precision is reached where a relevant article stands.
+        precision = _ratio(np.cumsum(correct, axis=1), weights @ above)
         best = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-        areas[:, column] = (best * weights[:, run.ranked[truth]]).sum(axis=1)
+        areas[:, column] = (best * correct).sum(axis=1)
     return _ratio(areas, np.broadcast_to(positives[:, None], areas.shape))
 
 
