@@ -40,7 +40,7 @@ BATCHES, BATCH = 100, 3_000
 SHARES = {"live": 0.70, "secondary": 0.10, "deleted": 0.05, "unknown": 0.10}
 WRONG = (b"P04637-2", b"P53_HUMAN", b"p04637", b"7157", b"NP_000537.3")
 PRIMARY, SECONDARY, DELETED, UNKNOWN, MALFORMED_STATUS = range(5)
-SET_BYTES = 130  # a string and its place in the set
+SET_BYTES = 110  # a string and its place in the set
 Judge = Callable[[Sequence[str]], Sequence[int]]
 
 

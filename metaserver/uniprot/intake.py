@@ -20,7 +20,7 @@ from metaserver.uniprot.sources.taxonomy import Taxonomy
 from metaserver.uniprot.spill import Spill
 
 _BATCH = 50_000
-_BUCKETS = 256
+_BUCKETS = 128
 
 
 class Intake:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +62,16 @@ class _Files:
         self._directory = directory
 
     def create(self, name: str, length: int) -> npt.NDArray[Any]:
-        dtype = "u1" if name.endswith("bits") else f"<{name[-2:]}"
-        return np.asarray(np.memmap(self._directory / name, dtype, "w+", shape=(length,)))
+        """Return a writable array of zeros; its room is taken now, so a full disk is an error.
+
+        (A mapped file that turns out to have no room would end the process with SIGBUS.)
+        """
+        dtype = np.dtype("u1" if name.endswith("bits") else f"<{name[-2:]}")
+        with (self._directory / name).open("wb") as file:
+            file.truncate(length * dtype.itemsize)
+            if hasattr(os, "posix_fallocate"):  # not on macOS
+                os.posix_fallocate(file.fileno(), 0, length * dtype.itemsize)
+        return np.asarray(np.memmap(self._directory / name, dtype, "r+", shape=(length,)))
 
     def save(self, name: str, values: npt.NDArray[Any]) -> None:
         np.asarray(values, f"<{name[-2:]}").tofile(self._directory / name)

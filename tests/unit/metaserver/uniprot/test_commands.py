@@ -1,5 +1,7 @@
 import io
 import re
+import shlex
+import subprocess
 import sys
 
 import pytest
@@ -194,3 +196,16 @@ def test_every_reason_in_the_guide_is_one_that_is_given():
     for text, status, reason in rows:
         sent = text.replace("\\|", "|")  # as a table's cell writes it
         assert f"{sent}\t{status}\t{reason}\t" in golden
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
+    """A limit on the size of files stands in for the disk's."""
+    [source] = write_sources(tmp_path / "in", {"list": "P04637\n"})
+    build = [sys.executable, "-m", "metaserver.cli", "uniprot", "build", "--from", str(source)]
+    command = shlex.join([*build, "--release", "x", "--out", str(tmp_path / "out")])
+    found = subprocess.run(
+        ["sh", "-c", f"ulimit -f 1000; exec {command}"], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"metaserver: {tmp_path / 'out'}: cannot be written: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
