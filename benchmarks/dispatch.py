@@ -20,7 +20,7 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks.peer import answer_of, peer
-from benchmarks.phase import ACCESSIONS, make_plan
+from benchmarks.phase import ACCESSIONS, make_articles, make_plan
 from metaserver.app import open_hub
 from metaserver.wire.xmlrpc import encode_call
 
@@ -47,8 +47,8 @@ async def bare(url: str) -> float:
 
 async def hub(url: str, folder: Path) -> float:
     """Return the seconds the hub takes; every answer is stored and scored in them."""
-    plan = make_plan(folder, [url] * SERVERS, articles=ARTICLES, text=TEXT, concurrency=CONCURRENCY)
-    async with open_hub(plan) as opened:
+    plan = make_plan(folder, [url] * SERVERS, articles=ARTICLES, concurrency=CONCURRENCY)
+    async with open_hub(plan, make_articles(ARTICLES, TEXT)) as opened:
         begin = time.perf_counter()
         await opened.engine.run()
         for task in opened.boards.tasks():

@@ -6,6 +6,7 @@ It runs in a process of its own, so that what is measured is who asks.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import multiprocessing
 import re
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 def answer_of(accessions: list[str], hits: int = 30) -> bytes:
     """Return an answer with an ACT call and `hits` hits, two thirds of them INT, the rest IPT."""
     singles = accessions[: hits - hits // 3]
-    pairs = list(zip(accessions, accessions[1:], strict=False))[: hits // 3]
+    pairs = list(itertools.pairwise(accessions))[: hits // 3]
     return encode_answer(
         {
             "interaction": [True, 0.75],
@@ -68,9 +69,7 @@ async def _serve(answer: bytes, seconds: float, tell: Connection) -> None:
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(answer)}\r\n\r\n"
     reply = head.encode() + answer
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(
-        lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096
-    )
+    server = await loop.create_server(lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096)
     tell.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()
 

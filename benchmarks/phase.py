@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,12 +18,20 @@ NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))
 ACCESSIONS = [line.split("\t")[0] for line in NAMES.read_text("utf-8").splitlines()[1:]]
 
 
-def make_plan(
-    folder: Path, urls: Sequence[str], *, articles: int, text: str, concurrency: int
-) -> Plan:
-    """Return a phase of `articles` articles for servers at `urls`."""
+def _id(number: int) -> ArticleId:
+    return ArticleId(f"a{number:06d}")
+
+
+def make_articles(count: int, text: str) -> Iterator[Article]:
+    """Yield articles of one text, each under a title of its own."""
+    for number in range(count):
+        yield Article(id=_id(number), text=f"{_id(number)}\n{text}")
+
+
+def make_plan(folder: Path, urls: Sequence[str], *, articles: int, concurrency: int) -> Plan:
+    """Return a phase of `make_articles(articles, ...)` for servers at `urls`."""
     folder.mkdir(parents=True)
-    ids = [f"a{number:06d}" for number in range(articles)]
+    ids = [_id(number) for number in range(articles)]
     gold = {
         "ACT": [f"{name}\t{number % 2}\n" for number, name in enumerate(ids)],
         "INT": [f"{name}\t{ACCESSIONS[number % 20]}\n" for number, name in enumerate(ids)],
@@ -33,7 +41,6 @@ def make_plan(
         (folder / f"{task}.tsv").write_text("".join(lines), "utf-8")
     return Plan(
         phase="benchmark",
-        articles=[Article(id=ArticleId(name), text=f"{name}\n{text}") for name in ids],
         servers=[
             Server(name=ServerName(f"s{number}"), url=url, concurrency=concurrency)
             for number, url in enumerate(urls)

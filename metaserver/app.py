@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,10 +41,9 @@ class GoldFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """All that one phase is made of, read and checked before anything is written."""
+    """All that one phase is made of but its articles, which are kept in the store alone."""
 
     phase: str
-    articles: Sequence[Article]
     servers: Sequence[Server]
     gold: Mapping[TaskName, GoldFile]
     release: Release
@@ -75,14 +74,14 @@ def scored_tasks(plan: Plan) -> Sequence[ScoredTask]:
 
 
 @asynccontextmanager
-async def open_hub(plan: Plan) -> AsyncIterator[Hub]:
+async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
     settings, tasks = plan.settings, list(installed_tasks().values())
     async with (
         open_store(plan.folder / STORE_FILE) as store,
         open_client(settings.http_limits()) as client,
     ):
-        corpus = await store.add_corpus(plan.articles)
+        corpus = await store.add_corpus(articles)
         phase_id = await store.open_phase(plan.phase, corpus, plan.release.name)
         for task, gold in plan.gold.items():
             await store.set_gold(phase_id, task, gold.path.name, gold.content)

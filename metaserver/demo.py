@@ -82,7 +82,6 @@ async def _demo(folder: Path, scratch: Path, settings: Settings, port: int, *, s
         )
         plan = Plan(
             phase="demo",
-            articles=list(read_articles([data / "articles"])),
             servers=servers,
             gold=read_gold(
                 {
@@ -94,9 +93,10 @@ async def _demo(folder: Path, scratch: Path, settings: Settings, port: int, *, s
             folder=folder,
             settings=settings,
         )
-        hub = await stack.enter_async_context(open_hub(plan))
+        articles = read_articles([data / "articles"])
+        hub = await stack.enter_async_context(open_hub(plan, articles))
         pages = await stack.enter_async_context(serve_pages(hub.boards, settings.web.host, port))
-        console.print(f"{len(plan.articles)} articles; watch it live at [bold]{pages}[/]\n")
+        console.print(f"{len(hub.corpus)} articles; watch it live at [bold]{pages}[/]\n")
         await work(hub, console)
         boards = await write_results(hub)
         print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())

@@ -1,8 +1,9 @@
 """Runs lanes, one long job each, supervised by PgQueuer in the hub's own process.
 
-The store holds the only truth: every lane is enqueued again at start. A lane's job ends after a
-slice of requests and is enqueued again, so that lanes beyond the cap have their turn. The
-supervisor is started anew if it stops by itself. Why PgQueuer: docs/adr/0005-lanes-on-pgqueuer.md.
+The store holds the only truth: every lane is enqueued again at start. Where there are more lanes
+than may be at work at once, a lane's job ends after a slice of requests and is enqueued again, so
+that each has its turn. The supervisor is started anew if it stops by itself.
+Why PgQueuer: docs/adr/0005-lanes-on-pgqueuer.md.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from metaserver.errors import HubError
 from metaserver.lanes.lane import Lane, LaneEnd
 from metaserver.records import ServerName
 
-SLICE = 200  # requests
 MAX_LANES = 2_000  # at work at once in one hub
+SLICE = 200  # requests for each place in the lane
 RESTART_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
@@ -30,9 +31,9 @@ log = logging.getLogger(__name__)
 class Engine:
     """Works lanes to their end."""
 
-    def __init__(self, lanes: Sequence[Lane], *, slice_articles: int = SLICE) -> None:
+    def __init__(self, lanes: Sequence[Lane], *, max_lanes: int = MAX_LANES) -> None:
         self._lanes: Mapping[ServerName, Lane] = {lane.server.name: lane for lane in lanes}
-        self._slice = slice_articles
+        self._max_lanes = max_lanes
         self._ends: dict[ServerName, LaneEnd] = {}
         self._failures: list[Exception] = []
         self._at_work: set[asyncio.Task[LaneEnd]] = set()
@@ -69,14 +70,17 @@ class Engine:
         names = [name.encode() for name in self._lanes if name not in self._ends]
         await queue.queries.enqueue(["lane"] * len(names), [*names], [0] * len(names))
         await queue.run(
-            max_concurrent_tasks=MAX_LANES,
+            max_concurrent_tasks=self._max_lanes,
+            batch_size=min(10, self._max_lanes // 2),
             heartbeat_timeout=timedelta(seconds=5),
             log_aggregation_interval=timedelta(0),
         )
 
     async def _work(self, queue: PgQueuer, name: ServerName) -> None:
         """Work one slice of a lane; enqueue it again if there is more."""
-        task = asyncio.create_task(self._lanes[name].run(self._slice), name=f"lane {name}")
+        lane = self._lanes[name]
+        requests = SLICE * lane.server.concurrency if len(self._lanes) > self._max_lanes else None
+        task = asyncio.create_task(lane.run(requests), name=f"lane {name}")
         self._at_work.add(task)
         try:
             end = await task

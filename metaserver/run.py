@@ -18,6 +18,7 @@ from metaserver.errors import InputError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.lanes.lane import LaneEnd
 from metaserver.progress import make_console, print_summary, shown
+from metaserver.records import Article
 from metaserver.results import leaderboard_json, write_results
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
@@ -59,13 +60,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    plan = read_plan(args)
+    plan = _read_plan(args)
+    articles = list(read_articles(args.articles))  # all is read and checked; now write
     plan.folder.mkdir(parents=True, exist_ok=True)
-    return asyncio.run(_run(plan, web=args.web is not None, as_json=args.json))
+    return asyncio.run(_run(plan, articles, web=args.web is not None, as_json=args.json))
 
 
-def read_plan(args: argparse.Namespace) -> Plan:
-    """Read and check all that the command is given."""
+def _read_plan(args: argparse.Namespace) -> Plan:
     settings = _settings(args)
     files = {
         name: path
@@ -79,7 +80,6 @@ def read_plan(args: argparse.Namespace) -> Plan:
         servers=read_servers(args.server, settings.limits.concurrency),
         gold=read_gold(files),
         release=Release.open(args.uniprot),
-        articles=list(read_articles(args.articles)),
         folder=args.out,
         settings=settings,
     )
@@ -99,10 +99,11 @@ def _settings(args: argparse.Namespace) -> Settings:
         raise InputError("options", str(error)) from error
 
 
-async def _run(plan: Plan, *, web: bool, as_json: bool) -> int:
+async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool) -> int:
     console = make_console(stderr=as_json)
     async with AsyncExitStack() as stack:
-        hub = await stack.enter_async_context(open_hub(plan))
+        hub = await stack.enter_async_context(open_hub(plan, articles))
+        articles.clear()  # they are in the store
         if web:
             settings = plan.settings.web
             pages = serve_pages(hub.boards, settings.host, settings.port)

@@ -11,7 +11,7 @@ from aiohttp.payload import Payload
 
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
-CACHE_BYTES = 64 * 2**20
+CACHE_BYTES = 16 * 2**20
 BLOCK = 16  # articles loaded at once: lanes go through them in order
 
 

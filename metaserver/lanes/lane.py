@@ -121,12 +121,12 @@ class Lane:
         self._changed = asyncio.Event()
         self._recovering = False
         self._in_flight = 0
-        self._slice_left = 0
+        self._requests_left = math.inf
         self._end: LaneEnd | None = None
 
-    async def run(self, slice_articles: int) -> LaneEnd:
-        """Work until the queue is finished, or at most `slice_articles` requests were begun."""
-        self._slice_left = slice_articles
+    async def run(self, requests: int | None = None) -> LaneEnd:
+        """Work until the queue is finished, or so many requests were begun (None: no limit)."""
+        self._requests_left = math.inf if requests is None else requests
         self._end = None
         self._tell()
         try:
@@ -184,14 +184,14 @@ class Lane:
         return step
 
     def _take(self, now: float) -> Next:
-        if self._slice_left <= 0:
+        if self._requests_left <= 0:
             self._finish(LaneEnd.SLICE)
             return None
         step = self._queue.take(now)
         if step is None:
             self._finish(LaneEnd.FINISHED)
         elif isinstance(step, Work):
-            self._slice_left -= 1
+            self._requests_left -= 1
         return step
 
     async def _serve(self, work: Work) -> None:
