@@ -76,7 +76,7 @@ class Intake:
         self._put(self.live, codes)
         taxa = [entry.taxon or self.taxonomy.taxon(entry.organism) for entry in batch]
         self._pairs(self.taxa, codes, np.array(taxa, np.int64))
-        self._pairs(self.clusters, codes, cluster_keys([entry.cluster for entry in batch]))
+        self._pairs(self.clusters, codes, _clusters(source, batch))
         keys = np.array([name_key(entry.entry_name) for entry in batch], np.int64)
         named = np.flatnonzero(keys > 0)
         self.entry_names.add(np.stack([keys[named], codes[named]], axis=1))
@@ -110,11 +110,7 @@ class Intake:
 
     def _memberships(self, source: SourceFile, batch: Sequence[Membership]) -> None:
         codes = _codes(source, batch, [record.accession for record in batch])
-        keys = cluster_keys([record.cluster for record in batch])
-        if not keys.all():
-            record = batch[int(np.argmin(keys != 0))]
-            raise source.error(f"expected a UniRef50 cluster, got {record.cluster!r}", record.line)
-        self.clusters.add(np.stack([codes, keys], axis=1))
+        self._pairs(self.clusters, codes, _clusters(source, batch))
 
     @staticmethod
     def _pairs(spill: Spill, codes: Codes, values: Codes) -> None:
@@ -142,6 +138,16 @@ def _codes(source: SourceFile, batch: Sequence[Any], accessions: Sequence[str]) 
         wrong = int(np.argmin(codes))
         raise source.error(expected(accessions[wrong]), batch[wrong].line)
     return codes
+
+
+def _clusters(source: SourceFile, batch: Sequence[Entry | Membership]) -> Codes:
+    """Return the key of each record's cluster, 0 where it names none."""
+    keys = cluster_keys([record.cluster for record in batch])
+    for place in np.flatnonzero(keys == 0).tolist():
+        if cluster := batch[place].cluster:
+            message = f"expected a UniRef50 cluster, got {cluster[:40]!r}"
+            raise source.error(message, batch[place].line)
+    return keys
 
 
 def _hash(name: str) -> int:

@@ -15,21 +15,22 @@ from metaserver.uniprot.sources.records import Entry, Membership
 _BLOCK = 4 << 20
 
 _HEADINGS = {
-    "accession": {"entry", "accession", "primary accession", "uniprotkb-ac", "from"},
+    "accession": {"entry", "accession", "primary accession", "uniprotkb-ac"},
     "entry_name": {"entry name", "uniprotkb-id"},
     "proteins": {"protein names", "protein name"},
     "genes": {"gene names", "gene names (primary)", "gene names (synonym)"},
     "taxon": {"organism (id)", "organism id", "ncbi-taxon", "taxon"},
     "organism": {"organism"},
     "cluster": {"uniref50", "cluster id"},
+    "member": {"from"},  # the site's mapping of accessions to clusters
 }
 """The headings that count, in lower case with single spaces; other columns are passed over."""
 
 
 HEADING = rb"(?i)(?:[^\t\n]*\t)*(?:%s)\r?[\t\n]" % b"|".join(
-    re.escape(name).encode() for name in sorted(_HEADINGS["accession"])
+    re.escape(name).encode() for name in sorted(_HEADINGS["accession"] | _HEADINGS["member"])
 )
-"""What the heading line of a table matches: it has a column for the accession."""
+"""What the heading line of a table matches: it has a column of accessions."""
 
 
 def read_list(source: SourceFile) -> Iterator[Codes]:
@@ -62,15 +63,24 @@ def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
     return roles
 
 
-def read_tsv(source: SourceFile) -> Iterator[Entry]:
-    """Yield the entries of a table whose first line has headings; `Entry` is the one needed."""
+def read_tsv(source: SourceFile) -> Iterator[Entry | Membership]:
+    """Yield the entries of a table with headings, or the clusters of one `From ... Cluster ID`."""
     rows = _rows(source)
     heading = next(rows)
     roles = _column_roles(heading)
+    if "member" in roles and "cluster" not in roles:
+        raise source.error("a mapping to something else, expected a column 'Cluster ID'")
+    record = _member if "member" in roles else _entry
     for row in rows:
         if len(row) != len(heading):
             raise source.error(f"{len(row)} columns, expected {len(heading)}")
-        yield _entry(source, roles, row)
+        yield record(source, roles, row)
+
+
+def _member(
+    source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence[str]
+) -> Membership:
+    return Membership(source.line, row[roles["member"][0]], row[roles["cluster"][0]])
 
 
 def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence[str]) -> Entry:

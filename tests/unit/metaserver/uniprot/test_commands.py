@@ -169,6 +169,16 @@ def test_a_gold_line_of_another_shape_is_named_and_nothing_is_written(
     assert [*tmp_path.iterdir()] == [gold]
 
 
+def test_a_gold_file_or_an_output_that_cannot_be_opened_is_named(release, tmp_path, capsys):
+    gold = tmp_path / "gold.tsv"
+    options = ("--release", release.directory, "--gold", gold, "--out", tmp_path / "no" / "taxa")
+    assert run("taxa", *options) == 2
+    assert f"{gold}: cannot be read" in capsys.readouterr().err
+    gold.write_text("a0\tP04637\n")
+    assert run("taxa", *options) == 2
+    assert f"{tmp_path / 'no' / 'taxa'}: cannot be written" in capsys.readouterr().err
+
+
 def uniprot_commands() -> dict:
     commands = build_parser()._subparsers._group_actions[0].choices["uniprot"]
     return commands._subparsers._group_actions[0].choices

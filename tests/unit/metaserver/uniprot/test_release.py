@@ -36,6 +36,11 @@ def test_a_line_end_inside_a_string_shifts_no_verdict(release):
     assert statuses.tolist() == [Status.MALFORMED, 0, Status.MALFORMED, 0, Status.MALFORMED]
 
 
+def test_a_string_of_any_length_is_judged_by_its_shape(release):
+    for text in ("P04637-2" + " " * 60, "x" * 1_000_000, "9" * 100):
+        assert release.lookup([text])[0].reason.startswith("is not an accession")
+
+
 def test_nothing_asked_is_nothing_answered(release):
     assert release.lookup([]) == []
     assert release.judge([]).tolist() == []

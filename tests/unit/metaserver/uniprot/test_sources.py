@@ -69,6 +69,7 @@ TSV = """\
 Entry\tEntry Name\tReviewed\tProtein names\tGene Names\tOrganism\tOrganism (ID)
 P04637\tP53_HUMAN\treviewed\tTumor antigen p53 (Antigen NY-CO-13)\tTP53\tHomo sapiens (Human)\t9606
 """
+MAPPING = "From\tCluster ID\tSize\nP04637\tUniRef50_P04637\t12\n"
 NODES = "".join(
     f"{taxon}\t|\t{parent}\t|\t{rank}\t|\t\t|\n"
     for taxon, parent, rank in (
@@ -213,7 +214,7 @@ def test_the_ncbi_tree_outweighs_names(tmp_path):
 
 
 def test_clusters_come_from_any_of_their_sources(tmp_path):
-    for number, text in enumerate((UNIREF, IDMAPPING_DAT, CLUSTERS, IDMAPPING)):
+    for number, text in enumerate((UNIREF, IDMAPPING_DAT, CLUSTERS, IDMAPPING, MAPPING)):
         release = build(tmp_path, {"list": LIST, "clusters": text}, name=str(number))
         assert release.entries.clusters(["P04637"]) == ["UniRef50_P04637"]
 
@@ -227,6 +228,8 @@ BROKEN = {
     "junk between entries": (FLAT.replace("//\n", "//\njunk\n", 1), 10, "expected a line 'ID"),
     "wrong AC line": (FLAT.replace("P02340;", "P0234;"), 11, "expected an accession, got 'P0234'"),
     "wrong secondary": (FLAT.replace("Q9QUP3;", "q9qup3;"), 11, "got 'q9qup3'"),
+    "no ID line": (FLAT.replace("ID   P53_MOUSE", "AC   P53_MOUSE"), 10, "expected a line 'ID"),
+    "nameless ID line": (FLAT.replace("ID   P53_MOUSE", "ID P53_MOUSE"), 10, "expected 'ID   NAME"),
     "cut FASTA": (FASTA[: FASTA.rindex("M\n")], 6, "truncated"),
     "FASTA of others": (">NP_000537.3 p53\nMEEP\n", 1, "expected '>sp|ACCESSION|NAME"),
     "FASTA without sequence": (">sp|P04637|P53_HUMAN\n>sp|P02340|P53_MOUSE\nM\n", 2, "no sequence"),
@@ -238,6 +241,11 @@ BROKEN = {
     "cut idmapping": (IDMAPPING[:-16], 2, "columns, expected 22"),
     "idmapping with a wrong taxon": (IDMAPPING.replace("10090", "x"), 2, "in column 13"),
     "wrong cluster": (CLUSTERS.replace("50_P31946", "90_P31946", 1), 4, "expected a UniRef50"),
+    "mapping to others": (MAPPING.replace("Cluster ID", "To"), 1, "a mapping to something else"),
+    "mapping to UniRef90": (MAPPING.replace("50_", "90_"), 2, "expected a UniRef50 cluster"),
+    "cluster of an entry": (IDMAPPING.replace("UniRef50_", "UniRef90_"), 1, "expected a UniRef50"),
+    "table without rows": (TSV[: TSV.index("P04637")], 1, "no records; the TSV ends"),
+    "UniRef90 without UniRef50": (UNIREF.replace("UniRef50_", "UniRef90_"), 8, "no UniRef50"),
     "four columns": (CLUSTERS + "P04637\ta\tb\tc\n", 8, "4 columns"),
     "cut UniRef": (UNIREF[: UNIREF.rindex("</entry>")], 19, "truncated"),
     "cut secondary list": (SECONDARY[: SECONDARY.index("____")], 5, "truncated"),
