@@ -23,7 +23,7 @@ class Organism(NamedTuple):
     taxon: int
     name: str
     official: bool
-    virus: bool
+    kingdom: str  # A, B, E, V or O; viruses are V
 
 
 class Node(NamedTuple):
@@ -50,26 +50,26 @@ def read_speclist(source: SourceFile) -> Iterator[Organism]:
     for raw in lines:
         if raw.startswith(_RULE):
             break
-    taxon, virus = 0, False
+    taxon, kingdom = 0, ""
     for raw in lines:
         line = _TAG.sub("", html.unescape(raw.decode("utf-8", "replace"))).rstrip()
         if line.startswith(_END):
             break
         if match := _CODE.fullmatch(line):
-            virus, taxon, line = match[1] == "V", int(match[2]), match[3]
+            kingdom, taxon, line = match[1], int(match[2]), match[3]
         if line:
-            yield _organism(source, line, taxon, virus)
+            yield _organism(source, line, taxon, kingdom)
     else:
         raise source.error("truncated: the list of real organism codes does not end")
     for _ in lines:  # to the end, for the checksum
         pass
 
 
-def _organism(source: SourceFile, line: str, taxon: int, virus: bool) -> Organism:
+def _organism(source: SourceFile, line: str, taxon: int, kingdom: str) -> Organism:
     match = _NAME.fullmatch(line)
     if match is None or not taxon:
         raise source.error(f"expected an organism's code or name, got {line[:40]!r}")
-    return Organism(taxon, match[2], match[1] == "N", virus)
+    return Organism(taxon, match[2], match[1] == "N", kingdom)
 
 
 def read_nodes(source: SourceFile) -> Iterator[Node]:
@@ -114,7 +114,7 @@ class Taxonomy:
 
     def strains(self) -> Taxa:
         """Return the (taxon, species) pairs of all taxa known to be below a species, ascending."""
-        listed = {record.name: record.taxon for record in self._official}
+        listed = {(record.kingdom, record.name): record.taxon for record in self._official}
         by_name = {record.taxon: _species(record, listed) for record in self._official}
         pairs = np.array(list(by_name.items()), np.int64).reshape(-1, 2)
         by_tree = _species_above(np.array(self._nodes, np.int64).reshape(-1, 3))
@@ -122,21 +122,20 @@ class Taxonomy:
         return distinct(pairs[pairs[:, 0] != pairs[:, 1]])
 
 
-def _species(organism: Organism, listed: Mapping[str, int]) -> int:
+def _species(organism: Organism, listed: Mapping[tuple[str, str], int]) -> int:
     """Return the taxon whose name an organism's name extends, or its own.
 
-    `Escherichia coli O157:H7 (strain EC869)` is an `Escherichia coli`. Names of viruses follow no
-    such order: only what stands in brackets is left out. An unnamed species (`sp.`) and a hybrid
-    (`x`) have nothing above them.
+    `Escherichia coli O157:H7 (strain EC869)` is an `Escherichia coli`; a bacterium named after its
+    host is of another kingdom. Names of viruses and hybrids (`x`) follow no such order: only what
+    stands in brackets is left out. An unnamed species (`sp.`) is not a species.
     """
-    name = _BRACKETS.sub("", organism.name)
-    words = name.split()
-    if " x " not in name and not organism.virus:
-        for count in range(2, len(words) + 1):
-            shorter = " ".join(words[:count])
-            if shorter in listed and words[count - 1] != "sp.":
-                return listed[shorter]
-    return listed.get(name, organism.taxon) if words[-1] != "sp." else organism.taxon
+    words = _BRACKETS.sub("", organism.name).split()
+    fewest = len(words) if organism.kingdom == "V" or "x" in words else 2
+    for count in range(fewest, len(words) + 1):
+        shorter = (organism.kingdom, " ".join(words[:count]))
+        if shorter in listed and words[count - 1] != "sp.":
+            return listed[shorter]
+    return organism.taxon
 
 
 def _species_above(nodes: Taxa) -> Taxa:

@@ -10,6 +10,7 @@ from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.sources import SourceFile, recognise
 from metaserver.uniprot.sources.names import gene_names, protein_names
 from metaserver.uniprot.sources.records import Entry
+from metaserver.uniprot.sources.taxonomy import Organism, Taxonomy
 from tests.shared import shared
 from tests.unit.metaserver.uniprot.samples import (
     CLUSTERS,
@@ -202,6 +203,34 @@ def test_strains_roll_up_by_name(tmp_path):
         zip(release.entries.strain.tolist(), release.entries.species.tolist(), strict=True)
     )
     assert pairs == {83333: 562, 83334: 562}
+
+
+@pytest.mark.parametrize(
+    ("kingdom", "name", "above"),
+    [
+        ("B", "Escherichia coli O26:H11 (strain 11368 / EHEC)", 562),
+        ("E", "Homo sapiens neanderthalensis", 9606),
+        ("E", "Homo sapiens x Bos taurus", 7),
+        ("B", "Homo sapiens gut symbiont", 7),  # not of its host's kingdom
+        ("B", "Streptomyces sp. (strain K15)", 7),  # no named species
+        ("V", "Influenza A virus (strain A/Wilson-Smith/1933 H1N1)", 11320),
+        ("V", "Influenza A virus of a duck", 7),
+        ("E", "Candida", 7),
+    ],
+)
+def test_a_name_rolls_up_to_the_species_it_extends(kingdom, name, above):
+    taxonomy = Taxonomy()
+    taxonomy.add(
+        Organism(taxon, listed, True, letter)
+        for taxon, listed, letter in (
+            (562, "Escherichia coli", "B"),
+            (9606, "Homo sapiens", "E"),
+            (11320, "Influenza A virus", "V"),
+            (1931, "Streptomyces sp.", "B"),
+            (7, name, kingdom),
+        )
+    )
+    assert taxonomy.strains().tolist() == ([[7, above]] if above != 7 else [])
 
 
 def test_the_ncbi_tree_outweighs_names(tmp_path):
