@@ -170,10 +170,8 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
             return PeerError(Outcome.CONNECT, "the connection was lost within the answer")
         case aiohttp.ClientConnectionError():
             return PeerError(Outcome.CONNECT, "the server closed the connection without an answer")
-        case aiohttp.ClientResponseError():
-            return PeerError(Outcome.HTTP, f"not HTTP: {_words(error)}")
         case _:
-            return PeerError(Outcome.HTTP, _words(error))
+            return PeerError(Outcome.HTTP, f"not HTTP: {_words(error)}")
 
 
 def _system_words(error: OSError) -> str:
