@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from metaserver.errors import InputError
 from metaserver.uniprot.activation import use
-from metaserver.uniprot.build import Opened, build_release
+from metaserver.uniprot.build import build_release
 from metaserver.uniprot.diff import compare, gone
+from metaserver.uniprot.progress import progress_bar
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.sources.reader import Advance
 from metaserver.uniprot.verdicts import Status, Verdict
 from metaserver.uniprot.views import (
     GoldAccession,
     ortholog_lines,
     read_gold_accessions,
     taxon_lines,
+    write_lines,
 )
 
 _LINES = 10_000
@@ -80,31 +76,10 @@ def _add_build(commands: Any) -> None:
 
 
 def _build(args: argparse.Namespace) -> int:
-    with _progress(args.sources) as opened:
+    with progress_bar(args.sources) as opened:
         release = build_release(args.sources, name=args.release, out=args.out, opened=opened)
     print("\n".join(_summary(release)))
     return 0
-
-
-@contextmanager
-def _progress(sources: Sequence[Path]) -> Iterator[Opened]:
-    """Yield what `build` reports to: a bar on a terminal's standard error, or nothing."""
-    total = sum(path.stat().st_size for path in sources if path.is_file())
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("reading", total=total)
-
-        def opened(path: Path) -> Advance:
-            progress.update(task, description=path.name)
-            return lambda size: progress.update(task, advance=size)
-
-        yield opened
 
 
 def _add_lookup(commands: Any) -> None:
@@ -120,7 +95,9 @@ def _add_lookup(commands: Any) -> None:
 
 def _lookup(args: argparse.Namespace) -> int:
     release = Release.open(args.release)
-    accessions = args.accessions or (line.rstrip("\r\n") for line in sys.stdin)
+    accessions = args.accessions or (
+        line.decode("utf-8", "replace").rstrip("\r\n") for line in sys.stdin.buffer
+    )
     for batch in _batched(accessions):
         sys.stdout.writelines(f"{_line(verdict)}\n" for verdict in release.lookup(batch))
     return 0
@@ -236,15 +213,7 @@ def _write_view(
 ) -> int:
     release = Release.open(args.release)
     gold = [found.accession for path in args.gold for found in read_gold_accessions(path)]
-    beside = args.out.with_name(f".{args.out.name}.{os.getpid()}")
-    try:
-        with beside.open("w", encoding="utf-8") as file:
-            file.writelines(lines(release, gold))
-        beside.replace(args.out)
-    except OSError as error:
-        raise InputError(args.out, f"cannot be written: {error.strerror}") from error
-    finally:
-        beside.unlink(missing_ok=True)
+    write_lines(args.out, lines(release, gold))
     _warn_of_former(release, gold)
     return 0
 
@@ -263,4 +232,5 @@ def _add_release(parser: argparse.ArgumentParser) -> None:
 
 
 def _line(verdict: Verdict) -> str:
-    return f"{verdict.text.translate(_CONTROL)}\t{verdict.status.label}\t{verdict.reason}"
+    text = verdict.text.translate(_CONTROL).encode("utf-8", "replace").decode()
+    return f"{text}\t{verdict.status.label}\t{verdict.reason}"

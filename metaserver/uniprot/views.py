@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,3 +71,16 @@ def _species(release: Release, verdict: Verdict) -> int:
     """Return the one species of the right accessions, 0 if there is none or more than one."""
     found = set(release.entries.taxa(verdict.accessions))
     return found.pop() if len(found) == 1 else 0
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a file whole or not at all; raises `InputError` where it cannot be written."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.writelines(lines)
+        beside.replace(path)
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror}") from error
+    finally:
+        beside.unlink(missing_ok=True)

@@ -28,8 +28,8 @@ def unwatched(size: int) -> None:
 class _Watched(io.RawIOBase):
     """A raw file that hashes what is read from it, and reports how much."""
 
-    def __init__(self, path: Path, advance: Advance) -> None:
-        self._file = path.open("rb", buffering=0)
+    def __init__(self, file: io.FileIO, advance: Advance) -> None:
+        self._file = file
         self._advance = advance
         self.sha256 = hashlib.sha256()
 
@@ -55,9 +55,10 @@ class SourceFile:
         self.line = 0
         try:
             self.size = path.stat().st_size
-            self._raw = _Watched(path, advance)
+            file = path.open("rb", buffering=0)
         except OSError as error:
             raise InputError(path, f"cannot be read: {error.strerror}") from error
+        self._raw = _Watched(file, advance)
         self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
         if self._file.peek(2)[:2] == _GZIP:
             unpacked: Any = igzip.IGzipFile(fileobj=self._file)  # type: ignore[no-untyped-call]

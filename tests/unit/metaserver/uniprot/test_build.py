@@ -67,6 +67,8 @@ def test_a_missing_source_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot be read") as caught:
         build_release([tmp_path / "none.dat"], name="x", out=tmp_path / "out")
     assert caught.value.place == str(tmp_path / "none.dat")
+    with pytest.raises(InputError, match="Is a directory"):
+        build_release([tmp_path], name="x", out=tmp_path / "out")
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):

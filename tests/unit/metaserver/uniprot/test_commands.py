@@ -37,21 +37,22 @@ def test_a_release_is_built_shown_and_asked(tmp_path, capsys):
 
 
 def test_lookup_reads_standard_input_line_by_line(release, capsys, monkeypatch):
-    lines = "P04637\nP04637-2\r\n\nA0A023GPI8"
-    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    lines = b"P04637\nP04637-2\r\n\n\xff\nA0A023GPI8"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines)))
     assert run("lookup", "--release", release.directory) == 0
     found = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()]
     assert found == [
         ["P04637", "primary"],
         ["P04637-2", "malformed"],
         ["", "malformed"],
+        ["\ufffd", "malformed"],
         ["A0A023GPI8", "primary"],
     ]
 
 
 def test_a_tab_in_a_string_adds_no_column(release, capsys):
-    assert run("lookup", "--release", release.directory, "P0\t4637\n") == 0
-    assert capsys.readouterr().out.startswith("P0\\t4637\\n\tmalformed\t")
+    assert run("lookup", "--release", release.directory, "P0\t4637\n\udcff") == 0
+    assert capsys.readouterr().out.startswith("P0\\t4637\\n?\tmalformed\t")
 
 
 @pytest.mark.parametrize(

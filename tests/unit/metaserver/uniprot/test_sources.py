@@ -297,7 +297,7 @@ def test_a_wrong_or_cut_file_stops_at_its_line_and_leaves_nothing(tmp_path, case
     assert [*out.parent.glob("*"), *out.parent.glob(".*")] == []
 
 
-@pytest.mark.parametrize("keep", [0.3, 0.999])
+@pytest.mark.parametrize("keep", [0.003, 0.3, 0.999])
 def test_a_cut_gzip_file_stops_the_build(tmp_path, keep):
     packed = gzip.compress(FLAT.encode() * 50)
     path = tmp_path / "sprot.dat.gz"

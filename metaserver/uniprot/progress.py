@@ -1,0 +1,34 @@
+"""How far the reading of a release's sources is, on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from metaserver.uniprot.build import Opened
+from metaserver.uniprot.sources.reader import Advance
+
+
+@contextmanager
+def progress_bar(sources: Sequence[Path]) -> Iterator[Opened]:
+    """Yield what `build` reports to: a bar on a terminal's standard error, or nothing."""
+    total = sum(path.stat().st_size for path in sources if path.is_file())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task("reading", total=total)
+
+        def opened(path: Path) -> Advance:
+            progress.update(task, description=path.name)
+            return lambda size: progress.update(task, advance=size)
+
+        yield opened
