@@ -305,7 +305,7 @@ async def test_a_cancelled_call_leaves_nothing_open() -> None:
 async def test_an_answer_that_was_refused_leaves_nothing_open() -> None:
     async def endless(connection: Connection) -> None:
         await connection.request()
-        await connection.send(b"HTTP/1.1 200 OK\r\n\r\nnot XML at all")
+        await connection.send(b"HTTP/1.1 200 OK\r\n\r\n" + b"not XML at all" * 10_000)
         await connection.hung_up()
 
     async with peer(endless) as there, article_caller() as caller:
