@@ -9,7 +9,7 @@ from metaserver.lifecycle import Outcome
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
-TaskName = NewType("TaskName", str)  # "ACT", "INT", "IPT", or what a task plug-in is called
+TaskName = NewType("TaskName", str)  # what a task plug-in is called
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

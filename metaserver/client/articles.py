@@ -11,8 +11,8 @@ from aiohttp.payload import Payload
 
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
-CACHE_BYTES = 16 * 2**20
-BLOCK = 16  # articles loaded at once: lanes go through them in order
+CACHE_BYTES = 8 * 2**20
+BLOCK = 4  # articles loaded at once: lanes go through them in order
 
 
 class ArticleTexts:

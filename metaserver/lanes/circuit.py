@@ -51,11 +51,16 @@ class Circuit:
         if not self._failures:
             self._first_failure = now
         self._failures += 1
-        if self.state is CircuitState.TRIAL or self._failures >= self._threshold:
+        # One that was in flight when the circuit opened says nothing new.
+        if self.state is CircuitState.TRIAL or (
+            self.state is CircuitState.CLOSED and self._failures >= self._threshold
+        ):
             self._open(f"{outcome}: {message}", now)
 
     def probed(self, failure: str | None, now: float) -> None:
         """Take note of a probe: None if the server is there, else what was wrong."""
+        if self.state is not CircuitState.OPEN:  # an answer in flight came back meanwhile
+            return
         if failure is None:
             self.state = CircuitState.TRIAL
         else:

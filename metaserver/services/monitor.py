@@ -161,7 +161,7 @@ def _network(phases: Phases) -> float:
 
 def _eta(watched: _Watched, left: int) -> float | None:
     """Seconds until the queue is empty if the server goes on as in its last attempts."""
-    if not watched.recent or not watched.finished or watched.down:
+    if not (left and watched.recent and watched.finished) or watched.down:
         return None
     seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
     attempts_each = watched.outcomes.total() / watched.finished

@@ -163,3 +163,20 @@ def test_probes_come_less_and_less_often_but_never_stop(failures: int, seed: int
         assert longest / 2 - 1e-6 <= pause <= longest + 1e-6
         now = circuit.probe_at
         circuit.probed("connect: refused", now)
+
+
+def test_stragglers_do_not_put_off_the_first_probe() -> None:
+    circuit = Circuit(3, BACKOFF, random.Random(0))
+    for _ in range(20):  # as many as were in flight when the circuit opened
+        circuit.ended(Outcome.CONNECT, "refused", 0.0)
+    assert circuit.probe_at <= BACKOFF.limit(1)
+
+
+def test_a_probe_that_fails_after_an_answer_came_back_changes_nothing() -> None:
+    circuit = Circuit(2, BACKOFF, random.Random(0))
+    for _ in range(2):
+        circuit.ended(Outcome.CONNECT, "refused", 0.0)
+    circuit.ended(Outcome.OK, "", 1.0)
+    circuit.probed("refused", 2.0)
+    assert circuit.state is CircuitState.CLOSED
+    assert circuit.down_since is None
