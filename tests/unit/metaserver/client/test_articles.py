@@ -38,7 +38,7 @@ async def test_lanes_at_the_same_article_load_it_once() -> None:
     assert len(corpus.loads) == 1
 
 
-@pytest.mark.parametrize(("room", "loads"), [(0, 4), (200, 4), (1_000, 2)])
+@pytest.mark.parametrize(("room", "loads"), [(0, 4), (50, 4), (100, 2)])
 async def test_what_does_not_fit_is_loaded_again(room: int, loads: int) -> None:
     corpus = Corpus()
     texts = ArticleTexts(corpus.load, cache_bytes=room)
