@@ -75,7 +75,8 @@ def comparison_report(comparison: Comparison, style: str) -> str:
         text_table(record_table(comparison.intervals)),
     ]
     if comparison.pairs:
-        parts += ["", "paired sign-flip tests", text_table(record_table(comparison.pairs))]
+        title = f"paired sign-flip tests of {comparison.tested}"
+        parts += ["", title, text_table(record_table(comparison.pairs))]
     return "\n".join([*parts, "", str(comparison.signature)])
 
 

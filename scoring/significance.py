@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.gold import Gold
+from scoring.gold import ActGold, Gold
 from scoring.resampling import Matrix, on_resamples, resampled
 from scoring.scorecard import Scorecard, Signature
 
@@ -53,9 +53,13 @@ class PairTest:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Runs compared on one measure, best first, and the tests of all pairs."""
+    """Runs compared on one measure, best first, and the tests of all pairs.
+
+    `tested` is what the pairs are tested on: `measure`, or accuracy for ACT.
+    """
 
     measure: str
+    tested: str
     resamples: int
     level: float
     intervals: Sequence[Interval]
@@ -86,6 +90,7 @@ def compare(
     intervals = _intervals([card.run for card in scorecards], observed, scores(weights), level)
     return Comparison(
         measure=measure,
+        tested="accuracy" if isinstance(gold, ActGold) else measure,
         resamples=resamples,
         level=level,
         intervals=sorted(intervals, key=lambda interval: (interval.rank, interval.run)),

@@ -51,10 +51,15 @@ def latex_table(table: Table) -> str:
 
 
 def shown(cell: Cell) -> str:
-    """Return a cell as people read it: three decimals, `n/a` for what is undefined."""
+    """Return a cell as people read it: three decimals, `n/a` for what is undefined.
+
+    What would be 0.000 but is not, such as a small p, has its first digit; below 1e-9 it is noise.
+    """
     if cell is None:
         return "n/a"
-    return f"{cell:.3f}" if isinstance(cell, float) else str(cell)
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.1g}" if 1e-9 < abs(cell) < 0.0005 else f"{cell:.3f}"
 
 
 def _escaped(cell: str) -> str:

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from scoring import ActGold, Classification, Hit, ItemGold, OptionError, RunScorer, compare
-from scoring.scorecard import Scorecard
+from scoring.ranking import Matches, auc_ipr
+from scoring.resampling import on_resamples, resampled
+from scoring.scorecard import ActScorecard, Scorecard
 from scoring.significance import holm, sign_flip_tests
 from scoring.tasks import Task
 
@@ -99,6 +101,27 @@ def test_classifications_are_compared(measure: str) -> None:
     assert best.score == pytest.approx(cards[1].to_dict()[measure], abs=1e-12)
     assert best.low <= best.score <= best.high
     assert found.pairs[0].p < 0.05
+    assert found.tested == "accuracy"
+
+
+def test_a_resampled_list_has_each_article_as_often_as_it_was_drawn() -> None:
+    card = act_run("some", {3, 4, 9, 20, 30})
+    assert isinstance(card, ActScorecard)
+    weights = resampled(np.random.default_rng(3), len(ARTICLES), 50)
+    _, scores = on_resamples(ACT, [card], "auc_ipr")
+    for drawn, found in zip(weights.astype(int), scores(weights)[:, 0], strict=True):
+        truth = np.repeat(ACT.truth[card.ranked], drawn[card.ranked])
+        ranks = tuple((np.flatnonzero(truth) + 1).tolist())
+        matches = Matches(ranks, len(truth), int(drawn[ACT.truth].sum()))
+        assert found == pytest.approx(auc_ipr(matches), abs=1e-12)
+
+
+def test_a_list_without_relevant_articles_scores_0_on_every_resample() -> None:
+    scorer = RunScorer("ACT", ACT, run="wrong")
+    for article, relevant in ACT.relevant.items():
+        if not relevant:
+            scorer.put(article, Classification(True, 0.5))
+    assert compare(ACT, [scorer.scorecard()], resamples=20).intervals[0].high == 0.0
 
 
 def test_unknown_measures() -> None:
