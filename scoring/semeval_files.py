@@ -1,47 +1,62 @@
-"""The files of SemEval-2013 task 9.1: the DDI corpus (XML) and runs (tab-separated).
+"""The files of SemEval-2013 task 9.1: the DDI corpus (XML), runs and tables (tab-separated).
 
-`charOffset`s are inclusive, fragments separated by a semicolon: `12-15;21-25`.
+`charOffset`s are inclusive, fragments separated by a semicolon: `12-15;21-25`. A gold table has the
+columns of a run, with whole articles in place of sentences.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 from xml.parsers import expat
 
-from scoring.alignment import Span, span
+from scoring.alignment import Span, length, span
 from scoring.errors import FormatError, Problem
 from scoring.semeval_ner import TYPES, Mention
 from scoring.text import read_bytes, read_lines
 
 _OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
 _COLUMNS = "sentence, charOffset, text, type"
+_TABLE = "article, charOffset, text, type"
 
 
 class Sentence(NamedTuple):
-    """A sentence of the corpus: the document it belongs to and its length in characters."""
+    """A sentence of the corpus: its document, and its length in characters where it is known."""
 
     document: str
-    length: int
+    length: int | None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NerGold:
-    """A corpus: its sentences by id, and the mentions in them (`place` is the sentence's id)."""
+    """A corpus: its sentences by id, and the mentions in them (`place` is the sentence's id).
+
+    A table's articles stand in for sentences. It need not be `whole`: a run may have articles and
+    types that it does not name.
+    """
 
     sentences: Mapping[str, Sentence]
     mentions: tuple[Mention, ...]
+    whole: bool = True
 
 
 def read_ner_gold(path: Path | str) -> NerGold:
-    """Read a corpus file, or all `.xml` files of a folder and the folders in it, sorted.
+    """Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
 
-    Raises `FormatError` with every problem: XML, ids, offsets, a mention that comes twice.
+    A file that is not XML is a table: `article<TAB>charOffset<TAB>text<TAB>type`, or `article`
+    alone where it has no mention. Raises `FormatError` with every problem: XML, ids, columns,
+    offsets, a text of another length, a mention that comes twice.
     """
     path = Path(path)
+    if (
+        not path.is_dir()
+        and path.suffix != ".xml"
+        and not read_bytes(path).lstrip().startswith(b"<")
+    ):
+        return _read_table(path)
     files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
     if not files:
         raise FormatError([Problem(str(path), 0, 0, "no .xml file in this folder")])
@@ -60,20 +75,52 @@ def read_ner_run(path: Path | str, gold: NerGold) -> list[Mention]:
     """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`; the text is not compared.
 
     The organisers' own separator `|` is read too. Raises `FormatError` with every problem: columns,
-    a sentence that is not in the gold, offsets, a type, a prediction that comes twice.
+    a sentence that is not in the gold, offsets, a type, a prediction that comes twice. Where the
+    gold is a table, other sentences are left out, and a type that it does not name is wrong.
     """
     types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
+    rows = ((number, _fields(line)) for number, line in enumerate(read_lines(Path(path)), start=1))
+    mentions = _mentions(
+        Path(path),
+        ((number, fields, list(_faults(fields, gold, types))) for number, fields in rows),
+        "prediction",
+    )
+    return [mention for mention in mentions if mention.place in gold.sentences]
+
+
+def _read_table(path: Path) -> NerGold:
+    rows = [(number, _fields(line)) for number, line in enumerate(read_lines(path), start=1)]
+    mentions = _mentions(
+        path,
+        (
+            (number, fields, list(_table_faults(fields)))
+            for number, fields in rows
+            if len(fields) > 1 or not fields[0]
+        ),
+        "mention",
+    )
+    sentences = {fields[0]: Sentence(fields[0], None) for _, fields in rows}
+    return NerGold(sentences=sentences, mentions=tuple(mentions), whole=False)
+
+
+def _fields(line: str) -> list[str]:
+    return line.split("\t" if "\t" in line else "|")
+
+
+def _mentions(
+    path: Path, rows: Iterable[tuple[int, Sequence[str], Sequence[tuple[int, str]]]], what: str
+) -> list[Mention]:
+    """Return the mentions of numbered lines; raises `FormatError` with all that is wrong."""
     seen: dict[Mention, int] = {}
     problems: list[Problem] = []
-    for number, line in enumerate(read_lines(Path(path)), start=1):
-        fields = line.split("\t" if "\t" in line else "|")
-        faults = list(_faults(fields, gold, types))
-        if not faults:
-            mention = Mention(fields[0], parse_offsets(fields[1]), fields[3])
-            if mention in seen:
-                faults = [(0, f"the same prediction as line {seen[mention]}; expected it once")]
-            seen.setdefault(mention, number)
+    for number, fields, faults in rows:
         problems += [Problem(str(path), number, column, message) for column, message in faults]
+        if faults:
+            continue
+        mention = Mention(fields[0], parse_offsets(fields[1]), fields[3])
+        if (line := seen.setdefault(mention, number)) != number:
+            message = f"the same {what} as line {line}; expected it once"
+            problems.append(Problem(str(path), number, 0, message))
     if problems:
         raise FormatError(problems)
     return list(seen)
@@ -97,17 +144,36 @@ def _faults(
         yield 0, f"{len(fields)} columns; expected 4 separated by tabs: {_COLUMNS}"
         return
     sentence = gold.sentences.get(fields[0])
-    if sentence is None:
+    if sentence is None and gold.whole:
         yield 1, f"sentence {fields[0]!r} is not in the gold"
     try:
         end = parse_offsets(fields[1])[-1][1]
     except ValueError as error:
         yield 2, str(error)
     else:
-        if sentence and end > sentence.length:
+        if sentence and sentence.length is not None and end > sentence.length:
             yield 2, f"offset {end - 1} is after the sentence's last, {sentence.length - 1}"
-    if fields[3] not in types:
+    if fields[3] not in types and gold.whole:
         yield 4, f"type {fields[3]!r}; expected {', '.join(types)}"
+
+
+def _table_faults(fields: Sequence[str]) -> Iterator[tuple[int, str]]:
+    """Yield column (0: the line) and message of everything wrong with a line of a gold table."""
+    if len(fields) != 4:
+        found = f"{len(fields)} columns" if any(fields) else "an empty line"
+        yield 0, f"{found}; expected {_TABLE}, separated by tabs, or an article alone"
+        return
+    try:
+        fragments = parse_offsets(fields[1])
+    except ValueError as error:
+        yield 2, str(error)
+        return
+    size = length(fragments)
+    if len(fragments) == 1 and len(fields[2]) != size:
+        yield 3, f"text of {len(fields[2])} characters; expected {size} by its offsets"
+    for column in (1, 4):
+        if not fields[column - 1]:
+            yield column, "empty; expected an article or a type"
 
 
 class _Corpus:

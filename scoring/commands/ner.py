@@ -19,7 +19,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add the command and its options."""
     parser = subparsers.add_parser("ner", help="score drug names (SemEval-2013 task 9.1)")
     parser.add_argument(
-        "--gold", required=True, type=Path, metavar="DIR_OR_FILE", help="corpus XML"
+        "--gold",
+        required=True,
+        type=Path,
+        metavar="DIR_OR_FILE",
+        help="corpus XML, or a table: article, charOffset, text, type",
     )
     parser.add_argument(
         "--run", required=True, type=Path, metavar="FILE", help="sentence, charOffset, text, type"

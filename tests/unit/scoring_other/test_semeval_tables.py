@@ -1,0 +1,75 @@
+"""Gold tables of `scoring ner`: whole articles, in the columns of a run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scoring.cli import main
+from scoring.errors import FormatError
+from scoring.semeval_files import read_ner_gold, read_ner_run
+from scoring.semeval_ner import Mention, evaluate
+
+TABLE = "a\t0-3\tMDM2\tprotein\na\t11-13\tp53\tprotein\na\t0-3;11-13\tMDM2 p53\tcomplex\nb\n"
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    path = tmp_path / "gold.tsv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_a_table_names_mentions_and_the_articles_without_one(gold: Path) -> None:
+    read = read_ner_gold(gold)
+    assert list(read.sentences) == ["a", "b"]
+    assert read.mentions == (
+        Mention("a", ((0, 4),), "protein"),
+        Mention("a", ((11, 14),), "protein"),
+        Mention("a", ((0, 4), (11, 14)), "complex"),
+    )
+
+
+def test_a_run_may_have_other_articles_and_types(gold: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run.tsv"
+    run.write_text("a\t0-3\tMDM2\tgene\nb\t5-6\tof\tprotein\nelsewhere\t0-3\tp\tprotein\n")
+    read = read_ner_gold(gold)
+    mentions = read_ner_run(run, read)
+    assert mentions == [Mention("a", ((0, 4),), "gene"), Mention("b", ((5, 7),), "protein")]
+    card: Any = evaluate(
+        read.mentions, mentions, article_of={name: name for name in read.sentences}
+    ).to_dict()
+    assert card["articles"] == 2
+    strict = card["micro"]["strict"]
+    assert [strict[key] for key in ("cor", "inc", "mis", "spu")] == [0, 1, 2, 1]
+    assert "gene" not in card["per_type"]
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "expected"),
+    [
+        ("", 0, "an empty line; expected article, charOffset, text, type"),
+        ("a\t0-3\tMDM2", 0, "3 columns; expected article"),
+        ("a\t0\tMDM2\tprotein", 2, "expected inclusive ones"),
+        ("a\t0-4\tMDM2\tprotein", 3, "text of 4 characters; expected 5 by its offsets"),
+        ("\t0-3\tMDM2\tprotein", 1, "empty; expected an article"),
+        ("a\t0-3\tMDM2\t", 4, "empty; expected an article or a type"),
+        ("a\t11-13\tp53\tprotein", 0, "the same mention as line 2"),
+    ],
+)
+def test_a_bad_table_is_refused_by_line(gold: Path, line: str, column: int, expected: str) -> None:
+    gold.write_text(f"{TABLE}{line}\n")
+    with pytest.raises(FormatError) as caught:
+        read_ner_gold(gold)
+    [problem] = caught.value.problems
+    assert (problem.file, problem.line, problem.column) == (str(gold), 5, column)
+    assert expected in problem.message
+
+
+def test_the_command_reads_a_table(gold: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = gold.with_name("run.tsv")
+    run.write_text(TABLE.removesuffix("b\n"))
+    assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["articles"], found["micro"]["strict"]["f_score"]) == (2, 1.0)
