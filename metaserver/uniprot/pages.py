@@ -18,7 +18,7 @@ PAGE_BYTES = PAGE // 8
 EMPTY_PAGE = SIX_PAGES
 FIRST_TEN_PAGE = SIX_PAGES + 1
 _GROUP = 36 * 36 * 10
-"""Prefixes that share their first three characters; nearly all of UniProt's begin with A0A."""
+"""Prefixes that share their first three characters, such as A0A: one table each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
