@@ -2,8 +2,9 @@
 
 `python benchmarks/codec.py` prints a table. Both codecs do the same work in turns in one process,
 and a ratio is the median over the turns, so that a busy machine slows both. Targets: decoding
-3,000 structs within 1.2 of the standard library's time, encoding within 0.8, and less than 100 MB
-more resident memory while 150,000 structs are decoded from chunks as they would arrive.
+3,000 structs (a stream) within 1.2 of the standard library's time and 30 (a usual answer, read in
+one go) within 0.5, encoding within 0.8, and less than 100 MB more resident memory while 150,000
+structs are decoded from chunks as they would arrive.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from typing import Any
 
 from metaserver.wire.xmlrpc import CHUNK, Decoder, decode_response, encode_response
 
-STRUCTS = 3_000
+STRUCTS, FEW = 3_000, 30
 MANY = 150_000
-DECODE, ENCODE, MEGABYTES = 1.2, 0.8, 100.0
+DECODE, DECODE_FEW, ENCODE, MEGABYTES = 1.2, 0.5, 0.8, 100.0
 
 
 def answer(structs: int) -> dict[str, Any]:
@@ -53,12 +54,14 @@ def ratio(
     )
 
 
-def timed(structs: int, turns: int) -> Iterator[tuple[str, float, float, float, float]]:
+def timed(
+    structs: int, turns: int, target: float
+) -> Iterator[tuple[str, float, float, float, float]]:
     value = answer(structs)
     body = xmlrpc.client.dumps((value,), methodresponse=True).encode()
     assert decode_response(body) == xmlrpc.client.loads(encode_response(value))[0][0] == value
     decoding = ratio(lambda: decode_response(body), lambda: xmlrpc.client.loads(body), turns)
-    yield (f"decode {structs:,} structs", *decoding, DECODE)
+    yield (f"decode {structs:,} structs", *decoding, target)
     encoding = ratio(
         lambda: encode_response(value),
         lambda: xmlrpc.client.dumps((value,), methodresponse=True).encode(),
@@ -116,7 +119,10 @@ def main() -> int:
         return 0
     print(f"{'':24} {'ours':>9} {'stdlib':>9} {'ratio':>7} {'target':>7}")
     missed = False
-    rows = [*timed(STRUCTS, options.turns), *timed(30, options.turns * 10)]
+    rows = [
+        *timed(STRUCTS, options.turns, DECODE),
+        *timed(FEW, options.turns * 10, DECODE_FEW),
+    ]
     for name, found, ours, theirs, target in rows:
         print(f"{name:24} {ours:6.2f} ms {theirs:6.2f} ms {found:7.2f} {target:7.2f}")
         missed |= found > target

@@ -50,12 +50,10 @@ READERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "double": _double,
     "boolean": _boolean,
     "i4": _integer,
-    "i8": _integer,
-    "nil": _nothing,
     "base64": _binary,
     "dateTime.iso8601": _moment,
-    # An undeclared prefix is left in the name by libxml2.
-    **{prefix + "nil": _nothing for prefix in (APACHE, "ex:")},
-    **{prefix + name: _integer for prefix in (APACHE, "ex:") for name in ("i1", "i2", "i8")},
-    **{prefix + "float": _double for prefix in (APACHE, "ex:")},
+    # libxml2 drops a prefix that was never declared.
+    **{prefix + "nil": _nothing for prefix in (APACHE, "")},
+    **{prefix + name: _integer for prefix in (APACHE, "") for name in ("i1", "i2", "i8")},
+    **{prefix + "float": _double for prefix in (APACHE, "")},
 }

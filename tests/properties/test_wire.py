@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import re
 import xmlrpc.client
 from datetime import datetime
 from typing import Any
@@ -12,12 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaserver.wire.stream import Stream
 from metaserver.wire.xmlrpc import (
     Decoder,
     Fault,
     FaultError,
     Inflater,
     Limits,
+    MethodResponse,
     WireError,
     call_template,
     decode_call,
@@ -73,13 +76,24 @@ MARKUP = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
 HEAD = "<methodResponse><params><param>"
 
 
+# What an XML parser takes apart, and what may stand before a message.
+BITS = [*PARTS, "<!-- a -->", "<![CDATA[<i8>&]]>", "<?x y?>", "&#13;", "&#xe9;", "&#xffff;", "]]>",
+        "\r\n", " a='1'>", "<ex:i8>7</ex:i8>", "\x7f", "\ufffe", "\U0010ffff"]  # fmt: skip
+HEADS = [
+    *(f"<?xml version={v!r}{e}?>{s}" for v in ("1.0", "1.1") for e in ("", " encoding='UTF-8'",
+      ' encoding="utf-8"', " encoding='iso-8859-1'", " encoding='utf-16'", " standalone='yes'")
+      for s in ("", "\r\n")),
+    "", " ", "\ufeff", "<!-- a -->", "<?x y?>", "<!DOCTYPE methodResponse [<!ENTITY e 'e'>]>",
+]  # fmt: skip
+
+
 def attempt(body: bytes, size: int) -> object:
-    """Return what a body gives when it comes in pieces of `size`: a value, or our own error."""
-    decoder = Decoder(Limits(bytes=10_000, values=500, depth=8))
+    """Return what a body gives when it comes in pieces of `size`: a message, or our own error."""
+    stream = Stream(Limits(bytes=10_000, values=500, depth=8))
     try:
         for start in range(0, len(body), size):
-            decoder.feed(body[start : start + size])
-        return decoder.response()
+            stream.feed(body[start : start + size])
+        return stream.close()
     except WireError as error:
         return type(error), error.outcome
 
@@ -107,14 +121,46 @@ def test_a_spoilt_message_gives_a_value_or_our_error(value: Any, data: st.DataOb
     attempt(bytes(body), data.draw(st.integers(1, 2_000)))
 
 
+def outcome(reader: Decoder | Stream, body: bytes) -> str:
+    """Return all that can be told of a body's message, to the last bit, or the error in full."""
+    try:
+        reader.feed(body)
+        return repr(reader.close())
+    except WireError as error:
+        return f"{error.outcome} {error.message}"
+
+
+@UNTIMED
+@given(VALUES, st.sampled_from(HEADS), st.data())
+def test_a_short_message_is_read_as_a_stream_would_be(
+    value: Any, head: str, data: st.DataObject
+) -> None:
+    text = encode_response(value).decode().partition("?>")[2]
+    for bit in data.draw(st.lists(st.sampled_from(BITS), max_size=4)):
+        place = data.draw(st.sampled_from([edge.start() for edge in re.finditer("[<>]|$", text)]))
+        place += data.draw(st.integers(0, 1))
+        text = text[:place] + bit + text[place:]
+    coding = data.draw(st.sampled_from(["utf-8", "utf-8", "iso-8859-1", "utf-16"]))
+    body = (head + text).encode(coding, "replace")
+    assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
+
+
+@UNTIMED
+@given(MARKUP)
+def test_short_markup_is_read_as_a_stream_would_be(markup: str) -> None:
+    body = f"{HEAD}<value>{markup}</value></param></params></methodResponse>".encode()
+    assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
+
+
 @UNTIMED
 @given(VALUES, st.integers(1, 600))
 def test_what_is_written_is_read_back(value: Any, size: int) -> None:
-    decoder = Decoder()
+    stream = Stream(Limits())
     body = encode_response(value)
     for start in range(0, len(body), size):
-        decoder.feed(body[start : start + size])
-    read = decoder.response()
+        stream.feed(body[start : start + size])
+    read = decode_response(body)
+    assert stream.close() == MethodResponse(value=read)
     assert read == value
     assert repr(read) == repr(value)  # 1 is not 1.0, and neither is True
 

@@ -10,12 +10,15 @@ from datetime import UTC, datetime
 import pytest
 
 from metaserver.lifecycle import Outcome
+from metaserver.wire.stream import Stream
 from metaserver.wire.xmlrpc import (
+    CHUNK,
     Decoder,
     Fault,
     FaultError,
     Limits,
     MethodCall,
+    MethodResponse,
     Value,
     WireError,
     decode_call,
@@ -75,14 +78,13 @@ def array(items: str) -> str:
         ("<value><struct><member><name/><value/></member></struct></value>", {"": ""}),
     ],
 )  # fmt: skip
-def test_reads_every_type_and_what_peers_make_of_it(text: str, value: Value) -> None:
-    read = decode_response(response(text, EX))
+@pytest.mark.parametrize("attributes", ["", EX], ids=["bare", "declared"])
+def test_reads_every_type_and_what_peers_make_of_it(
+    text: str, value: Value, attributes: str
+) -> None:
+    read = decode_response(response(text, attributes))
     assert read == value
     assert type(read) is type(value)
-
-
-def test_reads_an_apache_type_whose_prefix_was_never_declared() -> None:
-    assert decode_response(response("<value><ex:nil/></value>")) is None
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1", "utf-16", "utf-16-be"])
@@ -94,15 +96,37 @@ def test_reads_the_declared_encoding(encoding: str) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 65_536])
 def test_chunks_may_end_anywhere(size: int) -> None:
     body = xmlrpc.client.dumps(({"é": [1, "α&<"]},), methodresponse=True).encode()
+    decoder, stream = Decoder(), Stream(Limits())
+    for start in range(0, len(body), size):
+        decoder.feed(body[start : start + size])
+        stream.feed(body[start : start + size])
+    assert decoder.close() == stream.close() == MethodResponse(value={"é": [1, "α&<"]})
+
+
+@pytest.mark.parametrize("size", [999, 65_536, 65_537, 10**6])
+def test_a_long_message_becomes_a_stream_wherever_chunks_end(size: int) -> None:
+    value = [{"é": number} for number in range(1_500)]
+    body = xmlrpc.client.dumps((value,), methodresponse=True).encode()
+    assert len(body) > 2 * CHUNK
     decoder = Decoder()
     for start in range(0, len(body), size):
         decoder.feed(body[start : start + size])
-    assert decoder.response() == {"é": [1, "α&<"]}
+    assert decoder.response() == value
+
+
+def test_what_cannot_become_a_message_is_refused_before_its_end() -> None:
+    with pytest.raises(WireError, match="<html> is not allowed here"):
+        Decoder().feed(b"<html><body>")
+    decoder = Decoder()
+    decoder.feed(b"<?xml version='1.0'?><html><body>")
+    with pytest.raises(WireError, match="<html> is not allowed here"):
+        decoder.feed(b" " * CHUNK)
 
 
 @pytest.mark.parametrize("tail", ["", "<junk/>"])
-def test_what_was_read_goes_with_its_last_reference(tail: str) -> None:
-    body = response(array("<value><struct/></value>" * 1_000) + tail)
+@pytest.mark.parametrize("attributes", ["", EX], ids=["plain", "stream"])
+def test_what_was_read_goes_with_its_last_reference(tail: str, attributes: str) -> None:
+    body = response(array("<value><struct/></value>" * 1_000) + tail, attributes)
     gc.collect()
     gc.disable()
     try:
@@ -197,18 +221,21 @@ def test_refuses_a_document_type_before_it_can_do_anything(doctype: str) -> None
 
 
 class TestLimits:
-    def test_nesting(self) -> None:
+    @pytest.mark.parametrize("attributes", ["", EX], ids=["plain", "stream"])
+    def test_nesting(self, attributes: str) -> None:
         def nested(depth: int) -> bytes:
-            return response("<value><array><data>" * depth + "</data></array></value>" * depth)
+            arrays = "<value><array><data>" * depth + "</data></array></value>" * depth
+            return response(arrays, attributes)
 
         value = decode_response(nested(64))
         for _ in range(63):
             assert isinstance(value, list)
             value = value[0]
         assert value == []
-        with pytest.raises(WireError, match="nested deeper than 64") as caught:
-            decode_response(nested(65))
-        assert caught.value.outcome is Outcome.XML
+        for depth in (65, 1_400):
+            with pytest.raises(WireError, match="nested deeper than 64") as caught:
+                decode_response(nested(depth))
+            assert caught.value.outcome is Outcome.XML
 
     def test_bytes(self) -> None:
         body = response("<value/>")

@@ -1,0 +1,98 @@
+"""Which bodies are read in one go, and which are left to the stream."""
+
+from __future__ import annotations
+
+import xmlrpc.client
+
+import pytest
+
+from annotators.protocol import encode_answer
+from metaserver.wire.plain import plain_response
+from metaserver.wire.xmlrpc import Limits, MethodResponse, encode_response
+
+HEAD, TAIL = "<methodResponse><params><param><value>", "</value></param></params></methodResponse>"
+ANSWER = {
+    "interaction": [True, 0.5],
+    "normalizations": [{"dbid": "P1", "rank": 1, "confidence": 1.0, "evidence": "a = b!? <é>"}],
+}
+
+
+def plain(body: str | bytes, limits: Limits | None = None) -> object:
+    """Return the value of a body that is plain, None of one that is not."""
+    body = body.encode() if isinstance(body, str) else body
+    response = plain_response(body, limits or Limits())
+    return None if response is None else response.value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        encode_response(ANSWER),
+        encode_answer(ANSWER),
+        xmlrpc.client.dumps((ANSWER,), methodresponse=True, encoding="utf-8").encode(),
+        b'<?xml version="1.0" encoding="UTF-8" ?>\r\n'
+        + encode_response(ANSWER).partition(b"?>")[2],
+    ],
+    ids=["hub", "kit", "standard library", "others"],
+)
+def test_what_servers_send_is_plain(body: bytes) -> None:
+    assert plain(body) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a<!-- b -->c", "ac"),
+        ("a<?b c?>d", "ad"),
+        ("a<![CDATA[&b;<c>]]>d", "a&b;<c>d"),
+        ("<string>a<!-- b -->&lt;<?c d?>e<![CDATA[f]]></string>", "a<ef"),
+        ("<int>1<!-- 2 -->3</int>", 13),
+        ("x<!-- y --><array>y<data>z</data></array><?z?>", []),
+        ("a\r\nb\rc&#13;", "a\nb\nc\r"),
+    ],
+)
+def test_what_a_parser_takes_apart_is_joined(text: str, value: object) -> None:
+    assert plain(f"{HEAD}{text}{TAIL}") == value
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        f"\ufeff{HEAD}x{TAIL}",
+        f"<?xml version='1.0' encoding='iso-8859-1'?>{HEAD}x{TAIL}",
+        f"<?xml version='1.0'?>{HEAD}x{TAIL}".encode("utf-16"),
+        f"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY e 'e'>]>{HEAD}&e;{TAIL}",
+        f"{HEAD}<!DOCTYPE x [<!ENTITY e 'e'>]>&e;{TAIL}",
+        f"{HEAD}&e;{TAIL}",
+        f"{HEAD}<string a= 'b'>x</string>{TAIL}",
+        f"{HEAD}<x:nil/>{TAIL}",
+        f"{HEAD}<int>x</int>{TAIL}",
+        f"{HEAD}<int>1</int><int>1</int>{TAIL}",
+        f"{HEAD}<int>1<int>1</int></int>{TAIL}",
+        f"{HEAD}<array/>{TAIL}",
+        f"{HEAD}<array><date/></array>{TAIL}",
+        f"{HEAD}<struct><member/></struct>{TAIL}",
+        f"{HEAD}<boolean>2</boolean>{TAIL}",
+        f"{HEAD}<struct><member><value/><name/></member></struct>{TAIL}",
+        f"{HEAD}<struct><member><name><b/></name><value/></member></struct>{TAIL}",
+        f"{HEAD}x{TAIL}".replace("param>", "parameter>"),
+        f"{HEAD}x{TAIL}".replace("Response", "response"),
+        f"{HEAD}x",
+        "<methodResponse><fault><value/></fault></methodResponse>",
+        "<methodCall><methodName>f</methodName></methodCall>",
+    ],
+)
+def test_anything_else_is_left_to_the_stream(body: str | bytes) -> None:
+    assert plain(body) is None
+
+
+def test_so_is_what_may_pass_a_limit() -> None:
+    body = f"{HEAD}<array><data><value>x</value></data></array>{TAIL}"
+    assert plain(body, Limits(values=len(body), depth=1)) == ["x"]
+    assert plain(body, Limits(values=len(body) - 1)) is None
+    assert plain(body, Limits(depth=0)) is None
+
+
+def test_nil_is_a_value() -> None:
+    assert plain_response(f"{HEAD}<nil/>{TAIL}".encode(), Limits()) == MethodResponse(value=None)
