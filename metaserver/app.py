@@ -23,9 +23,10 @@ from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard, ScoredTask
 from metaserver.store.store import Corpus, Store, open_store
 from metaserver.store.writer import LaneKey
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.web.app import make_app
+from metaserver.wire.contract import MENTIONS
 
 STORE_FILE = "metaserver.sqlite"
 
@@ -73,10 +74,22 @@ def scored_tasks(plan: Plan) -> Sequence[ScoredTask]:
     ]
 
 
+def asked_tasks(plan: Plan) -> Sequence[TaskPlugin]:
+    """Return the tasks a server is asked for unless it is registered for some of them: all.
+
+    Only the task that reads `mentions` needs gold: they may also be sent for display alone.
+    """
+    return [
+        task
+        for name, task in installed_tasks().items()
+        if name in plan.gold or task.key != MENTIONS
+    ]
+
+
 @asynccontextmanager
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
-    settings, tasks = plan.settings, list(installed_tasks().values())
+    settings = plan.settings
     async with (
         open_store(plan.folder / STORE_FILE) as store,
         open_client(settings.http_limits()) as client,
@@ -93,7 +106,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         caller = ArticleCaller(
             client,
             PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
-            tasks,
+            asked_tasks(plan),
             ReleaseVocabulary(release=plan.release),
             time_limit=settings.limits.timeout,
         )

@@ -20,12 +20,15 @@ def read_gold(task: Task, path: Path) -> Gold:
     try:
         return scoring.read_gold(task, path)
     except FormatError as error:
-        first = error.problems[0]
-        column = f"column {first.column}: " if first.column else ""
-        more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
-        raise InputError(
-            first.file, f"{column}{first.message}{more}", line=first.line or None
-        ) from error
+        raise input_error(error) from error
+
+
+def input_error(error: FormatError) -> InputError:
+    """Return what is wrong with a gold file: the first problem, and how many follow."""
+    first = error.problems[0]
+    column = f"column {first.column}: " if first.column else ""
+    more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
+    return InputError(first.file, f"{column}{first.message}{more}", line=first.line or None)
 
 
 class TaskScorer:

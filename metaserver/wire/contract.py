@@ -16,6 +16,16 @@ from metaserver.wire.report import Report, Severity
 
 T = TypeVar("T")
 
+MENTIONS: Final = "mentions"
+"""The member that any answer may have for display; a task may read it where it is asked for."""
+
+_OF_A_MENTION: Final[Mapping[str, type]] = {
+    "type": str,
+    "length": int,
+    "section": str,
+    "confidence": float,
+}
+
 _EXACT: Final = 2**53  # up to here a double holds every int
 
 _TYPE_NAMES: Final[Mapping[type, str]] = {
@@ -130,13 +140,13 @@ def check_optional(
 def read_mentions(value: object, report: Report) -> Sequence[Mapping[str, object]]:
     """Return the mentions of an answer that can be shown; what is wrong with others is noted.
 
-    A mention is a struct of `offset` and `mention`, optionally `section` and `confidence`.
+    A mention is a struct of `offset` and `mention`, and what `_OF_A_MENTION` may be there.
     """
-    array = read(value, list, "mentions", report, Severity.NOTE) or []
+    array = read(value, list, MENTIONS, report, Severity.NOTE) or []
     return [
         mention
         for index, mention in enumerate(array)
-        if _is_mention(mention, f"mentions[{index}]", report)
+        if _is_mention(mention, f"{MENTIONS}[{index}]", report)
     ]
 
 
@@ -146,5 +156,5 @@ def _is_mention(value: object, path: str, report: Report) -> bool:
         return False
     offset = read_member(struct, "offset", int, path, report, Severity.NOTE)
     words = read_member(struct, "mention", str, path, report, Severity.NOTE)
-    check_optional(struct, {"section": str, "confidence": float}, path, report)
+    check_optional(struct, _OF_A_MENTION, path, report)
     return offset is not None and words is not None

@@ -7,14 +7,14 @@ accession) is dropped, and the rest kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from metaserver.lifecycle import ANSWERED, Outcome
 from metaserver.records import Problem, TaskName
 from metaserver.uniprot.verdicts import Ruling
-from metaserver.wire.contract import described, read_mentions
+from metaserver.wire.contract import MENTIONS, described, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
 
 __all__ = [
@@ -73,11 +73,11 @@ class CheckedAnswer:
     hits_dropped: int
 
 
-def check(value: object, parts: Iterable[Part], vocabulary: Vocabulary) -> CheckedAnswer:
+def check(value: object, parts: Collection[Part], vocabulary: Vocabulary) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
-    Members of other tasks and unknown members are ignored; `mentions` are looked at for display
-    only. An empty struct and empty arrays are answers without hits.
+    Members of other tasks and unknown members are ignored; `mentions` that no task reads are looked
+    at for display only. An empty struct and empty arrays are answers without hits.
     """
     report = Report()
     payloads: dict[TaskName, Any] = {}
@@ -89,8 +89,8 @@ def check(value: object, parts: Iterable[Part], vocabulary: Vocabulary) -> Check
             if payload is not None:
                 payloads[part.name] = payload
                 kept += part.count(payload)
-        if "mentions" in value:
-            read_mentions(value["mentions"], report)
+        if MENTIONS in value and all(part.key != MENTIONS for part in parts):
+            read_mentions(value[MENTIONS], report)
     else:
         report.shape("", f"expected struct, got {described(value)}")
     return _judged(report, payloads, kept)

@@ -53,13 +53,16 @@ HITS = struct({"dbid": ACCESSIONS, "confidence": CONFIDENCES}, {"rank": RANKS, "
 PAIRS = struct(
     {"dbid_a": ACCESSIONS, "dbid_b": ACCESSIONS, "confidence": CONFIDENCES}, {"rank": RANKS}
 )
+MENTIONS = struct(
+    {"offset": RANKS, "mention": st.text(max_size=3), "type": ACCESSIONS}, {"length": RANKS}
+)
 NEARLY = struct(
     {},
     {
         "interaction": st.tuples(st.booleans(), CONFIDENCES).map(list) | ANYTHING,
         "normalizations": st.lists(HITS, max_size=6) | st.lists(HITS | ANYTHING) | ANYTHING,
         "pairs": st.lists(PAIRS, max_size=6) | st.lists(PAIRS | ANYTHING) | ANYTHING,
-        "mentions": ANYTHING,
+        "mentions": st.lists(MENTIONS, max_size=6) | st.lists(MENTIONS | ANYTHING) | ANYTHING,
     },
 )
 
@@ -68,6 +71,11 @@ def keeps_the_contract(answer: CheckedAnswer) -> bool:
     for name, hits in answer.payloads.items():
         if name == "ACT":
             assert not hits or (type(hits[0]) is bool and 0.0 < hits[1] <= 1.0)
+            continue
+        if name == "NER":
+            places = [(offset, len(words), kind) for offset, words, kind in hits]
+            assert places == sorted(set(places))
+            assert all(offset >= 0 and length for offset, length, _ in places)
             continue
         *names, ranks, confidences = zip(*hits, strict=True) if hits else ((), (), ())
         items = list(zip(*names, strict=True))

@@ -34,7 +34,7 @@ def test_the_call() -> None:
 
 def test_the_answer() -> None:
     answer = check(decode_response(ANSWER), list(installed_tasks().values()), Anything())
-    assert (answer.outcome, answer.hits_kept, answer.problem_count) == (Outcome.OK, 4, 0)
+    assert (answer.outcome, answer.hits_kept, answer.problem_count) == (Outcome.OK, 5, 0)
 
 
 def test_the_fault() -> None:

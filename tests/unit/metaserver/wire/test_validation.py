@@ -11,6 +11,7 @@ from metaserver.lifecycle import Outcome
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
+from metaserver.tasks.ner import NER
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.validation import CheckedAnswer, Ruling, check
 
@@ -79,6 +80,19 @@ def test_members_of_other_tasks_and_unknown_members_are_ignored() -> None:
     answer = checked({"pairs": "x", "normalizations": [hit("P1", 1)], "note": 5}, [INT])
     assert (answer.outcome, answer.problem_count) == (Outcome.OK, 0)
     assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
+
+
+def test_mentions_are_for_display_unless_a_task_reads_them() -> None:
+    sent = {"mentions": [{"offset": 3, "mention": "p53"}, {"mention": "p21", "length": "x"}]}
+    shown = checked(sent)
+    assert (shown.outcome, shown.payloads) == (Outcome.OK, {})
+    assert told(shown) == [
+        "mentions[1].offset: missing; expected int",
+        "mentions[1].length: expected int, got string 'x'",
+    ]
+    asked = checked(sent, [*TASKS, NER])
+    assert (asked.outcome, asked.problem_count) == (Outcome.SHAPE, 4)
+    assert asked.message == "mentions[0].type: missing; expected string (and 3 more)"
 
 
 @pytest.mark.parametrize(

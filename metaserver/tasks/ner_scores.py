@@ -1,0 +1,171 @@
+"""NER's gold, and one run's scorer: the counts of SemEval-2013 task 9.1, article by article."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+from metaserver.records import ArticleId
+from metaserver.tasks.plugin import Score
+from metaserver.tasks.scores import Values, input_error
+from scoring import FormatError
+from scoring.semeval_files import read_ner_gold
+from scoring.semeval_ner import (
+    TYPES,
+    Counts,
+    Criterion,
+    Mention,
+    NerScorecard,
+    Table,
+    count_by_place,
+    total,
+)
+
+NerPayload: TypeAlias = list[list[Any]]
+"""Mentions as `[offset, mention, type]`, by place."""
+
+
+class ArticleCounts(NamedTuple):
+    """An article's counts, over all types and with both sides cut to each type."""
+
+    all_types: Table
+    by_type: Mapping[str, Table]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NerGold:
+    """Every article's mentions (none for some), and the types that have a score of their own.
+
+    `missing` are the counts of an article that is not answered.
+    """
+
+    articles: Mapping[str, Sequence[Mention]]
+    types: Sequence[str]
+    missing: dict[str, ArticleCounts]
+    digest: str
+
+
+def read_gold(path: Path) -> NerGold:
+    """Read gold mentions; raises `InputError` with the first problem and how many follow."""
+    try:
+        corpus = read_ner_gold(path)
+    except FormatError as error:
+        raise input_error(error) from error
+    articles: dict[str, list[Mention]] = {name: [] for name in corpus.sentences}
+    for mention in corpus.mentions:
+        articles[mention.place].append(mention)
+    return NerGold(
+        articles=articles,
+        types=list(dict.fromkeys([*TYPES, *(mention.type for mention in corpus.mentions)])),
+        missing={name: _missing(mentions) for name, mentions in articles.items()},
+        digest=_digest(articles),
+    )
+
+
+class NerScorer:
+    """Scores one NER run; keeps the counts of each article.
+
+    An article that is not answered (yet) has all its mentions missing: task 9.1 scores the whole
+    corpus, so a board agrees with `scoring ner` on the run's result file.
+    """
+
+    def __init__(self, gold: NerGold) -> None:
+        self._gold = gold
+        self._answered: dict[str, ArticleCounts] = {}
+
+    def put(self, article: ArticleId, payload: NerPayload) -> None:
+        """Score (or re-score) one article of the run; articles without gold are ignored."""
+        gold = self._gold.articles.get(article)
+        if gold is None:
+            return
+        run = [
+            Mention(article, ((offset, offset + len(words)),), kind)
+            for offset, words, kind in payload
+        ]
+        self._answered[article] = ArticleCounts(
+            _count(gold, run),
+            {
+                kind: _count(_only(gold, kind), _only(run, kind))
+                for kind in {mention.type for mention in (*gold, *run)}
+            },
+        )
+
+    def score(self) -> Score:
+        """Return the score with all articles put so far; before the first, no measure."""
+        card = self._scorecard()
+        articles = {
+            "articles_scored": len(self._answered),
+            "articles_in_gold": len(self._gold.articles),
+        }
+        values = _values(card)
+        if not self._answered:
+            values = {
+                key: value if isinstance(value, int) else None for key, value in values.items()
+            }
+        release = version("biocreative-metaserver")
+        signature = f"NER|gold:{self._gold.digest}|articles:all|version:{release}"
+        return Score(
+            values=values,
+            **articles,
+            curve=(),
+            detail={"task": "NER", **articles, **card.to_dict(), "signature": signature},
+        )
+
+    def _scorecard(self) -> NerScorecard:
+        counts = self._gold.missing | self._answered
+        tables = [article.by_type for article in counts.values()]
+        return NerScorecard(
+            by_article={article: found.all_types for article, found in counts.items()},
+            per_type={
+                kind: total(table[kind] for table in tables if kind in table)
+                for kind in self._gold.types
+            },
+        )
+
+
+def _count(gold: Sequence[Mention], run: Sequence[Mention]) -> Table:
+    """Count one article's mentions."""
+    return total(count_by_place(gold, run).values())
+
+
+def _only(mentions: Sequence[Mention], kind: str) -> Sequence[Mention]:
+    return [mention for mention in mentions if mention.type == kind]
+
+
+def _missing(gold: Sequence[Mention]) -> ArticleCounts:
+    types = Counter(mention.type for mention in gold)
+    return ArticleCounts(
+        _all_missing(len(gold)), {kind: _all_missing(number) for kind, number in types.items()}
+    )
+
+
+def _all_missing(mentions: int) -> Table:
+    return dict.fromkeys(Criterion, Counts(mis=mentions))
+
+
+def _values(card: NerScorecard) -> Values:
+    micro = card.micro
+    strict = micro[Criterion.STRICT]
+    return {
+        "cor": strict.cor,
+        "inc": strict.inc,
+        "par": micro[Criterion.PARTIAL].par,
+        "mis": strict.mis,
+        "spu": strict.spu,
+        "strict_precision": strict.precision(),
+        "strict_recall": strict.recall(),
+        **{f"{criterion}_f": counts.f_score() for criterion, counts in micro.items()},
+    }
+
+
+def _digest(articles: Mapping[str, Sequence[Mention]]) -> str:
+    lines = [
+        f"{article}\t{sorted((mention.span, mention.type) for mention in mentions)}"
+        for article, mentions in sorted(articles.items())
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
