@@ -72,27 +72,37 @@ def script(url: str) -> float:
     return time.perf_counter() - begin
 
 
-def main() -> None:
-    """Print the rounds' medians and the ratios, round by round."""
+def measure(url: str, folder: Path) -> None:
+    """Print the medians of the rounds, and the ratios round by round."""
     rates: dict[str, list[float]] = {"bare": [], "hub": [], "script": []}
-    with peer(answer_of(ACCESSIONS)) as url, tempfile.TemporaryDirectory() as scratch:
-        for turn in range(ROUNDS + 1):  # the first warms up
-            seconds = {
-                "bare": asyncio.run(bare(url)),
-                "hub": asyncio.run(hub(url, Path(scratch) / str(turn))),
-                "script": script(url),
-            }
-            if turn:
-                for name, took in seconds.items():
-                    rates[name].append(REQUESTS / took)
-    in_flight = SERVERS * CONCURRENCY
-    print(f"{REQUESTS} answers of 30 hits, {in_flight} in flight, median of {ROUNDS} rounds")
+    for turn in range(ROUNDS + 1):  # the first warms up
+        seconds = {
+            "bare": asyncio.run(bare(url)),
+            "hub": asyncio.run(hub(url, folder / str(turn))),
+            "script": script(url),
+        }
+        if turn:
+            for name, took in seconds.items():
+                rates[name].append(REQUESTS / took)
     for name, measured in rates.items():
         ratios = [rate / limit for rate, limit in zip(measured, rates["bare"], strict=True)]
         print(
             f"{name:8}{statistics.median(measured):8.0f} answers/s"
             f"   {statistics.median(ratios):.2f} of bare"
         )
+
+
+def main() -> None:
+    """Measure against a server as teams make them, and against one that costs nothing."""
+    in_flight = SERVERS * CONCURRENCY
+    print(f"{REQUESTS} answers of 30 hits, {in_flight} in flight, median of {ROUNDS} rounds")
+    for kit in (True, False):
+        print("server made with the kit" if kit else "server that costs next to nothing")
+        with (
+            peer(answer_of(ACCESSIONS), kit=kit) as url,
+            tempfile.TemporaryDirectory() as scratch,
+        ):
+            measure(url, Path(scratch))
 
 
 if __name__ == "__main__":

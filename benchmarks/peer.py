@@ -1,6 +1,7 @@
-"""An annotation server that costs next to nothing: every request gets the same answer.
+"""Annotation servers to ask, each in a process of its own: every request gets the same answer.
 
-It runs in a process of its own, so that what is measured is who asks.
+The plain one costs next to nothing, so that what is measured is who asks; the other is a server as
+a team makes it with the kit, which reads the request and encodes its answer each time.
 """
 
 from __future__ import annotations
@@ -13,28 +14,30 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 
+from aiohttp import web
+
+from annotators.contract import Answer, Context
 from annotators.protocol import encode_answer
+from annotators.server import Kit, application
 
 LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 
-def answer_of(accessions: list[str], hits: int = 30) -> bytes:
+def answer_of(accessions: list[str], hits: int = 30) -> Answer:
     """Return an answer with an ACT call and `hits` hits, two thirds of them INT, the rest IPT."""
     singles = accessions[: hits - hits // 3]
     pairs = list(itertools.pairwise(accessions))[: hits // 3]
-    return encode_answer(
-        {
-            "interaction": [True, 0.75],
-            "normalizations": [
-                {"dbid": accession, "rank": rank, "confidence": 1 / rank}
-                for rank, accession in enumerate(singles, 1)
-            ],
-            "pairs": [
-                {"dbid_a": a, "dbid_b": b, "rank": rank, "confidence": 1 / rank}
-                for rank, (a, b) in enumerate(pairs, 1)
-            ],
-        }
-    )
+    return {
+        "interaction": [True, 0.75],
+        "normalizations": [
+            {"dbid": accession, "rank": rank, "confidence": 1 / rank}
+            for rank, accession in enumerate(singles, 1)
+        ],
+        "pairs": [
+            {"dbid_a": a, "dbid_b": b, "rank": rank, "confidence": 1 / rank}
+            for rank, (a, b) in enumerate(pairs, 1)
+        ],
+    }
 
 
 class _Server(asyncio.Protocol):
@@ -65,25 +68,42 @@ class _Server(asyncio.Protocol):
             self._transport.write(self._reply)
 
 
-async def _serve(answer: bytes, seconds: float, tell: Connection) -> None:
-    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(answer)}\r\n\r\n"
-    reply = head.encode() + answer
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096)
+async def _serve_bytes(answer: Answer, seconds: float, tell: Connection) -> None:
+    body = encode_answer(answer)
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n"
+    reply = head.encode() + body
+    server = await asyncio.get_running_loop().create_server(
+        lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096
+    )
     tell.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()
 
 
-def _main(answer: bytes, seconds: float, tell: Connection) -> None:
-    asyncio.run(_serve(answer, seconds, tell))
+async def _serve_kit(answer: Answer, seconds: float, tell: Connection) -> None:
+    async def annotate(text: str, context: Context) -> Answer:
+        await asyncio.sleep(seconds)
+        return answer
+
+    runner = web.AppRunner(application(Kit(annotate)), access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    tell.send(runner.addresses[0][1])
+    await asyncio.Event().wait()
+
+
+def _main(kit: bool, answer: Answer, seconds: float, tell: Connection) -> None:
+    asyncio.run((_serve_kit if kit else _serve_bytes)(answer, seconds, tell))
 
 
 @contextmanager
-def peer(answer: bytes, seconds: float = 0.0) -> Iterator[str]:
-    """Serve one answer, `seconds` after each request; gives the server's URL."""
+def peer(answer: Answer, seconds: float = 0.0, *, kit: bool = False) -> Iterator[str]:
+    """Serve one answer, `seconds` after each request; gives the server's URL.
+
+    The plain peer costs next to nothing; with `kit` it is a server as a team makes it.
+    """
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(
-        target=_main, args=(answer, seconds, theirs), daemon=True
+        target=_main, args=(kit, answer, seconds, theirs), daemon=True
     )
     process.start()
     try:

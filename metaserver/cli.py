@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -12,7 +13,7 @@ from metaserver import demo, run
 from metaserver.errors import InputError, MetaserverError
 from metaserver.uniprot.commands import add_parser as add_uniprot_parser
 
-BAD_INPUT, FAULT, INTERRUPTED = 2, 70, 130  # exit statuses; 70 is sysexits.h's EX_SOFTWARE
+BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -43,8 +44,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"metaserver: {error}", file=sys.stderr)
         return FAULT
     except KeyboardInterrupt:
-        print("metaserver: stopped; what was answered is kept", file=sys.stderr)
+        print("metaserver: stopped", file=sys.stderr)
         return INTERRUPTED
+    except BrokenPipeError:  # `metaserver ... | head` has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return PIPE_CLOSED
     return status
 
 

@@ -21,15 +21,31 @@ BUSY_SECONDS = 30.0
 
 
 def sqlite_engine(path: Path) -> AsyncEngine:
-    """Return an engine on an SQLite file, in WAL mode, transactions begun by us.
+    """Return an engine on an SQLite file for everything but the writer."""
+    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
+    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    _prepare(engine.sync_engine)
+    return engine
+
+
+def writer_engine(path: Path) -> sa.Engine:
+    """Return the engine that the writer uses in its own thread (ADR 6)."""
+    url = sa.URL.create("sqlite", database=str(path))
+    engine = sa.create_engine(
+        url, connect_args={"timeout": BUSY_SECONDS}, execution_options={"writes": True}
+    )
+    _prepare(engine)
+    return engine
+
+
+def _prepare(engine: sa.Engine) -> None:
+    """Set WAL mode, and begin transactions ourselves.
 
     `synchronous=NORMAL` is safe against a killed process. A power cut may take the last answers
     with it, never their order: they are asked for again.
     """
-    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
-    engine = create_async_engine(url, connect_args={"timeout": BUSY_SECONDS})
 
-    @sa.event.listens_for(engine.sync_engine, "connect")
+    @sa.event.listens_for(engine, "connect")
     def _settings(connection: Any, _record: object) -> None:
         connection.isolation_level = None  # the driver begins nothing by itself
         cursor = connection.cursor()
@@ -37,12 +53,10 @@ def sqlite_engine(path: Path) -> AsyncEngine:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
-    @sa.event.listens_for(engine.sync_engine, "begin")
+    @sa.event.listens_for(engine, "begin")
     def _begin(connection: sa.Connection) -> None:
         immediate = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
-
-    return engine
 
 
 def alembic_config() -> Config:

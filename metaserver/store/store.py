@@ -29,7 +29,7 @@ from metaserver.records import (
     TaskName,
 )
 from metaserver.store import tables as t
-from metaserver.store.database import open_sqlite
+from metaserver.store.database import open_sqlite, writer_engine
 from metaserver.store.writer import Entry, LaneKey, Writer
 from metaserver.wire.xmlrpc import escape_text
 
@@ -81,10 +81,10 @@ class StoredAttempt(NamedTuple):
 class Store:
     """One hub's store; `open_store` makes it."""
 
-    def __init__(self, engine: AsyncEngine, place: Path) -> None:
+    def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
         self._engine = engine
+        self._writer = writer
         self._place = place
-        self._writer = Writer(engine)
 
     @property
     def blocked(self) -> str | None:
@@ -94,10 +94,6 @@ class Store:
     async def record(self, entry: Entry) -> None:
         """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
         await self._writer.record(entry)
-
-    async def run(self) -> None:
-        """Write until cancelled; to run beside everything else."""
-        await self._writer.run()
 
     @asynccontextmanager
     async def _write(self) -> AsyncIterator[AsyncConnection]:
@@ -324,14 +320,14 @@ class Store:
 async def open_store(path: Path) -> AsyncIterator[Store]:
     """Open (or create) a hub's store in one SQLite file, its writer running."""
     async with open_sqlite(path) as engine:
-        store = Store(engine, path)
-        writer = asyncio.create_task(store.run(), name="store writer")
+        writer = Writer(writer_engine(path))
+        writing = asyncio.create_task(writer.run(), name="store writer")
         try:
-            yield store
+            yield Store(engine, writer, path)
         finally:
-            writer.cancel()
+            writing.cancel()
             with suppress(asyncio.CancelledError):
-                await writer
+                await writing
 
 
 def _of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:

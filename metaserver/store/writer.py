@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.errors import HubError, StaleLaneError
 from metaserver.packing import pack_json
@@ -62,8 +62,9 @@ class Writer:
     tries again every second: lanes wait in `record`, and nothing is lost.
     """
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine
+        self._thread = ThreadPoolExecutor(1, "store-writer")
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
         self.blocked: str | None = None
@@ -76,26 +77,30 @@ class Writer:
         await done
 
     async def run(self) -> None:
-        """Write until cancelled."""
-        async with self._engine.connect() as connection:
-            connection = await connection.execution_options(writes=True)
+        """Write until cancelled; a batch under way is written to its end."""
+        try:
             while True:
                 await self._wake.wait()
                 batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
                 if not self._waiting:
                     self._wake.clear()
                 try:
-                    await self._write(connection, batch)
+                    await self._write(batch)
                 except Exception as error:  # a fault of ours: told to the lanes, never swallowed
                     for waiting in batch:
                         _settle(waiting.done, HubError(f"not stored: {error}"), error)
+        finally:
+            self._thread.shutdown()
+            self._engine.dispose()
 
-    async def _write(self, connection: AsyncConnection, batch: Sequence[_Waiting]) -> None:
+    async def _write(self, batch: Sequence[_Waiting]) -> None:
+        loop = asyncio.get_running_loop()
+        entries = [waiting.entry for waiting in batch]
         while True:
             try:
-                stale = await _commit(connection, [waiting.entry for waiting in batch])
+                stale = await loop.run_in_executor(self._thread, _commit, self._engine, entries)
             except sa.exc.IntegrityError as error:
-                await self._write_singly(connection, batch, error)
+                await self._write_singly(batch, error)
                 return
             except sa.exc.OperationalError as error:
                 self.blocked = str(error.orig)
@@ -106,15 +111,13 @@ class Writer:
                     _settle(waiting.done, _taken() if index in stale else None)
                 return
 
-    async def _write_singly(
-        self, connection: AsyncConnection, batch: Sequence[_Waiting], error: Exception
-    ) -> None:
+    async def _write_singly(self, batch: Sequence[_Waiting], error: Exception) -> None:
         """Find the entry that is stored already: only its own lane is told."""
         if len(batch) == 1:
             _settle(batch[0].done, _taken(), error)
             return
         for waiting in batch:
-            await self._write(connection, [waiting])
+            await self._write([waiting])
 
 
 def _taken() -> HubError:
@@ -133,24 +136,24 @@ def _settle(
         done.set_exception(failure)
 
 
-async def _commit(connection: AsyncConnection, batch: Sequence[Entry]) -> set[int]:
+def _commit(engine: sa.Engine, batch: Sequence[Entry]) -> set[int]:
     """Write a batch in one transaction; return which entries are stale and were left out."""
-    async with connection.begin():
-        epochs = await _epochs(connection, {entry.lane for entry in batch})
+    with engine.begin() as connection:
+        epochs = _epochs(connection, {entry.lane for entry in batch})
         stale = {i for i, entry in enumerate(batch) if epochs.get(entry.lane) != entry.epoch}
         fresh = [entry for i, entry in enumerate(batch) if i not in stale]
         if not fresh:
             return stale
-        await connection.execute(_ATTEMPTS, [_attempt_row(entry) for entry in fresh])
+        connection.execute(_ATTEMPTS, [_attempt_row(entry) for entry in fresh])
         if raw := [_raw_row(entry) for entry in fresh if entry.attempt.raw]:
-            await connection.execute(_RAW_ANSWERS, raw)
+            connection.execute(_RAW_ANSWERS, raw)
         if accepted := [
             _answer_row(entry, entry.answer) for entry in fresh if entry.answer is not None
         ]:
-            await connection.execute(_ANSWERS, accepted)
+            connection.execute(_ANSWERS, accepted)
         cursors = {entry.lane: entry.cursor for entry in fresh if entry.final}
         if cursors:
-            await connection.execute(
+            connection.execute(
                 _CURSORS,
                 [{"p": lane[0], "s": lane[1], "c": cursor} for lane, cursor in cursors.items()],
             )
@@ -170,8 +173,8 @@ _EPOCHS = sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch).where(
 )
 
 
-async def _epochs(connection: AsyncConnection, keys: set[LaneKey]) -> dict[LaneKey, int]:
-    rows = await connection.execute(_EPOCHS, {"keys": [tuple(key) for key in keys]})
+def _epochs(connection: sa.Connection, keys: set[LaneKey]) -> dict[LaneKey, int]:
+    rows = connection.execute(_EPOCHS, {"keys": [tuple(key) for key in keys]})
     return {LaneKey(phase, server): epoch for phase, server, epoch in rows}
 
 
