@@ -12,7 +12,7 @@ from xmlrpc.client import Error, Fault, dumps, loads
 
 import aiohttp
 
-from annotators.contract import problems
+from annotators.contract import misplaced, problems
 from annotators.errors import InputError
 from annotators.protocol import FORBIDDEN
 
@@ -89,7 +89,8 @@ async def _annotate(
         return _taken(name, start, f"fault {fault.faultCode}: {fault.faultString:.200}")
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
         return _taken(name, start, _reason(error))
-    return _taken(name, start, *problems(answer), note=_summary(answer))
+    wrong = (*problems(answer), *misplaced(answer, text))
+    return _taken(name, start, *wrong, note=_summary(answer))
 
 
 async def _state(session: aiohttp.ClientSession, url: str) -> Step:

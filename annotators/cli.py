@@ -17,11 +17,16 @@ SERVERS = {
     "dictionary": ("INT",),
     "cooccurrence": ("INT", "IPT"),
     "act": ("ACT",),
+    "ner": ("NER",),
     "slow": ("INT", "IPT", "ACT"),
     "faulty": ("INT", "IPT", "ACT"),
 }
 """The servers and the tasks each answers unless told."""
-ABLE = SERVERS | {"cooccurrence": ("INT", "IPT", "ACT")}
+ABLE = SERVERS | {
+    "cooccurrence": ("INT", "IPT", "ACT"),
+    "slow": ("INT", "IPT", "ACT", "NER"),
+    "faulty": ("INT", "IPT", "ACT", "NER"),
+}
 """The tasks each server can answer."""
 
 

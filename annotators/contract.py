@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NotRequired, TypedDict
 
-MEMBER_OF_TASK = {"ACT": "interaction", "INT": "normalizations", "IPT": "pairs"}
+MEMBER_OF_TASK = {"ACT": "interaction", "INT": "normalizations", "IPT": "pairs", "NER": "mentions"}
 """The member of the answer that each task reads."""
 
 
@@ -43,10 +43,15 @@ class Pair(TypedDict):
 
 
 class Mention(TypedDict):
-    """A name found in the text, at `offset` code points from its start; only displayed."""
+    """A name in the text, `offset` code points (not bytes) from its start; an NER hit has a type.
+
+    `length` is the name's own, in code points too: a hub refuses a mention whose length differs.
+    """
 
     offset: int
     mention: str
+    type: NotRequired[str]
+    length: NotRequired[int]
     section: NotRequired[str]
     confidence: NotRequired[float]
 
@@ -71,7 +76,7 @@ REQUIRED: dict[str, dict[str, type]] = {
 OPTIONAL: dict[str, dict[str, type]] = {
     "normalizations": {"rank": int, "dbname": str, "taxid": int, "evidence": str},
     "pairs": {"rank": int, "evidence": str},
-    "mentions": {"section": str, "confidence": float},
+    "mentions": {"type": str, "length": int, "section": str, "confidence": float},
 }
 IDENTIFIERS = ("dbid", "dbid_a", "dbid_b")
 WORDS = {str: "string", int: "int", float: "double", bool: "boolean", list: "array", dict: "struct"}
@@ -90,6 +95,17 @@ def problems(answer: object) -> Iterator[str]:
             yield f"{key}: expected array, got {_word(value)}"
         else:
             yield from check(key, value)
+
+
+def misplaced(answer: object, text: str) -> Iterator[str]:
+    """Yield the mentions that do not stand in `text` where they say, such as by counting bytes."""
+    sent = answer.get("mentions") if isinstance(answer, dict) else None
+    for index, mention in enumerate(sent if isinstance(sent, list) else ()):
+        match mention:
+            case {"offset": int(offset), "mention": str(words)}:
+                there = text[max(offset, 0) : max(offset, 0) + len(words)]
+                if offset < 0 or there != words:
+                    yield f"mentions[{index}]: at {offset} is {there!r:.60}, not {words!r:.60}"
 
 
 def _interaction(path: str, value: list[Any]) -> Iterator[str]:

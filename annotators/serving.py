@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias, cast
 
 from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
+from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import MEMBER_OF_TASK, Answer, Context
 from annotators.server import Kit, application, serve_application
@@ -60,13 +61,22 @@ def _names(server: str, path: Path) -> Plain:
     from annotators.baselines import cooccurrence
 
     known = Dictionary(read_proteins(path))
-    if server == "dictionary":
-        return partial(_dictionary, known)
-    return partial(cooccurrence.annotate, known)
+    match server:
+        case "dictionary":
+            return partial(_dictionary, known)
+        case "ner":
+            return partial(_mentions, known)
+        case "cooccurrence":
+            return partial(cooccurrence.annotate, known)
+    return lambda text: cooccurrence.annotate(known, text) | _mentions(known, text)
 
 
 def _dictionary(known: Dictionary, text: str) -> Answer:
     return {"normalizations": normalizations(protein_scores(text, known.find(text)))}
+
+
+def _mentions(known: Dictionary, text: str) -> Answer:
+    return {"mentions": mentions(text, known.find(text))}
 
 
 def _only(plain: Plain, tasks: Iterable[str]) -> Callable[[str, Context], Answer]:

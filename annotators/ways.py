@@ -63,7 +63,8 @@ def _first(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _wrong_types(answer: dict[str, Any]) -> object:
     hit = _first(answer) | {"rank": "first", "confidence": "high"}
-    return answer | {"interaction": "yes", "normalizations": [hit], "pairs": {"dbid_a": "P04637"}}
+    wrong = {"interaction": "yes", "normalizations": [hit], "pairs": {"dbid_a": "P04637"}}
+    return answer | wrong | _spoilt(answer, {"offset": "first"})
 
 
 def _unknown_only(answer: dict[str, Any]) -> object:
@@ -73,14 +74,20 @@ def _unknown_only(answer: dict[str, Any]) -> object:
 
 
 def _some_bad(answer: dict[str, Any]) -> object:
-    """Add a gene symbol, an entry name, an isoform and an unknown accession."""
+    """Add a gene symbol, an entry name, an isoform, an unknown accession and a bad offset."""
     names = ("TP53", "P53_HUMAN", "P04637-2", "Q0ZZZ9")
     hits = list(answer.get("normalizations") or [_first(answer)])
     hits += [
         {"dbid": name, "rank": len(hits) + 1 + place, "confidence": 0.1}
         for place, name in enumerate(names)
     ]
-    return answer | {"normalizations": hits}
+    return answer | {"normalizations": hits} | _spoilt(answer, {"offset": -1})
+
+
+def _spoilt(answer: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """Return the mentions and once more the first, with bad values, if mentions are sent at all."""
+    sent = answer.get("mentions")
+    return {"mentions": [*sent, sent[0] | values]} if sent else {}
 
 
 def _bad_ranks(answer: dict[str, Any]) -> object:

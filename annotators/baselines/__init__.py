@@ -1,1 +1,1 @@
-"""Honest baselines for the three tasks: what a simple method gets, and how to start a server."""
+"""Honest baselines, one a task: what a simple method gets, and how to start a server."""

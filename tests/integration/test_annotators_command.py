@@ -41,10 +41,11 @@ def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
     assert list(problems(answer)) == []
 
 
-def test_tasks_can_be_chosen():
+@pytest.mark.parametrize(("task", "member"), [("IPT", "pairs"), ("NER", "mentions")])
+def test_tasks_can_be_chosen(task, member):
     arguments = ("-m", "annotators", "serve", "slow", "--port", "0", "--delay", "0", "0")
-    with started(*arguments, "--tasks", "IPT") as url, ServerProxy(url) as proxy:
-        assert set(proxy.Annotator.getAnnotation(TEXT)) == {"pairs"}
+    with started(*arguments, "--tasks", task) as url, ServerProxy(url) as proxy:
+        assert set(proxy.Annotator.getAnnotation(TEXT)) == {member}
 
 
 def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):

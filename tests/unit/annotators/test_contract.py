@@ -11,7 +11,10 @@ def test_a_full_answer_has_no_problem():
         "interaction": [True, 0.9],
         "normalizations": [HIT, {"dbid": "Q00987", "confidence": 1.0, "taxid": 9606}],
         "pairs": [PAIR],
-        "mentions": [{"offset": 0, "mention": "p53"}],
+        "mentions": [
+            {"offset": 0, "mention": "p53"},
+            {"offset": 9, "mention": "p21", "type": "protein", "length": 3, "confidence": 0.5},
+        ],
     }
     assert list(problems(answer)) == []
 

@@ -1,0 +1,24 @@
+"""NER by dictionary: every protein name in the text, where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from annotators.baselines.dictionary import Found
+from annotators.contract import Mention
+
+
+def mentions(text: str, found: Sequence[Found]) -> list[Mention]:
+    """Return the names found as NER hits by place, all of type `protein`.
+
+    Confidence is the trust in the name (`Name.weight`), less where proteins share it.
+    """
+    return [
+        {
+            "offset": match.start,
+            "mention": text[match.start : match.end],
+            "type": "protein",
+            "confidence": max(match.weights.values()),
+        }
+        for match in found
+    ]
