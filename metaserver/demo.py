@@ -1,6 +1,6 @@
-"""`metaserver demo`: a small challenge on this machine, five annotation servers as processes.
+"""`metaserver demo`: a small challenge on this machine, its annotation servers as processes.
 
-Three honest baselines, one slow, one that misbehaves in another way on each article. Everything is
+Honest baselines, one slow server, one that misbehaves in another way on each article. Everything is
 real: processes, XML-RPC, validation, storage, scoring; only the articles are few and short.
 """
 
@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
@@ -33,13 +34,29 @@ SETTINGS = {
     "retry": {"base": 0.2, "cap": 1},
     "circuit": {"failures": 5, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
 }
-SERVERS: Mapping[str, Sequence[str]] = {
-    "dictionary": (),
-    "cooccurrence": (),
-    "act": (),
-    "slow": ("--delay", "0.3", "1.2"),
-    "faulty": (),
-}
+DELAY = ("--delay", "0.3", "1.2")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Challenge:
+    """What is scored, and the servers with their options."""
+
+    tasks: Sequence[str]
+    servers: Mapping[str, Sequence[str]]
+
+
+INTERACTIONS = Challenge(
+    tasks=("ACT", "INT", "IPT"),
+    servers={"dictionary": (), "cooccurrence": (), "act": (), "slow": DELAY, "faulty": ()},
+)
+NAMES = Challenge(
+    tasks=("NER",),
+    servers={
+        "ner": (),
+        "slow": ("--tasks", "NER", *DELAY),
+        "faulty": ("--tasks", "NER"),
+    },
+)
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
@@ -51,6 +68,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="run a small challenge with five servers on this machine",
         description="Runs a small challenge with five annotation servers on this machine, and"
         " leaves its pages up until Ctrl-C.",
+    )
+    parser.add_argument(
+        "--ner", action="store_true", help="instead, three servers that name proteins and genes"
     )
     parser.add_argument("--exit", action="store_true", help="stop after the leaderboards")
     parser.add_argument("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
@@ -65,29 +85,30 @@ def main(args: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
         folder = args.out or Path(scratch) / "out"
         folder.mkdir(parents=True, exist_ok=True)
-        return asyncio.run(_demo(folder, Path(scratch), settings, port, stay=not args.exit))
+        challenge = NAMES if args.ner else INTERACTIONS
+        demo = _demo(challenge, folder, Path(scratch), settings, port, stay=not args.exit)
+        return asyncio.run(demo)
 
 
-async def _demo(folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool) -> int:
+async def _demo(
+    challenge: Challenge, folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool
+) -> int:
     console = make_console()
     async with AsyncExitStack() as stack:
         data = stack.enter_context(as_file(files("metaserver.demo_data")))
         names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))
-        console.print("starting five annotation servers: " + ", ".join(SERVERS))
+        console.print("starting annotation servers: " + ", ".join(challenge.servers))
         servers = await asyncio.gather(
             *(
                 stack.enter_async_context(_annotation_server(name, options))
-                for name, options in SERVERS.items()
+                for name, options in challenge.servers.items()
             )
         )
         plan = Plan(
             phase="demo",
             servers=servers,
             gold=read_gold(
-                {
-                    TaskName(task): data / f"gold_{task.lower()}.tsv"
-                    for task in ("ACT", "INT", "IPT")
-                }
+                {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
             ),
             release=build_release([names], name="demo", out=scratch / "uniprot"),
             folder=folder,
