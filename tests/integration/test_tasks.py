@@ -1,0 +1,168 @@
+"""Tasks at work in whole runs: NER, and one that is installed from outside (docs/tasks.md)."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from annotators.baselines.dictionary import Dictionary
+from annotators.baselines.mentions import mentions
+from annotators.baselines.proteins import read_proteins
+from annotators.contract import Context
+from annotators.server import Kit, application
+from metaserver.lifecycle import Outcome
+from metaserver.records import ArticleId, ServerName, TaskName
+from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.wire.validation import check
+from scoring.cli import main as scoring
+from tests.integration.hub import DEMO, NAMES, boards, build_release, metaserver, stored
+from tests.shared import ROOT
+
+GOLD_NER = DEMO / "gold_ner.tsv"
+KNOWN = Dictionary(read_proteins(NAMES))
+
+
+def found(text: str, _: Context) -> Any:
+    return {"mentions": mentions(text, KNOWN.find(text))}
+
+
+def found_sometimes(text: str, context: Context) -> Any:
+    """Fail on some articles, send bad mentions for others, and nothing for a few."""
+    sent = found(text, context)["mentions"]
+    match len(text) % 4:
+        case 0:
+            raise RuntimeError("not today")
+        case 1:
+            return {"mentions": [*sent, {"offset": -1, "mention": "p53", "type": "gene"}, *sent]}
+        case 2:
+            return {"mentions": []}
+    return {"mentions": sent}
+
+
+def untyped(_: str, __: Context) -> Any:
+    return {"mentions": [{"offset": 0, "mention": "MDM4"}, {"offset": "x"}]}
+
+
+@asynccontextmanager
+async def serving(annotate: Callable[[str, Context], Any]) -> AsyncIterator[str]:
+    runner = web.AppRunner(application(Kit(annotate)), shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+async def run(tmp_path: Path) -> list[object]:
+    """The beginning of a command that runs the sample articles."""
+    release = await build_release(tmp_path / "uniprot")
+    return ["run", "--articles", DEMO / "articles", "--uniprot", release, "--attempts", "1"]
+
+
+async def test_a_result_file_scores_as_the_ner_board_says(
+    run: Sequence[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    async with serving(found) as one, serving(found_sometimes) as two:
+        servers = ["--server", f"one={one}", "--server", f"two={two}"]
+        ended = await metaserver(*run, "--gold-ner", GOLD_NER, *servers, "--out", out)
+    assert ended.status == 0, ended.stderr
+    rows = boards(out)["NER"]["runs"]
+    assert [row["server"] for row in rows] == ["one", "two"]
+    assert 0 < rows[1]["score"]["articles_scored"] < rows[0]["score"]["articles_scored"] == 32
+    for row in rows:
+        file = out / f"{row['server']}.NER.tsv"
+        command = ["ner", "--gold", GOLD_NER, "--run", file, "--resamples", "0", "--json"]
+        assert scoring([str(word) for word in command]) == 0
+        told = json.loads(capsys.readouterr().out)
+        told.pop("f_score_intervals")
+        assert {key: row["score"][key] for key in told} == told
+
+
+async def test_mentions_without_a_type_are_for_display_unless_ner_is_asked_for(
+    run: Sequence[object], tmp_path: Path
+) -> None:
+    outcomes = "SELECT DISTINCT outcome FROM attempts"
+    async with serving(untyped) as one:
+        for task, outcome in (("int", Outcome.OK), ("ner", Outcome.SHAPE)):
+            out = tmp_path / task
+            gold = [f"--gold-{task}", DEMO / f"gold_{task}.tsv"]
+            ended = await metaserver(*run, *gold, "--server", f"one={one}", "--out", out)
+            assert ended.status == 0, ended.stderr
+            assert stored(out, outcomes) == [(outcome,)]
+            assert not (out / "one.NER.tsv").exists()
+
+
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install the task of docs/tasks.md into a folder, as pip would, and put it on the path."""
+    page = (ROOT / "docs" / "tasks.md").read_text("utf-8")
+    code, settings = (
+        re.findall(rf"^```{language}\n(.+?)^```$", page, re.DOTALL | re.MULTILINE)[0]
+        for language in ("python", "toml")
+    )
+    [(group, named)] = tomllib.loads(settings)["project"]["entry-points"].items()
+    folder = tmp_path / "site"
+    about = folder / "organism_task-1.0.dist-info"
+    about.mkdir(parents=True)
+    (folder / "organism_task.py").write_text(code, "utf-8")
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: organism-task\nVersion: 1.0\n")
+    lines = [f"{name} = {place}\n" for name, place in named.items()]
+    (about / "entry_points.txt").write_text("".join([f"[{group}]\n", *lines]))
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+    installed_tasks.cache_clear()
+    yield folder
+    installed_tasks.cache_clear()
+
+
+class Anything:
+    def rulings(self, accessions: object) -> dict[int, Any]:
+        return {}
+
+
+def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
+    task = installed_tasks()[TaskName("ORG")]
+    gold = outside / "gold.tsv"
+    gold.write_text("1\t9606\n2\t10090\n")
+    board = Scoreboard([ScoredTask(plugin=task, gold=task.read_gold(gold), release="r")])
+    for article, sent in (("1", 9606), ("2", "9606"), ("3", 9606)):
+        answer = check({"organism": sent}, [task], Anything())
+        assert answer.outcome is Outcome.OK
+        board.put(ServerName("one"), ArticleId(article), answer.payloads)
+    [row] = board.board(task.name).rows
+    assert row.score.values == {"right": 1, "accuracy": 0.5}
+    assert check({"organism": 0}, [task], Anything()).outcome is Outcome.NO_VALID_HIT
+    assert check({"organism": "man"}, [task], Anything()).outcome is Outcome.SHAPE
+
+
+async def test_a_task_from_outside_runs(
+    outside: Path, run: Sequence[object], tmp_path: Path
+) -> None:
+    gold, out = tmp_path / "gold.tsv", tmp_path / "out"
+    gold.write_text("sample01\t9606\nsample02\t9606\nsample03\t10090\n")
+
+    def annotate(text: str, _: Context) -> Any:
+        return {"organism": 9606}
+
+    async with serving(annotate) as one:
+        ended = await metaserver(
+            *run, "--gold-org", gold, "--server", f"one={one}", "--out", out
+        )  # fmt: skip
+    assert ended.status == 0, ended.stderr
+    assert "Accuracy" in ended.stdout
+    assert boards(out)["ORG"]["runs"] == [
+        {"server": "one", "place": 1, "score": {"task": "ORG", "right": 2, "accuracy": 2 / 3}}
+    ]
+    assert (out / "one.ORG.tsv").read_text().splitlines()[0] == "sample01\t9606"
