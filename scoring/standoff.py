@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from scoring.alignment import Span, span
 from scoring.errors import FormatError, Problem
+from scoring.text import MOST_UNPACKED, TOO_LARGE
 
 _SUFFIXES = frozenset({".txt", ".a1", ".a2"})
 
@@ -118,6 +119,8 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
             ]
             return {(file.stem, file.suffix): _File(name, read()) for file, name, read in members}
         with zipfile.ZipFile(path) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
+                raise FormatError([Problem(str(path), 0, 0, TOO_LARGE)])
             for name in sorted(archive.namelist()):
                 member = PurePosixPath(name)
                 if _is_wanted(member):

@@ -15,12 +15,14 @@ from scoring.errors import FormatError, Problem
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 19
+MOST_UNPACKED = 1 << 29
+"""Bytes that a compressed file may unpack to; a run of a million hits has some 30 million."""
+TOO_LARGE = f"unpacks to more than {MOST_UNPACKED:,} bytes; expected less, or a plain file"
 
 
 def read_bytes(path: Path) -> bytes:
     """Return a file's bytes, decompressed where they are gzip, without a UTF-8 byte order mark."""
-    with _opened(path) as file:
-        return file.read()
+    return b"".join(_chunks(path))
 
 
 def line_blocks(path: Path) -> Iterator[bytes]:
@@ -28,19 +30,30 @@ def line_blocks(path: Path) -> Iterator[bytes]:
 
     A block and all that is computed from it stay in a processor's cache.
     """
-    rest = b""
-    with _opened(path) as file:
-        while chunk := file.read(_BLOCK):
-            chunk = rest + chunk
-            end = chunk.rfind(b"\n") + 1
-            rest = chunk[end:]
-            block = chunk[:end]
+    rest: list[bytes] = []  # of a line that has not ended
+    for chunk in _chunks(path):
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            block = b"".join([*rest, chunk[:end]])
             if b"\r" in block:  # looking for one byte is cheap, for two it is not
                 block = block.replace(b"\r\n", b"\n")
-            if block:
-                yield block
-    if rest:
-        yield rest + b"\n"
+            yield block
+            rest = []
+        rest.append(chunk[end:])
+    if any(rest):
+        yield b"".join([*rest, b"\n"])
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    """Yield a file's bytes piece by piece; refuses a file that unpacks to too many."""
+    size = 0
+    with _opened(path) as file:
+        most = max(MOST_UNPACKED, path.stat().st_size)
+        while chunk := file.read(_BLOCK):
+            size += len(chunk)
+            if size > most:
+                raise FormatError([Problem(str(path), 0, 0, TOO_LARGE)])
+            yield chunk
 
 
 @contextmanager

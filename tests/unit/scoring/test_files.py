@@ -1,11 +1,13 @@
 """Readers and the writer: every problem with its place, and the forms of file they take."""
 
 import gzip
+from collections import deque
 from pathlib import Path
 
 import pytest
 
 from scoring import FormatError, Hit, evaluate_files, read_gold, read_run, result_lines
+from scoring.text import MOST_UNPACKED, line_blocks
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tP3\t1\t0.7\n"
@@ -122,6 +124,19 @@ def test_forms_of_file(content: bytes, tmp_path: Path) -> None:
 )
 def test_unreadable_files(content: bytes, message: str, tmp_path: Path) -> None:
     assert problems(tmp_path, "INT", content)[0].startswith(message)
+
+
+def test_a_file_that_unpacks_to_too_much(tmp_path: Path) -> None:
+    line = gzip.compress(b"a\tP1\n" * (MOST_UNPACKED >> 10))
+    bomb = tmp_path / "bomb.tsv.gz"
+    bomb.write_bytes(line * 205)  # of 5 / 1024 each
+    with pytest.raises(FormatError, match=r"bomb\.tsv\.gz: unpacks to more than 536,870,912 bytes"):
+        deque(line_blocks(bomb), maxlen=0)
+
+
+def test_a_line_longer_than_many_blocks(tmp_path: Path) -> None:
+    blocks = line_blocks(write(tmp_path, b"a" * 3_000_000 + b"\r\nb", "long.tsv"))
+    assert b"".join(blocks) == b"a" * 3_000_000 + b"\nb\n"
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -188,6 +188,10 @@ def test_bad_files_are_refused(gold: Path, tmp_path: Path) -> None:
     assert "expected a folder or a zip file" in refusal(tmp_path / "missing.zip", gold)
     (tmp_path / "text.zip").write_text("no zip")
     assert "expected a folder or a zip file" in refusal(tmp_path / "text.zip", gold)
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w") as archive:
+        archive.writestr("doc.a2", "")
+        archive.filelist[0].file_size = 1 << 30
+    assert "bomb.zip: unpacks to more than" in refusal(gold, tmp_path / "bomb.zip")
     empty = tmp_path / "none"
     empty.mkdir()
     assert "no .txt file" in refusal(empty, gold)
