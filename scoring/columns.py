@@ -6,7 +6,8 @@ multiplications read eight digits.
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ Places: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
 
 _TAB, _LINE_END, _SPACE, _HASH, _ASCII_END = 9, 10, 32, 35, 128
-_NUMBER = re.compile(rb"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMERIC = b"0123456789.eE+-"
 _EIGHT_ZEROS = np.uint64(0x3030303030303030)
 _ABOVE_NINE = np.uint64(0x7676767676767676)
 _HIGH_BITS = np.uint64(0x8080808080808080)
@@ -70,7 +71,7 @@ class Column:
         return digits, fits
 
     def numbers(self) -> NDArray[np.float64]:
-        """Return decimal numbers as `float` reads them; NaN where a field is none.
+        """Return decimal numbers as `float` reads them; some are NaN where any field is none.
 
         `0.` and up to eight digits are read at once (one exact division, so rounded as `float`
         rounds); any other form is read by `float`.
@@ -79,9 +80,9 @@ class Column:
         digits, fits = self.integers(skip=2)
         fits &= prefix == int.from_bytes(b"0.", "little")
         numbers: NDArray[np.float64] = digits / _POWERS_OF_TEN[np.clip(self.lengths - 2, 0, 8)]
-        for row in np.flatnonzero(~fits).tolist():
-            text = self.text(row)
-            numbers[row] = float(text) if _NUMBER.fullmatch(text) else np.nan
+        others = np.flatnonzero(~fits)
+        places = zip(self.starts[others].tolist(), self.ends[others].tolist(), strict=True)
+        numbers[others] = _floats([self._data[start:end] for start, end in places])
         return numbers
 
     def bare(self) -> bool:
@@ -100,6 +101,14 @@ class Column:
         following = (self._words[index + 1] << np.uint64(1)) << (np.uint64(63) - shift)
         words: Words = (self._words[index] >> shift) | following
         return words
+
+
+def _floats(texts: Sequence[bytes]) -> list[float]:
+    """Return what `float` reads; all NaN where a text is not of digits, point and exponent."""
+    if not b"".join(texts).translate(None, _NUMERIC):  # no underscore, no space, no `inf`
+        with suppress(ValueError):
+            return list(map(float, texts))
+    return [np.nan] * len(texts)
 
 
 def split_columns(block: bytes, width: int) -> list[Column] | None:
