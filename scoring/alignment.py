@@ -7,8 +7,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 Span: TypeAlias = tuple[tuple[int, int], ...]
 """Half-open fragments (start, end) in characters: sorted, apart, none empty (see `span`)."""
@@ -122,6 +120,10 @@ def _assigned(left: Indices, right: Indices, weights: Weights) -> NDArray[np.boo
     """
     if not len(left):
         return np.empty(0, dtype=np.bool_)
+    # Half of what `scoring` takes to start, and most commands pair nothing.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
     left, right = (np.unique(items, return_inverse=True)[1] for items in (left, right))
     rows, columns = int(left.max()) + 1, int(right.max()) + 1
     own = np.arange(rows)
