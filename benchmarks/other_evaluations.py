@@ -1,7 +1,7 @@
 """The other evaluations: speed beside nervaluate and a dense assignment, and runs on real data.
 
-python benchmarks/other_evaluations.py speed
-python benchmarks/other_evaluations.py runs FOLDER    (needs ../shared; writes inputs to FOLDER)
+python -m benchmarks other_evaluations                 the speed
+python -m benchmarks.other_evaluations FOLDER          the runs, whose inputs go to FOLDER
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def compare_counts(gold: list[Mention], run: list[Mention], ours: Any, theirs: A
     print(f"the same counts by all four criteria, {len(gold):,} x {len(run):,} mentions")
 
 
-def speed() -> None:
+def main() -> None:
     for articles in (500, 10):
         score_names(articles)
     for extent in (1_000_000, 100_000, 20_000):
@@ -254,4 +254,4 @@ def write_confidences(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    speed() if sys.argv[1:] == ["speed"] else runs(Path(sys.argv[2]))
+    runs(Path(sys.argv[1])) if sys.argv[1:] else main()
