@@ -22,7 +22,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from scoring.alignment import best_pairing, length, overlaps, span
+from scoring.alignment import best_pairing, overlaps, span
 from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
 from scoring.cli import main as scoring
 from scoring.files import read_gold
@@ -102,12 +102,12 @@ def pair_one_text(extent: int) -> None:
         sides.append([("a", span([(s, s + n)])) for s, n in zip(starts, sizes, strict=True)])
 
     def sparse() -> tuple[float, int]:
-        left, right, weights = candidates(sides)
+        left, right, weights = overlaps(*sides)
         chosen = best_pairing(left, right, weights)
         return float(weights[chosen].sum()), len(chosen)
 
     def dense() -> tuple[float, int]:
-        left, right, weights = candidates(sides)
+        left, right, weights = overlaps(*sides)
         matrix = np.zeros((10_000, 10_000))
         matrix[left, right] = weights + 1e-9
         kept = matrix[linear_sum_assignment(matrix, maximize=True)]
@@ -118,13 +118,6 @@ def pair_one_text(extent: int) -> None:
     assert abs(found[0] - expected[0]) < 1e-6
     assert found[1] == expected[1]
     print(f"the same optimum: {found[1]:,} pairs, sum of Jaccard {found[0]:.3f}")
-
-
-def candidates(sides: list[list[tuple[str, Any]]]) -> tuple[Any, Any, Any]:
-    found = overlaps(*sides)
-    size, other = (np.array([length(fragments) for _, fragments in side]) for side in sides)
-    union = size[found.left] + other[found.right] - found.characters
-    return found.left, found.right, found.characters / union
 
 
 def command(*words: object) -> None:

@@ -17,11 +17,14 @@ _PAIR_BONUS = 1e-9  # among pairings of equal weight (to 1e-9 a pair) the one wi
 
 
 class Overlaps(NamedTuple):
-    """Every pair of a left and a right span that share characters: three arrays of one length."""
+    """Every pair of a left and a right span that share characters: three arrays of one length.
+
+    `jaccard` is shared over all characters of the two, in ]0, 1]: 1 where they are the same.
+    """
 
     left: Indices
     right: Indices
-    characters: Indices
+    jaccard: Weights
 
 
 def span(fragments: Iterable[tuple[int, int]]) -> Span:
@@ -45,16 +48,6 @@ def length(fragments: Span) -> int:
     return sum(end - start for start, end in fragments)
 
 
-def jaccard(a: Span, b: Span) -> float:
-    """Return shared over all characters of two spans, in [0, 1]; 0 for two empty spans."""
-    shared = sum(
-        max(0, min(end, other_end) - max(start, other_start))
-        for start, end in a
-        for other_start, other_end in b
-    )
-    return shared / (length(a) + length(b) - shared) if shared else 0.0
-
-
 def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]) -> Overlaps:
     """Return the pairs of spans of the same place (an article, a sentence) that share characters.
 
@@ -72,7 +65,11 @@ def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
     b = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first, count)
     shared = np.minimum(a_end[a], b_end[b]) - np.maximum(a_start[a], b_start[b])
     kept = shared > 0
-    return _summed(a_owner[a[kept]], b_owner[b[kept]], shared[kept], len(right))
+    i, j, both = _summed(a_owner[a[kept]], b_owner[b[kept]], shared[kept], len(right))
+    sizes, others = (
+        np.array([length(one) for _, one in side], dtype=int) for side in (left, right)
+    )
+    return Overlaps(i, j, both / (sizes[i] + others[j] - both))
 
 
 def _fragments(
@@ -90,12 +87,14 @@ def _fragments(
     return owner, start, end
 
 
-def _summed(left: Indices, right: Indices, shared: Indices, width: int) -> Overlaps:
+def _summed(
+    left: Indices, right: Indices, shared: Indices, width: int
+) -> tuple[Indices, Indices, Indices]:
     """Add up what several fragments of the same two spans share."""
     keys, place = np.unique(left * width + right, return_inverse=True)
     characters = np.zeros(len(keys), dtype=np.int64)
     np.add.at(characters, place, shared)
-    return Overlaps(keys // max(width, 1), keys % max(width, 1), characters)
+    return keys // max(width, 1), keys % max(width, 1), characters
 
 
 def best_pairing(left: Indices, right: Indices, weights: Weights) -> Indices:

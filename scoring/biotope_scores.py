@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from scoring.alignment import best_pairing, length, overlaps
+from scoring.alignment import best_pairing, overlaps
 from scoring.standoff import Entity
 
 
@@ -143,10 +143,7 @@ def boundaries(
         [(article, entity.span) for article, entity in references],
         [(article, entity.span) for article, entity in predictions],
     )
-    size = np.array([length(entity.span) for _, entity in references], dtype=np.int64)
-    other = np.array([length(entity.span) for _, entity in predictions], dtype=np.int64)
-    index = found.characters / (size[found.left] + other[found.right] - found.characters)
-    return list(zip(found.left.tolist(), found.right.tolist(), index.tolist(), strict=True))
+    return list(zip(*(column.tolist() for column in found), strict=True))
 
 
 def score(

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.alignment import Indices, Overlaps, Span, best_pairing, length, overlaps
+from scoring.alignment import Indices, Overlaps, Span, best_pairing, overlaps
 from scoring.errors import OptionError
 
 TYPES = ("drug", "brand", "group", "drug_n")
@@ -237,20 +237,17 @@ def pair_mentions(gold: Sequence[Mention], run: Sequence[Mention]) -> Pairing:
         [(mention.place, mention.span) for mention in gold],
         [(mention.place, mention.span) for mention in run],
     )
-    size = np.array([length(mention.span) for mention in gold], dtype=np.int64)[found.left]
-    other = np.array([length(mention.span) for mention in run], dtype=np.int64)[found.right]
-    same_span = (found.characters == size) & (found.characters == other)
+    same_span = found.jaccard == 1
     kinds = {name: number for number, name in enumerate({m.type for m in (*gold, *run)})}
     gold_kind = np.array([kinds[mention.type] for mention in gold], dtype=np.int64)
     run_kind = np.array([kinds[mention.type] for mention in run], dtype=np.int64)
     same_type = gold_kind[found.left] == run_kind[found.right]
-    shared = found.characters / (size + other - found.characters)
 
     first = _chosen(found, np.flatnonzero(same_span), 1.0 + same_type)
     free = ~np.isin(found.left, found.left[first]) & ~np.isin(found.right, found.right[first])
     # One pair more outweighs every type, one type more outweighs every overlap.
     scale = 1.0 / (1 + min(len(gold), len(run)))
-    ranked = 1.0 + scale * (same_type + scale * shared)
+    ranked = 1.0 + scale * (same_type + scale * found.jaccard)
     chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked)])
     return Pairing(found.left[chosen], found.right[chosen], same_span[chosen], same_type[chosen])
 
