@@ -17,6 +17,7 @@ from metaserver.errors import UnavailableError
 from metaserver.lifecycle import Outcome
 from metaserver.packing import unpack
 from metaserver.records import ArticleId
+from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.xmlrpc import decode_call
 from tests.integration.callers import (
     TEXT,
@@ -185,7 +186,12 @@ async def test_the_context_is_sent_to_those_who_want_it() -> None:
     assert calls[0].method == "x.annotate"
     assert calls[0].params == [
         "one",
-        {"article_id": "a1", "tasks": ["ACT", "INT", "IPT"], "timeout": 60.0, "attempt": 3},
+        {
+            "article_id": "a1",
+            "tasks": list(installed_tasks()),
+            "timeout": 60.0,
+            "attempt": 3,
+        },
     ]
     assert calls[1].params[1]["tasks"] == ["INT"]
 
