@@ -13,7 +13,15 @@ from pathlib import Path
 import numpy as np
 import polars
 
-from scoring import compare, evaluate_runs, read_gold
+from scoring import (
+    ActGold,
+    Classification,
+    RunScorer,
+    Scorecard,
+    compare,
+    evaluate_runs,
+    read_gold,
+)
 
 ROUNDS = 3
 ARTICLES = 595
@@ -60,6 +68,21 @@ def _answers(
     return lines
 
 
+def classified(runs: int) -> tuple[ActGold, list[Scorecard]]:
+    """Return a gold of 63 relevant articles, as BC II.5 had, and the scores of ACT runs on it."""
+    rng = np.random.default_rng(2)
+    truth = np.arange(ARTICLES) < 63
+    gold = ActGold(relevant={f"a{place:03d}": bool(one) for place, one in enumerate(truth)})
+    cards = []
+    for number in range(runs):
+        scorer = RunScorer("ACT", gold, run=f"run{number:03d}")
+        leaning = rng.uniform(0, 2) * truth + rng.normal(size=ARTICLES) - 1
+        for article, value in zip(gold.relevant, leaning.tolist(), strict=True):
+            scorer.put(article, Classification(value > 0, min(1.0, abs(value) / 5)))
+        cards.append(scorer.scorecard())
+    return gold, cards
+
+
 def timed(work: Callable[[], object]) -> float:
     start = time.perf_counter()
     work()
@@ -93,6 +116,11 @@ def main() -> None:
         print(f"bootstrap, 10,000 resamples of {runs} runs: {bootstrap:.2f} s")
         both = timed(lambda: compare(gold, cards))
         print(f"with {runs * (runs - 1) // 2} paired tests of 10,000 flips: {both:.2f} s")
+    gold, cards = classified(runs)
+    bootstrap = timed(lambda: compare(gold, cards, pairs=False))
+    print(f"bootstrap of AUC iP/R, 10,000 resamples of {runs} ACT runs: {bootstrap:.2f} s")
+    both = timed(lambda: compare(gold, cards))
+    print(f"with paired tests of accuracy: {both:.2f} s")
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ class _Parts:
     def add(self, block: bytes) -> bool:
         """Take one block; False where any of its lines is not as it should be."""
         columns = split_columns(block, self._width)
-        if columns is None or not all(column.bare() for column in columns):
+        if columns is None:
             return False
         article, *accessions, rank, confidence = columns
         ranks, fits = rank.integers()

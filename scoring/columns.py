@@ -85,15 +85,6 @@ class Column:
         numbers[others] = _floats([self._data[start:end] for start, end in places])
         return numbers
 
-    def bare(self) -> bool:
-        """Tell whether every field has text and no space or control character at its ends."""
-        data = np.frombuffer(self._data, dtype=np.uint8)
-        return bool(
-            self.lengths.min() >= 1
-            and data[self.starts].min() > _SPACE
-            and data[self.ends - 1].min() > _SPACE
-        )
-
     def _at(self, places: Places) -> Words:
         """Return the eight bytes from each place on."""
         index, shift = places >> 3, ((places & 7) << 3).astype(np.uint64)
@@ -114,11 +105,12 @@ def _floats(texts: Sequence[bytes]) -> list[float]:
 def split_columns(block: bytes, width: int) -> list[Column] | None:
     """Return the columns of a block of lines; None where any line is out of the ordinary.
 
-    Ordinary is ASCII without control characters, every line of `width` fields, none a comment.
+    Ordinary is ASCII without spaces and control characters, every line of `width` fields, no field
+    empty, no line a comment.
     """
     padded = block + bytes(24 - len(block) % 8)
     array = np.frombuffer(padded, dtype=np.uint8, count=len(block))
-    separators = np.flatnonzero(array <= _LINE_END)
+    separators = np.flatnonzero(array <= _SPACE)
     if len(separators) % width or array.max() >= _ASCII_END:
         return None
     ends = np.ascontiguousarray(separators.reshape(-1, width).T)
@@ -130,4 +122,5 @@ def split_columns(block: bytes, width: int) -> list[Column] | None:
         return None
     starts = [line_starts, *(ends[:-1] + 1)]
     words = np.frombuffer(padded, dtype="<u8")
-    return [Column(padded, words, *places) for places in zip(starts, ends, strict=True)]
+    columns = [Column(padded, words, *places) for places in zip(starts, ends, strict=True)]
+    return columns if all(column.lengths.all() for column in columns) else None
