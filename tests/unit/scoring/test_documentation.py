@@ -3,6 +3,7 @@
 import argparse
 import re
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -34,6 +35,12 @@ def test_a_command_and_its_options_are_documented(command: str) -> None:
         for option in action.option_strings:
             if option not in ("-h", "--help"):
                 assert re.search(rf"{option}(?![\w-])", TEXT), f"scoring {command} {option}"
+
+
+def test_every_module_is_on_the_map() -> None:
+    modules = {module.name for module in iter_modules(scoring.__path__)}
+    rows = re.findall(r"^\| [^|]*\| `(\w+)` \|", TEXT.partition("## Modules")[2], re.MULTILINE)
+    assert modules - set(rows) == {"commands"}
 
 
 @pytest.mark.parametrize("measure", MEASURES)
