@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import resource
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -86,10 +88,22 @@ def asked_tasks(plan: Plan) -> Sequence[TaskPlugin]:
     ]
 
 
+def _prepare_process() -> None:
+    """Take as many open files as the system allows, and collect garbage less often.
+
+    A request in flight is a socket. An answer is thousands of small objects that live for a
+    millisecond: with Python's own thresholds an eighth of the time went into looking at them.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    gc.set_threshold(50_000, 20, 100)
+
+
 @asynccontextmanager
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
     settings = plan.settings
+    _prepare_process()
     async with (
         open_store(plan.folder / STORE_FILE) as store,
         open_client(settings.http_limits()) as client,
