@@ -53,6 +53,11 @@ class Plan:
     folder: Path  # holds the store
     settings: Settings
 
+    @property
+    def vocabulary(self) -> ReleaseVocabulary:
+        """The accessions that answers are checked by."""
+        return ReleaseVocabulary(release=self.release, secondary=self.settings.uniprot.secondary)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Hub:
@@ -68,7 +73,7 @@ class Hub:
 
 def scored_tasks(plan: Plan) -> Sequence[ScoredTask]:
     """Return the plan's tasks that have gold, in the order of their names."""
-    release = plan.release.name
+    release = plan.vocabulary.name
     return [
         ScoredTask(plugin=task, gold=plan.gold[name].gold, release=release)
         for name, task in installed_tasks().items()
@@ -109,7 +114,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         open_client(settings.http_limits()) as client,
     ):
         corpus = await store.add_corpus(articles)
-        phase_id = await store.open_phase(plan.phase, corpus, plan.release.name)
+        phase_id = await store.open_phase(plan.phase, corpus, plan.vocabulary.name)
         for task, gold in plan.gold.items():
             await store.set_gold(phase_id, task, gold.path.name, gold.content)
         boards = LiveBoards(
@@ -121,7 +126,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             client,
             PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
             asked_tasks(plan),
-            ReleaseVocabulary(release=plan.release),
+            plan.vocabulary,
             time_limit=settings.limits.timeout,
         )
         keys: dict[ServerName, LaneKey] = {}

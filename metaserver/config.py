@@ -13,6 +13,7 @@ from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
 from metaserver.lanes.lane import LaneLimits
 from metaserver.lifecycle import Backoff
+from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
 
 Seconds = Annotated[float, Meta(gt=0)]
@@ -46,6 +47,12 @@ class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     patience: Seconds = 600.0
 
 
+class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How accessions are checked against the phase's UniProt release."""
+
+    secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+
+
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the pages are served; port 0 takes a free one."""
 
@@ -59,6 +66,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
     circuit: CircuitSettings = CircuitSettings()
+    uniprot: UniprotSettings = UniprotSettings()
     web: WebSettings = WebSettings()
 
     def lane_limits(self) -> LaneLimits:

@@ -18,6 +18,15 @@ class ReleaseVocabulary:
     release: Release
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
 
+    @property
+    def name(self) -> str:
+        """What scores are signed with: the release, and the policy where it is not the usual one.
+
+        Two phases are comparable only if both are the same.
+        """
+        mapped = self.secondary is SecondaryPolicy.MAP
+        return f"{self.release.name}+map" if mapped else self.release.name
+
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is not a primary accession."""
         refused = np.flatnonzero(self.release.judge(accessions)).tolist()

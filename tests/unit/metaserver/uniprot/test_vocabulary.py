@@ -26,3 +26,9 @@ def test_map_replaces_a_merged_accession_and_never_picks_for_a_split_one(release
     assert rulings[0] == Ruling("P04637", "secondary: merged into P04637, counted as P04637")
     assert [rulings[i].accession for i in (1, 2)] == [None, None]
     assert set(rulings) == {0, 1, 2}
+
+
+def test_scores_are_signed_with_the_release_and_an_unusual_policy(release):
+    assert ReleaseVocabulary(release=release).name == "2025_04"
+    mapped = ReleaseVocabulary(release=release, secondary=SecondaryPolicy.MAP)
+    assert mapped.name == "2025_04+map"
