@@ -48,7 +48,7 @@ def campaigns(draw: st.DrawFn) -> tuple[Task, Any, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("policy", ["answered", "all"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(campaign=campaigns(), seed=st.integers(0, 99))
 def test_live_scores_equal_file_scores_to_the_last_bit(
     policy: Any, campaign: tuple[Task, Any, dict[str, Any]], seed: int, tmp_path: Path

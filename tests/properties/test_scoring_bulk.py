@@ -70,9 +70,7 @@ def spoil(draw: st.DrawFn, lines: list[str]) -> None:
     lines[place] = "" if kind == "blank" else "\t".join(fields)
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
 @given(file=files(), lenient=st.booleans())
 @example(file=(Task.INT, b""), lenient=False)
 @example(file=(Task.INT, b"1\tP1\t1\t0.5\n1\tP1\t2\t0.4\n"), lenient=False)

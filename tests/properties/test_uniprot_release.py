@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.uniprot import Release, ReleaseVocabulary, SecondaryPolicy, Status, build_release
@@ -72,7 +72,6 @@ def test_a_million_random_strings_agree_with_the_pattern_and_sets(tmp_path):
     assert release.bits.count == len(live)
 
 
-@settings(deadline=None)
 @given(sent=st.lists(st.text(max_size=20) | st.sampled_from(["P04637", "Q15086", "P29358"])))
 def test_every_string_is_accepted_or_ruled_on(tmp_path_factory, sent):
     vocabulary = ReleaseVocabulary(release=fixed(tmp_path_factory), secondary=SecondaryPolicy.MAP)

@@ -31,7 +31,7 @@ from metaserver.wire.xmlrpc import (
     escape_text,
 )
 
-UNTIMED = settings(deadline=None, max_examples=200)
+MORE = settings(max_examples=200)
 
 TEXT = st.text(
     st.characters(
@@ -98,19 +98,19 @@ def attempt(body: bytes, size: int) -> object:
         return type(error), error.outcome
 
 
-@UNTIMED
+@MORE
 @given(st.binary(max_size=500), st.integers(1, 600))
 def test_any_bytes_give_a_value_or_our_error(body: bytes, size: int) -> None:
     attempt(body, size)
 
 
-@UNTIMED
+@MORE
 @given(MARKUP, st.sampled_from(["", HEAD, HEAD + "<value>", "<methodCall>"]), st.integers(1, 600))
 def test_any_markup_gives_a_value_or_our_error(markup: str, head: str, size: int) -> None:
     attempt((head + markup).encode(), size)
 
 
-@UNTIMED
+@MORE
 @given(VALUES, st.data())
 def test_a_spoilt_message_gives_a_value_or_our_error(value: Any, data: st.DataObject) -> None:
     body = bytearray(encode_response(value))
@@ -130,7 +130,7 @@ def outcome(reader: Decoder | Stream, body: bytes) -> str:
         return f"{error.outcome} {error.message}"
 
 
-@UNTIMED
+@MORE
 @given(VALUES, st.sampled_from(HEADS), st.data())
 def test_a_short_message_is_read_as_a_stream_would_be(
     value: Any, head: str, data: st.DataObject
@@ -145,14 +145,14 @@ def test_a_short_message_is_read_as_a_stream_would_be(
     assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
 
 
-@UNTIMED
+@MORE
 @given(MARKUP)
 def test_short_markup_is_read_as_a_stream_would_be(markup: str) -> None:
     body = f"{HEAD}<value>{markup}</value></param></params></methodResponse>".encode()
     assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
 
 
-@UNTIMED
+@MORE
 @given(VALUES, st.integers(1, 600))
 def test_what_is_written_is_read_back(value: Any, size: int) -> None:
     stream = Stream(Limits())
@@ -165,7 +165,7 @@ def test_what_is_written_is_read_back(value: Any, size: int) -> None:
     assert repr(read) == repr(value)  # 1 is not 1.0, and neither is True
 
 
-@UNTIMED
+@MORE
 @given(TEXT, st.lists(VALUES, max_size=3))
 def test_a_call_is_read_back(method: str, params: list[Any]) -> None:
     method = f"Annotator.{method.strip()}"
@@ -173,7 +173,7 @@ def test_a_call_is_read_back(method: str, params: list[Any]) -> None:
     assert (call.method, call.params) == (method.strip(), params)
 
 
-@UNTIMED
+@MORE
 @given(COMMON)
 def test_the_standard_library_reads_what_we_write(value: Any) -> None:
     # expat reports "\r" as it came: the reference arrives as the character it names.
@@ -181,14 +181,14 @@ def test_the_standard_library_reads_what_we_write(value: Any) -> None:
 
 
 # It sends "\r" bare, and an XML parser makes a line feed of that.
-@UNTIMED
+@MORE
 @given(COMMON.filter(lambda value: r"\r" not in repr(value)))
 def test_we_read_what_the_standard_library_writes(value: Any) -> None:
     body = xmlrpc.client.dumps((value,), methodresponse=True).encode()
     assert decode_response(body) == value
 
 
-@UNTIMED
+@MORE
 @given(st.binary(max_size=50), MOMENTS.filter(lambda moment: moment.year >= 1000))
 def test_bytes_and_times_of_the_standard_library(data: bytes, moment: datetime) -> None:
     theirs = xmlrpc.client.dumps(([data, moment],), methodresponse=True).encode()
@@ -197,7 +197,7 @@ def test_bytes_and_times_of_the_standard_library(data: bytes, moment: datetime) 
     assert read == [data, moment]
 
 
-@UNTIMED
+@MORE
 @given(st.integers(-(2**31), 2**31 - 1), TEXT)
 def test_a_fault_is_read_back(code: int, string: str) -> None:
     with pytest.raises(FaultError) as caught:
@@ -205,7 +205,7 @@ def test_a_fault_is_read_back(code: int, string: str) -> None:
     assert caught.value.fault == Fault(code=code, string=string)
 
 
-@UNTIMED
+@MORE
 @given(st.text(max_size=200))
 def test_any_article_can_be_sent_and_keeps_its_length(text: str) -> None:
     body = call_template("f").body(escape_text(text))
@@ -215,7 +215,7 @@ def test_any_article_can_be_sent_and_keeps_its_length(text: str) -> None:
     assert all(a == b or a == "\ufffd" for a, b in zip(read, text, strict=True))
 
 
-@UNTIMED
+@MORE
 @given(st.binary(max_size=2_000), st.integers(1, 300), st.booleans())
 def test_any_bytes_inflate_or_give_our_error(data: bytes, size: int, real: bool) -> None:
     inflater = Inflater()
@@ -231,7 +231,7 @@ def test_any_bytes_inflate_or_give_our_error(data: bytes, size: int, real: bool)
         assert b"".join(pieces) == data or not real
 
 
-@UNTIMED
+@MORE
 @given(st.floats())
 def test_every_finite_double_survives_to_the_last_bit(value: float) -> None:
     if math.isfinite(value):

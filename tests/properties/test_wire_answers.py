@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.lifecycle import ANSWERED
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import MAX_PROBLEMS, CheckedAnswer, Ruling, check
-
-UNTIMED = settings(deadline=None, max_examples=100)
 
 
 class Release:
@@ -88,7 +86,6 @@ def keeps_the_contract(answer: CheckedAnswer) -> bool:
     return True
 
 
-@UNTIMED
 @given(NEARLY | ANYTHING)
 def test_any_value_gets_a_verdict(value: Any) -> None:
     tasks = list(installed_tasks().values())

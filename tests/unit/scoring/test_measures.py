@@ -67,7 +67,6 @@ def as_trec(matches: Matches) -> tuple[dict[str, dict[str, int]], dict[str, dict
     return {"a": gold}, {"a": run}
 
 
-@settings(deadline=None)
 @given(matches=ranked_lists())
 def test_agrees_with_trec_eval(matches: Matches) -> None:
     gold, run = as_trec(matches)
@@ -84,7 +83,7 @@ def test_agrees_with_trec_eval(matches: Matches) -> None:
         assert sum(steps) / matches.gold == pytest.approx(ranking.auc_ipr(matches))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(matches=ranked_lists())
 def test_agrees_with_ir_measures(matches: Matches) -> None:
     gold, run = as_trec(matches)
