@@ -166,3 +166,14 @@ async def test_a_task_from_outside_runs(
         {"server": "one", "place": 1, "score": {"task": "ORG", "right": 2, "accuracy": 2 / 3}}
     ]
     assert (out / "one.ORG.tsv").read_text().splitlines()[0] == "sample01\t9606"
+
+
+@pytest.mark.slow
+async def test_the_demo_runs_a_live_ner_challenge(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ended = await metaserver("demo", "--ner", "--exit", "--port", "0", "--out", out)
+    assert ended.status == 0, ended.stderr
+    rows = {row["server"]: row for row in boards(out)["NER"]["runs"]}
+    assert list(boards(out)) == ["NER"]
+    assert [rows[name]["place"] for name in ("ner", "slow", "faulty")] == [1, 1, 3]
+    assert 0.8 < rows["ner"]["score"]["micro"]["strict"]["f_score"] < 0.85
