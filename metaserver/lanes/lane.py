@@ -168,9 +168,10 @@ class Lane:
                 step = await self._probe_or_try(now)
             finally:
                 self._recovering = False
-                self._changed.set()
             if isinstance(step, Later):
                 await self._wait(step.at)
+            else:
+                self._changed.set()
 
     async def _probe_or_try(self, now: float) -> Next:
         if self._circuit.state is CircuitState.OPEN:

@@ -13,6 +13,7 @@ from metaserver.records import ArticleId, Attempt, Server, ServerName
 from metaserver.store.store import Corpus, LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
+from tests import virtual
 
 SOON = Backoff(base=1e-6, cap=1e-6)
 LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
@@ -234,3 +235,14 @@ async def test_what_is_published_follows_what_is_stored() -> None:
     last = told[-1]
     assert isinstance(last, LaneChanged)
     assert last.end is LaneEnd.FINISHED
+
+
+def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
+    """All that is left is in back-off when the probe succeeds: nothing is to be done for a while."""
+    peer, memory = Peer({(at, 1): Outcome.CONNECT for at in range(3)}), Memory()
+    limits = LaneLimits(
+        attempts=5, backoff=Backoff(base=1e5, cap=1e5), circuit=3, probe=Backoff(base=1, cap=1)
+    )
+    one = lane(peer, memory, articles=3, limits=limits, concurrency=3)
+    assert virtual.run(one.run()) is LaneEnd.FINISHED
+    assert sorted(peer.calls[3:]) == [(0, 2), (1, 2), (2, 2)]

@@ -1,0 +1,42 @@
+"""A loop whose clock jumps: hours of waiting pass at once, and a loop that spins is found out."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+MOST_TURNS = 100_000
+
+
+class _Jumping(selectors.DefaultSelector):
+    """Waits for nothing: what it was told to wait is added to the clock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self._turns = 0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._turns += 1
+        assert self._turns <= MOST_TURNS, "the loop turns and turns, and nothing is done"
+        assert timeout is not None, "everything waits for ever"
+        self.now += max(0.0, timeout)
+        return super().select(0)
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self._jumping = _Jumping()
+        super().__init__(self._jumping)
+
+    def time(self) -> float:
+        return self._jumping.now
+
+
+def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine that waits for nothing but the loop's clock."""
+    with asyncio.Runner(loop_factory=_Loop) as runner:
+        return runner.run(coroutine)
