@@ -217,18 +217,24 @@ class Lane:
         else:
             self._queue.again(Work(work.position, tries), _now() + decision.wait)
         self._circuit.ended(attempt.outcome, attempt.message, _now())
-        await self._recorder.record(self._entry(work.position, attempt, answer, decision))
+        # The entry is made now, with the cursor as it is; what has ended is stored and shown even
+        # if the lane is stopped meanwhile.
+        entry = self._entry(work.position, attempt, answer, decision)
+        await asyncio.shield(self._keep(entry, decision))
+        self._tell()
+        self._changed.set()
+
+    async def _keep(self, entry: Entry, decision: RetryDecision) -> None:
+        await self._recorder.record(entry)
         self._publish(
             AttemptEnded(
                 server=self.server,
-                position=work.position,
-                attempt=attempt,
-                answer=answer,
+                position=entry.position,
+                attempt=entry.attempt,
+                answer=entry.answer,
                 decision=decision,
             )
         )
-        self._tell()
-        self._changed.set()
 
     def _entry(
         self,

@@ -218,6 +218,31 @@ async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
     assert sorted(entry.position for entry in memory.entries) == list(range(5))
 
 
+async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() -> None:
+    class Slow(Memory):
+        def __init__(self) -> None:
+            super().__init__()
+            self.committed = asyncio.Event()
+
+        async def record(self, entry: Entry) -> None:
+            await super().record(entry)
+            await self.committed.wait()
+
+    peer, memory, told = Peer(), Slow(), []
+    one = lane(peer, memory, articles=2, publish=told.append)
+    task = asyncio.create_task(one.run())
+    while not memory.entries:
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    memory.committed.set()
+    assert await one.run() is LaneEnd.FINISHED
+    assert peer.calls == [(0, 1), (1, 1)]
+    ended = [event.position for event in told if isinstance(event, AttemptEnded)]
+    assert ended == [entry.position for entry in memory.entries] == [0, 1]
+
+
 def finished(events: Sequence[AttemptEnded | LaneChanged]) -> Sequence[int]:
     return [event.finished for event in events if isinstance(event, LaneChanged)]
 
@@ -238,7 +263,7 @@ async def test_what_is_published_follows_what_is_stored() -> None:
 
 
 def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
-    """All that is left is in back-off when the probe succeeds: nothing is to be done for a while."""
+    """All that is left is in back-off when the probe succeeds: there is nothing to do yet."""
     peer, memory = Peer({(at, 1): Outcome.CONNECT for at in range(3)}), Memory()
     limits = LaneLimits(
         attempts=5, backoff=Backoff(base=1e5, cap=1e5), circuit=3, probe=Backoff(base=1, cap=1)
