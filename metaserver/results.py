@@ -13,7 +13,7 @@ import msgspec
 from metaserver.app import Hub
 from metaserver.errors import HubError
 from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.services.scoreboard import Scoreboard
+from metaserver.services.scoreboard import RAW, Scoreboard
 from metaserver.services.snapshots import Board
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import Payload, installed_tasks
@@ -45,9 +45,11 @@ async def write_results(hub: Hub) -> Mapping[TaskName, Board]:
             lines = installed_tasks()[task].result_lines(answers)
             _write(folder / result_file(name, task), lines)
     boards = {task.name: afresh.board(task.name) for task in afresh.tasks()}
-    for task_name, board in boards.items():
-        if board != hub.boards.board(task_name):
-            raise HubError(f"the live {task_name} board differs from the one scored afresh")
+    for task_name in boards:
+        for view in afresh.views(task_name):
+            if afresh.board(task_name, view) != hub.boards.scoreboard.board(task_name, view):
+                message = f"the live {task_name} board ({view}) differs from the one scored afresh"
+                raise HubError(message)
     _write(folder / LEADERBOARD_FILE, [leaderboard_json(hub, boards)])
     await _write_attempts(hub, folder / ATTEMPTS_FILE)
     return boards
@@ -69,7 +71,10 @@ def _leaderboard(hub: Hub, boards: Mapping[TaskName, Board]) -> Mapping[str, Any
         "phase": monitor.phase,
         "uniprot_release": hub.plan.release.name,
         "articles": len(hub.corpus),
-        "boards": {task: _board(board) for task, board in boards.items()},
+        "boards": {
+            task: _board(board) | _views(hub.boards.scoreboard, task)
+            for task, board in boards.items()
+        },
         "servers": [
             {
                 "server": status.name,
@@ -85,13 +90,19 @@ def _leaderboard(hub: Hub, boards: Mapping[TaskName, Board]) -> Mapping[str, Any
     }
 
 
-def _board(board: Board) -> Mapping[str, Any]:
+def _board(board: Board) -> dict[str, Any]:
     return {
         "signature": board.signature,
         "runs": [
             {"server": row.run, "place": row.place, "score": row.score.detail} for row in board.rows
         ],
     }
+
+
+def _views(scoreboard: Scoreboard, task: TaskName) -> dict[str, Any]:
+    """Return a task's boards in the views beside the raw one."""
+    views = [view for view in scoreboard.views(task) if view != RAW]
+    return {"views": {view: _board(scoreboard.board(task, view)) for view in views}}
 
 
 async def _write_attempts(hub: Hub, path: Path) -> None:

@@ -2,22 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId, ServerName, TaskName
 from metaserver.services.snapshots import Board, BoardRow
 from metaserver.tasks.plugin import Score, Scorer, TaskPlugin
 
+View: TypeAlias = str
+"""What was done to hits before they were scored: "raw", "mapped", "filtered" or "both"."""
+
+RAW: View = "raw"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredTask:
-    """A task, the gold it is scored on, and the UniProt release its answers are checked by."""
+    """A task, the gold it is scored on, and the UniProt release its answers are checked by.
+
+    `views` makes a scorer for each view that is scored beside the raw one.
+    """
 
     plugin: TaskPlugin
     gold: Any
     release: str
+    views: Mapping[View, Callable[[], Scorer]] = field(default_factory=dict)
+
+    def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
+        """Return what makes an empty scorer, by view."""
+        return {RAW: partial(self.plugin.scorer, self.gold), **self.views}
+
+
+class _Run(NamedTuple):
+    """A server's answers to one task, in one view."""
+
+    task: TaskName
+    view: View
+    server: ServerName
 
 
 class Scoreboard:
@@ -25,9 +47,14 @@ class Scoreboard:
 
     def __init__(self, tasks: Sequence[ScoredTask]) -> None:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
-        self._signatures = {task.plugin.name: _signature(task) for task in tasks}
-        self._scorers: dict[tuple[TaskName, ServerName], Scorer] = {}
-        self._scores: dict[tuple[TaskName, ServerName], Score] = {}
+        self._makers = {task.plugin.name: task.scorers() for task in tasks}
+        self._signatures = {
+            (name, view): _signature(self._tasks[name], make)
+            for name, makers in self._makers.items()
+            for view, make in makers.items()
+        }
+        self._scorers: dict[_Run, Scorer] = {}
+        self._scores: dict[_Run, Score] = {}
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that are scored."""
@@ -37,36 +64,36 @@ class Scoreboard:
         """The tasks that are scored, with their gold."""
         return list(self._tasks.values())
 
+    def views(self, task: TaskName) -> Sequence[View]:
+        """The views a task is scored in, the raw one first."""
+        return list(self._makers[task])
+
     def put(self, server: ServerName, article: ArticleId, payloads: Mapping[TaskName, Any]) -> None:
         """Score one article of a server's runs; tasks without gold are passed over."""
         for name, payload in payloads.items():
-            if name not in self._tasks:
-                continue
-            run = (name, server)
-            if run not in self._scorers:
-                task = self._tasks[name]
-                self._scorers[run] = task.plugin.scorer(task.gold)
-            self._scorers[run].put(article, payload)
-            self._scores.pop(run, None)
+            for view, make in self._makers.get(name, {}).items():
+                run = _Run(name, view, server)
+                if run not in self._scorers:
+                    self._scorers[run] = make()
+                self._scorers[run].put(article, payload)
+                self._scores.pop(run, None)
 
-    def board(self, task: TaskName) -> Board:
+    def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return a task's leaderboard as of now; only runs that changed are averaged anew."""
-        scores = {
-            server: self._score(name, server) for name, server in self._scorers if name == task
-        }
-        plugin = self._tasks[task].plugin
-        return Board(task=task, rows=ranked(plugin, scores), signature=self._signatures[task])
+        runs = [run for run in self._scorers if (run.task, run.view) == (task, view)]
+        scores = {run.server: self._score(run) for run in runs}
+        rows = ranked(self._tasks[task].plugin, scores)
+        return Board(task=task, rows=rows, signature=self._signatures[task, view])
 
-    def _score(self, task: TaskName, server: ServerName) -> Score:
-        run = (task, server)
+    def _score(self, run: _Run) -> Score:
         if run not in self._scores:
             self._scores[run] = self._scorers[run].score()
         return self._scores[run]
 
 
-def _signature(task: ScoredTask) -> str:
+def _signature(task: ScoredTask, make: Callable[[], Scorer]) -> str:
     """Return all that must be equal for two boards to be comparable, in one line."""
-    scorer = task.plugin.scorer(task.gold).score().detail.get("signature", task.plugin.name)
+    scorer = make().score().detail.get("signature", task.plugin.name)
     return f"{scorer}|release:{task.release}"
 
 

@@ -15,7 +15,7 @@ from metaserver.tasks.plugin import Column
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
 from metaserver.wire.validation import Report, Vocabulary
-from scoring import ActScorecard, Classification, Gold, Scorecard, Task, result_lines
+from scoring import ActScorecard, Classification, Gold, RunScorer, Scorecard, Task, result_lines
 
 ActPayload: TypeAlias = list[Any]
 
@@ -77,7 +77,7 @@ class ArticleClassification:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(Task.ACT, gold, _answer, _values)
+        return TaskScorer(RunScorer(Task.ACT, gold), _answer, _values)
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, ActPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

@@ -7,14 +7,15 @@ behind it; the rest of the hub names no task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from metaserver.records import ArticleId, TaskName
+from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
 
 Payload: TypeAlias = Any
@@ -99,6 +100,14 @@ class TaskPlugin(Protocol):
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, Payload]]) -> Iterable[str]:
         """Yield a run's result file (BC II.5 format where the task has one), with line ends."""
+
+
+@runtime_checkable
+class ViewedTask(TaskPlugin, Protocol):
+    """A task whose runs are also scored in views that a UniProt release makes."""
+
+    def view_scorers(self, gold: Any, release: Release) -> Mapping[str, Callable[[], Scorer]]:
+        """Return by view what makes an empty scorer; the raw view, `scorer`, is not among them."""
 
 
 @cache

@@ -6,17 +6,30 @@ confidence]` (IPT, the pair sorted), by rank.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.plugin import Column
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
+from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
+from metaserver.uniprot import Release
 from metaserver.wire.contract import check_optional, read, read_member
 from metaserver.wire.validation import Report, Ruling, Vocabulary
-from scoring import Gold, Hit, ItemScorecard, Scorecard, Task, pair, result_lines
+from scoring import (
+    Gold,
+    Hit,
+    ItemGold,
+    ItemScorecard,
+    RunScorer,
+    Scorecard,
+    Task,
+    pair,
+    result_lines,
+)
 
 RankedPayload: TypeAlias = list[list[Any]]
 
@@ -77,7 +90,17 @@ class RankedTask:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(Task(self.name), gold, _answer, _values)
+        return TaskScorer(RunScorer(Task(self.name), gold), _answer, _values)
+
+    def view_scorers(
+        self, gold: ItemGold, release: Release
+    ) -> Mapping[str, Callable[[], TaskScorer]]:
+        """Return by view what makes a scorer for one run, for the views the release can make."""
+
+        def scorer(view: ReleaseView) -> TaskScorer:
+            return TaskScorer(ViewScorer(view), _answer, _values)
+
+        return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import scoring
 from metaserver.errors import InputError
 from metaserver.records import ArticleId
 from metaserver.tasks.plugin import Payload, Score
-from scoring import Answer, FormatError, Gold, RunScorer, Scorecard, Task
+from scoring import Answer, FormatError, Gold, Scorecard, Task
 
 Values: TypeAlias = Mapping[str, float | int | None]
 
@@ -31,6 +31,16 @@ def input_error(error: FormatError) -> InputError:
     return InputError(first.file, f"{column}{first.message}{more}", line=first.line or None)
 
 
+class AnswerScorer(Protocol):
+    """What scores a run's answers: `scoring.RunScorer`, or one that looks at them in a view."""
+
+    def put(self, article_id: str, answer: Answer) -> None:
+        """Score one article's answer, in place of any earlier one of the same article."""
+
+    def scorecard(self) -> Scorecard:
+        """Return the score of all answers put so far."""
+
+
 class TaskScorer:
     """Scores one run as its payloads land; implements `metaserver.tasks.plugin.Scorer`.
 
@@ -40,12 +50,11 @@ class TaskScorer:
 
     def __init__(
         self,
-        task: Task,
-        gold: Gold,
+        scorer: AnswerScorer,
         answer: Callable[[Payload], Answer | None],
         values: Callable[[Scorecard], Values],
     ) -> None:
-        self._scorer = RunScorer(task, gold)
+        self._scorer = scorer
         self._answer = answer
         self._values = values
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from metaserver.errors import InputError
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Status, Verdict
 
 
 class GoldAccession(NamedTuple):
@@ -57,20 +56,26 @@ def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
     dropped just the same. It asks for a taxon of every gold accession: one that is not primary any
     more has that of its successors, or 0.
     """
-    verdicts = release.lookup(sorted(set(gold)))
-    species = {verdict.text: _species(release, verdict) for verdict in verdicts}
-    for verdict in verdicts:
-        if verdict.status is not Status.PRIMARY or not species[verdict.text]:
-            yield f"{verdict.text}\t{species[verdict.text]}\n"
+    accessions = sorted(set(gold))
+    species = gold_species(release, accessions)
+    for accession, former in zip(accessions, release.judge(accessions).tolist(), strict=True):
+        if former or not species[accession]:
+            yield f"{accession}\t{species[accession]}\n"
     for accessions, taxa in release.entries.of_species(set(species.values()) - {0}):
         for accession, taxon in zip(accessions, taxa, strict=True):
             yield f"{accession}\t{taxon}\n"
 
 
-def _species(release: Release, verdict: Verdict) -> int:
-    """Return the one species of the right accessions, 0 if there is none or more than one."""
-    found = set(release.entries.taxa(verdict.accessions))
-    return found.pop() if len(found) == 1 else 0
+def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
+    """Return the species of each gold accession, 0 where it is not known.
+
+    One that is not primary has that of its successors, if they agree.
+    """
+    return {
+        verdict.text: found.pop() if len(found) == 1 else 0
+        for verdict in release.lookup(accessions)
+        for found in [set(release.entries.taxa(verdict.accessions))]
+    }
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

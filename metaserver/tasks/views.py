@@ -1,0 +1,87 @@
+"""The views of a run (`scoring.views`), made from a UniProt release while answers land.
+
+They give the digits that `scoring evaluate` gives with the files of `metaserver uniprot taxa` and
+`orthologs`.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from metaserver.uniprot import Release
+from metaserver.uniprot.views import gold_species
+from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
+from scoring.biocreative import new_scorer
+from scoring.tasks import Accession
+from scoring.views import members
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReleaseView:
+    """What is done to the hits for the articles of one gold standard before they are scored.
+
+    `homologs` and `taxa` are those of the gold's accessions, None where the view does not map or
+    does not filter.
+    """
+
+    name: str
+    gold: ItemGold
+    release: Release
+    homologs: Mapping[Accession, frozenset[Accession]] | None
+    taxa: MutableMapping[Accession, str] | None
+
+    def apply(self, article: str, hits: Sequence[Hit]) -> Sequence[Hit]:
+        """Return the hits for an article in this view, ranks closed up from 1."""
+        gold = self.gold.items.get(article, frozenset())
+        taxa = self.taxa
+        if taxa is not None and gold:
+            taxa = ChainMap(taxa, self._taxa(hits))
+        return View(name=self.name, homologs=self.homologs, taxa=taxa).apply(hits, gold)
+
+    def _taxa(self, hits: Sequence[Hit]) -> dict[Accession, str]:
+        accessions = [accession for hit in hits for accession in members(hit.item)]
+        found = zip(accessions, self.release.entries.taxa(accessions), strict=True)
+        return {accession: str(taxon) for accession, taxon in found if taxon}
+
+
+def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
+    """Yield the views that a release can make beside the raw one.
+
+    Without homonym-ortholog sets nothing is mapped, without taxa nothing is filtered.
+    """
+    accessions = sorted({one for items in gold.items.values() for i in items for one in members(i)})
+    homologs = taxa = None
+    if release.meta.counts.homonym_sets:
+        sets = zip(accessions, release.entries.orthologs(accessions), strict=True)
+        homologs = {accession: frozenset(others) for accession, others in sets if others}
+    if release.meta.counts.with_taxon:
+        species = gold_species(release, accessions)
+        taxa = {accession: str(taxon) for accession, taxon in species.items()}
+    view = partial(ReleaseView, gold=gold, release=release)
+    if homologs is not None:
+        yield view(name="mapped", homologs=homologs, taxa=None)
+    if taxa is not None:
+        yield view(name="filtered", homologs=None, taxa=taxa)
+    if homologs is not None and taxa is not None:
+        yield view(name="both", homologs=homologs, taxa=taxa)
+
+
+class ViewScorer:
+    """Scores one run in one view, as `scoring.RunScorer` does in the raw one."""
+
+    def __init__(self, view: ReleaseView) -> None:
+        signature = Signature(task=view.gold.task, gold=view.gold.digest, view=view.name)
+        self._scorer = new_scorer(view.gold, signature, run="")
+        self._view = view
+
+    def put(self, article_id: str, answer: Answer) -> None:
+        """Score one article's hits, in place of any earlier ones of the same article."""
+        assert not isinstance(answer, Classification)
+        self._scorer.put(article_id, self._view.apply(article_id, answer))
+
+    def scorecard(self) -> Scorecard:
+        """Return the score of all answers put so far."""
+        return self._scorer.scorecard()

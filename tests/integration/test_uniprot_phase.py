@@ -1,0 +1,197 @@
+"""A phase and its UniProt release: secondary accessions, live views, a release put into use."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from annotators.contract import Context
+from annotators.server import Kit, application
+from metaserver.cli import main
+from metaserver.uniprot import Release
+from metaserver.uniprot.activation import use
+from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
+from tests.integration.hub import boards, metaserver, stored
+from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
+
+GOLD_INT = "a1\tP04637\na2\tP04637\na2\tP0A7G6\na3\tQ15087\n"
+GOLD_IPT = "a1\tP04637\tP0A7G6\na2\tP02340\tP04637\n"
+SENT = {
+    "a1": ["P68250", "P02340", "P10361", "P0A7G6"],
+    "a2": ["P02340", "P68251", "P0A7G6", "P04637"],
+    "a3": ["P10361", "P04637"],
+    "a4": ["P04637", "P02340"],  # not in the gold
+}
+
+
+class Server:
+    """Answers with the accessions for an article, once it may."""
+
+    def __init__(self, sent: dict[str, list[str]]) -> None:
+        self.sent = sent
+        self.asked, self.may = asyncio.Event(), asyncio.Event()
+        self.may.set()
+        self.url = ""
+
+    async def annotate(self, text: str, _: Context) -> Any:
+        self.asked.set()
+        await self.may.wait()
+        found = self.sent[text.strip()]
+        return {
+            "normalizations": [
+                {"dbid": accession, "rank": rank, "confidence": 0.5}
+                for rank, accession in enumerate(found, 1)
+            ],
+            "pairs": [
+                {"dbid_a": found[0], "dbid_b": other, "rank": rank, "confidence": 0.5}
+                for rank, other in enumerate(found[1:], 1)
+            ],
+        }
+
+
+@asynccontextmanager
+async def serving(sent: dict[str, list[str]]) -> AsyncIterator[Server]:
+    server = Server(sent)
+    runner = web.AppRunner(application(Kit(server.annotate)), shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+        yield server
+    finally:
+        await runner.cleanup()
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> list[object]:
+    """Articles whose text is their name, and gold."""
+    articles = tmp_path / "articles"
+    articles.mkdir()
+    for name in SENT:
+        (articles / f"{name}.txt").write_text(name)
+    (tmp_path / "int.tsv").write_text(GOLD_INT)
+    (tmp_path / "ipt.tsv").write_text(GOLD_IPT)
+    gold = ["--gold-int", tmp_path / "int.tsv", "--gold-ipt", tmp_path / "ipt.tsv"]
+    return ["run", "--articles", articles, *gold, "--attempts", "1"]
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return build(tmp_path, SOURCES)
+
+
+async def test_live_views_are_those_of_the_evaluator_with_the_releases_files(
+    inputs: list[object], release: Release, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    async with serving(SENT) as server:
+        options = ("--uniprot", release.directory, "--server", f"one={server.url}", "--out", out)
+        ended = await metaserver(*inputs, *options)
+        assert ended.status == 0, ended.stderr
+    for task in ("INT", "IPT"):
+        board = boards(out)[task]
+        scores = {"raw": board["runs"][0]["score"]["macro"]}
+        for card in scored_with_files(release, task, out):
+            view = card.signature.view
+            [run] = board["views"][view]["runs"]
+            unsigned = {"run": "", "signature": ""}
+            assert run["score"] | unsigned == card.to_dict() | unsigned
+            assert f"|view:{view}|" in board["views"][view]["signature"]
+            scores[view] = run["score"]["macro"]
+        assert [*scores] == ["raw", *board["views"]] == [*VIEWS]
+        assert any(score != scores["raw"] for score in scores.values())  # they do something
+
+
+def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]:
+    """Score a run as an organiser does by hand, with the files of the release for its gold."""
+    gold = out.parent / f"{task.lower()}.tsv"
+    taxa, orthologs = (out.parent / f"{task}.{name}" for name in ("taxa", "orthologs"))
+    for path in (taxa, orthologs):
+        options = ["--release", release.directory, "--gold", gold, "--out", path]
+        assert main(["uniprot", path.suffix[1:], *map(str, options)]) == 0
+    views = select_views(read_gold(task, gold), VIEWS[1:], homologs=orthologs, taxa=taxa)
+    return evaluate_runs(task, gold, [out / f"one.{task}.tsv"], views=views)
+
+
+async def test_a_release_without_taxa_and_clusters_makes_no_views(
+    inputs: list[object], tmp_path: Path
+) -> None:
+    listed = build(tmp_path, {"list": "\n".join({name for s in SENT.values() for name in s})})
+    async with serving(SENT) as server:
+        options = ("--uniprot", listed.directory, "--server", f"one={server.url}")
+        ended = await metaserver(*inputs, *options, "--out", tmp_path / "out")
+        assert ended.status == 0, ended.stderr
+    assert boards(tmp_path / "out")["INT"]["views"] == {}
+
+
+async def test_secondary_accessions_are_rejected_or_mapped_as_the_phase_is_set(
+    inputs: list[object],
+    release: Release,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Q15086 was merged into P04637; P29358 was split, and nobody chooses for the team."""
+    config = tmp_path / "config.yaml"
+    config.write_text("uniprot: {secondary: map}\n")
+    sent = {article: ["P29358", "Q15086", "P0A7G6", "P04637"] for article in SENT}
+    reject, mapped = tmp_path / "reject", tmp_path / "map"
+    async with serving(sent) as server:
+        begun = [*inputs, "--uniprot", release.directory, "--server", f"one={server.url}"]
+        assert (await metaserver(*begun, "--out", reject)).status == 0
+        ended = await metaserver(*begun, "--out", mapped, "--config", config)
+        assert ended.status == 0, ended.stderr
+        again = await metaserver(*begun, "--out", mapped)
+        assert (again.status, "release 2025_04+map, not 2025_04" in again.stderr) == (2, True)
+    assert kept(reject) == ["P0A7G6", "P04637"]
+    assert kept(mapped) == ["P04637", "P0A7G6"]  # at its better rank, 2
+    [(message,)] = set(stored(mapped, "SELECT DISTINCT message FROM attempts"))
+    assert "hits dropped" in message
+    for out, name in ((reject, "2025_04"), (mapped, "2025_04+map")):
+        assert boards(out)["INT"]["signature"].endswith(f"|release:{name}")
+    config.write_text("uniprot: {secondary: guess}\n")
+    wrong = [*begun, "--out", tmp_path / "no", "--config", config]
+    assert main([str(part) for part in wrong]) == 2
+    assert "uniprot.secondary" in capsys.readouterr().err
+
+
+def kept(out: Path) -> list[str]:
+    """Return the accessions of the first article in the result file, by rank."""
+    lines = (out / "one.INT.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines if line.startswith("a1\t")]
+    return [row[1] for row in sorted(rows, key=lambda row: int(row[2]))]
+
+
+async def test_a_release_put_into_use_is_for_the_next_phase_only(
+    inputs: list[object], release: Release, tmp_path: Path
+) -> None:
+    """P0A7G6 is gone from the new release, which comes into use while an answer is under way."""
+    new = build(
+        tmp_path, {"sprot.dat": FLAT.replace(flat_entry_of_reca(), "")}, name="2026_01"
+    ).directory
+    link, first, second = tmp_path / "current", tmp_path / "first", tmp_path / "second"
+    use(release.directory, link)
+    async with serving({article: ["P0A7G6", "P04637"] for article in SENT}) as server:
+        server.may.clear()
+        begun = [*inputs, "--uniprot", link, "--server", f"one={server.url}"]
+        running = asyncio.create_task(metaserver(*begun, "--out", first))
+        await server.asked.wait()
+        use(new, link)
+        server.may.set()
+        assert (await running).status == 0
+        assert (await metaserver(*begun, "--out", second)).status == 0
+    assert kept(first) == ["P0A7G6", "P04637"]
+    assert kept(second) == ["P04637"]
+    for out, name in ((first, "2025_04"), (second, "2026_01")):
+        told = json.loads((out / "leaderboard.json").read_text())
+        assert told["uniprot_release"] == name
+
+
+def flat_entry_of_reca() -> str:
+    return flat_entry("RECA_ECOLI", "P0A7G6; P03017;", 83333, full=["Protein RecA"])
