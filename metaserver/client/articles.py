@@ -11,7 +11,7 @@ from aiohttp.payload import Payload
 
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
-CACHE_BYTES = 8 * 2**20
+CACHE_BYTES = 4 * 2**20
 BLOCK = 4  # articles loaded at once: lanes go through them in order
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
 
 from aiohttp.payload import BytesPayload
 
@@ -17,7 +17,7 @@ from metaserver.lifecycle import ANSWERED, Outcome
 from metaserver.records import ArticleId, Attempt, Server
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
-from metaserver.wire.xmlrpc import Value, call_template, encode_call
+from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
 
 PROBE_SECONDS = 10.0
 AWAY = frozenset({"Suspended", "Shutdown"})
@@ -108,16 +108,17 @@ class ArticleCaller:
         return None
 
     def _body(self, server: Server, position: int, number: int) -> CallBody:
-        context: dict[str, Any] | None = None
+        template = _plain_template(server.method)
         if server.parameters == "text+context":
-            context = {
+            context: dict[str, Value] = {
                 "article_id": self._articles.ids[position],
                 "tasks": [task.name for task in self._asked_of(server)],
                 "timeout": self._time_limit,
                 "attempt": number,
             }
+            template = call_template(server.method, context)
         return CallBody(
-            call_template(server.method, context),
+            template,
             lambda: self._articles.texts.escaped(position),
             self._articles.wire_bytes[position],
         )
@@ -126,6 +127,12 @@ class ArticleCaller:
         if not server.tasks:
             return self._tasks
         return [task for task in self._tasks if task.name in server.tasks]
+
+
+@lru_cache(maxsize=1_024)
+def _plain_template(method: str) -> CallTemplate:
+    """Return the request for a text alone: the same for all of a server's articles."""
+    return call_template(method)
 
 
 def _away(state: Value) -> str | None:

@@ -66,6 +66,7 @@ class HttpClient:
 
     def __init__(self, session: aiohttp.ClientSession, limits: HttpLimits) -> None:
         self._session = session
+        self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
 
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
@@ -93,7 +94,7 @@ class HttpClient:
         async with self._session.post(
             url,
             data=body,
-            timeout=aiohttp.ClientTimeout(sock_connect=self.limits.connect),
+            timeout=self._timeout,
             allow_redirects=False,
             trace_request_ctx=exchange,
         ) as response:
