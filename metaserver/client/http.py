@@ -144,8 +144,8 @@ async def _feed(
 
 def _status_error(response: aiohttp.ClientResponse) -> PeerError:
     where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
-    reason = f" {response.reason}" if response.reason else ""
-    return PeerError(Outcome.HTTP, f"HTTP status {response.status}{reason}{where}; expected 200")
+    status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
+    return PeerError(Outcome.HTTP, _one_line(f"{status}{where}; expected 200"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
@@ -184,7 +184,12 @@ def _system_words(error: OSError) -> str:
 def _words(error: BaseException) -> str:
     """One line of what an exception says."""
     said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-    return " ".join(str(said).split())[:500] or type(error).__name__
+    return _one_line(str(said)) or type(error).__name__
+
+
+def _one_line(text: str) -> str:
+    """What a peer made us say, as one line that can be stored (its bytes need not be UTF-8)."""
+    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())[:500]
 
 
 def _socket(address_info: Any) -> socket.socket:

@@ -84,11 +84,7 @@ class Writer:
                 batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
                 if not self._waiting:
                     self._wake.clear()
-                try:
-                    await self._write(batch)
-                except Exception as error:  # a fault of ours: told to the lanes, never swallowed
-                    for waiting in batch:
-                        _settle(waiting.done, HubError(f"not stored: {error}"), error)
+                await self._write(batch)
         finally:
             self._thread.shutdown()
             self._engine.dispose()
@@ -99,12 +95,12 @@ class Writer:
         while True:
             try:
                 stale = await loop.run_in_executor(self._thread, _commit, self._engine, entries)
-            except sa.exc.IntegrityError as error:
-                await self._write_singly(batch, error)
-                return
             except sa.exc.OperationalError as error:
                 self.blocked = str(error.orig)
                 await asyncio.sleep(RETRY_SECONDS)
+            except Exception as error:
+                await self._write_singly(batch, error)
+                return
             else:
                 self.blocked = None
                 for index, waiting in enumerate(batch):
@@ -112,9 +108,14 @@ class Writer:
                 return
 
     async def _write_singly(self, batch: Sequence[_Waiting], error: Exception) -> None:
-        """Find the entry that is stored already: only its own lane is told."""
+        """Find the entry that cannot be stored: only its own lane is told.
+
+        It is stored already (another hub has the lane), or there is a fault of ours in it.
+        """
         if len(batch) == 1:
-            _settle(batch[0].done, _taken(), error)
+            stored = isinstance(error, sa.exc.IntegrityError)
+            failure = _taken() if stored else HubError(f"not stored: {error}")
+            _settle(batch[0].done, failure, error)
             return
         for waiting in batch:
             await self._write([waiting])

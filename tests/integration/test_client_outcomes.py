@@ -483,3 +483,10 @@ async def test_hits_of_which_none_can_be_kept_are_no_valid_hit() -> None:
 async def test_no_hits_are_an_answer() -> None:
     ended = await attempt(answering(response({"normalizations": [], "pairs": []})))
     assert ended.outcome is Outcome.OK
+
+
+async def test_bytes_that_are_no_text_come_out_as_text_that_can_be_stored() -> None:
+    ended = await attempt(sending(b"HTTP/1.1 500 \xff no\nContent-Length: 0\r\n\r\n"))
+    assert ended.outcome is Outcome.HTTP
+    assert "\\udcff no" in ended.message
+    assert ended.message.encode()

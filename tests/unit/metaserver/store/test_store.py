@@ -3,11 +3,12 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from metaserver.errors import InputError, StaleLaneError
+from metaserver.errors import HubError, InputError, StaleLaneError
 from metaserver.lifecycle import Outcome
 from metaserver.packing import pack
 from metaserver.records import (
@@ -154,6 +155,20 @@ async def test_nothing_is_stored_twice(store: Store) -> None:
     )
     assert [isinstance(result, StaleLaneError) for result in results] == [False, True, True, False]
     assert len([row async for row in store.attempts(key, ServerName("peer"), corpus)]) == 2
+
+
+async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Store) -> None:
+    key, corpus = await a_lane(store)
+    bad = entry(key, 0)
+    bad = replace(bad, attempt=replace(bad.attempt, message="\ud800"))  # no text of Unicode
+    results = await asyncio.gather(
+        store.record(bad), store.record(entry(key, 1)), return_exceptions=True
+    )
+    assert isinstance(results[0], HubError)
+    assert not isinstance(results[0], StaleLaneError)
+    assert results[1] is None
+    stored = [row.position async for row in store.attempts(key, ServerName("peer"), corpus)]
+    assert stored == [1]
 
 
 async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
