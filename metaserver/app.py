@@ -18,6 +18,7 @@ from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import address, open_client
 from metaserver.config import Settings
 from metaserver.engine import Engine
+from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
 from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
@@ -181,7 +182,13 @@ async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            raise InputError(
+                f"{host}:{port}",
+                f"the pages cannot be served there: {error.strerror}; give another port",
+            ) from error
         bound = runner.addresses[0]
         yield f"http://{bound[0]}:{bound[1]}/"
     finally:
