@@ -125,6 +125,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         boards = LiveBoards(
             Watch(plan.phase, len(corpus), settings.limits.timeout),
             Scoreboard(scored_tasks(plan)),
+            blocked=lambda: store.blocked,
         )
         load = functools.partial(store.article_texts, corpus.id)
         caller = ArticleCaller(

@@ -64,12 +64,15 @@ async def _plain(boards: LiveBoards, console: Console) -> None:
         total = sum(status.total for status in monitor.servers)
         down = [status.name for status in monitor.servers if status.state is ServerState.DOWN]
         tail = f", down: {', '.join(down)}" if down else ""
+        tail += f"; {_waiting(monitor)}" if monitor.blocked else ""
         console.print(f"{done} of {total} articles{tail}", highlight=False)
 
 
 def monitor_table(monitor: Monitor) -> Table:
     """Return a row a server: state, queue, response times, errors."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False, caption_justify="left")
+    if monitor.blocked:
+        table.caption, table.caption_style = _waiting(monitor), "red"
     table.add_column("server")
     table.add_column("state")
     for heading in ("answered", "given up", "p50 s", "p95 s", "errors", "ETA s"):
@@ -79,6 +82,10 @@ def monitor_table(monitor: Monitor) -> Table:
         table.add_row(status.name, f"[{style}]{status.state}[/]" if style else status.state,
                       *_figures(status))  # fmt: skip
     return table
+
+
+def _waiting(monitor: Monitor) -> str:
+    return f"all servers wait: answers cannot be stored ({monitor.blocked})"
 
 
 def _figures(status: ServerStatus) -> Sequence[str]:

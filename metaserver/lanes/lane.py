@@ -66,11 +66,10 @@ class AttemptEnded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneChanged:
-    """Published when a lane's standing changes: requests in flight, circuit, end."""
+    """Published when a lane's standing changes."""
 
     server: Server
     in_flight: int
-    finished: int
     down: str  # why the circuit is open, or empty
     end: LaneEnd | None = None
 
@@ -116,7 +115,9 @@ class Lane:
         self._recorder = recorder
         self._publish = publish
         self._rng = rng or random.Random()
-        self._queue = _queue(corpus, state, limits)
+        self._queue = ArticleQueue(
+            len(corpus), cursor=state.cursor, finished=state.finished, tries=state.tries
+        )
         self._circuit = Circuit(limits.circuit, limits.probe, self._rng)
         self._changed = asyncio.Event()
         self._recovering = False
@@ -269,7 +270,6 @@ class Lane:
             LaneChanged(
                 server=self.server,
                 in_flight=self._in_flight,
-                finished=self._queue.finished,
                 down=self._circuit.reason if self._circuit.down_since is not None else "",
                 end=self._end,
             )
@@ -279,13 +279,3 @@ class Lane:
 def _now() -> float:
     """Monotonic seconds, of the loop's own clock: a clock that jumps fires no time-out."""
     return asyncio.get_running_loop().time()
-
-
-def _queue(corpus: Corpus, state: LaneState, limits: LaneLimits) -> ArticleQueue:
-    given_up = {at for at, tries in state.tries.items() if tries.charged >= limits.attempts}
-    return ArticleQueue(
-        len(corpus),
-        cursor=state.cursor,
-        finished=state.answered | given_up,
-        tries=state.tries,
-    )

@@ -50,11 +50,6 @@ class ArticleQueue:
         self._in_flight = 0
         self._advance()
 
-    @property
-    def finished(self) -> int:
-        """How many articles are finished."""
-        return self.cursor + len(self._finished)
-
     def take(self, now: float) -> Next:
         """Return the article to send now, when to ask again, or None if all are finished."""
         if self._retries and self._retries[0][0] <= now:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from metaserver.lanes.lane import AttemptEnded, LaneChanged
@@ -17,11 +17,17 @@ TICK_SECONDS = 5.0
 
 
 class LiveBoards:
-    """Monitor and leaderboards with a version that rises at each change (`web.source.Source`)."""
+    """Monitor and leaderboards with a version that rises at each change (`web.source.Source`).
 
-    def __init__(self, watch: Watch, scoreboard: Scoreboard) -> None:
+    `blocked` tells why no answer can be stored at the moment, or None.
+    """
+
+    def __init__(
+        self, watch: Watch, scoreboard: Scoreboard, blocked: Callable[[], str | None]
+    ) -> None:
         self.watch = watch
         self.scoreboard = scoreboard
+        self._blocked = blocked
         self._version = 0
         self._change = asyncio.Event()
 
@@ -42,7 +48,7 @@ class LiveBoards:
 
     def monitor(self) -> Monitor:
         """The monitor as of now."""
-        return self.watch.snapshot()
+        return self.watch.snapshot(self._blocked() or "")
 
     def board(self, task: TaskName) -> Board:
         """The leaderboard of one task as of now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ class _Watched:
     server: Server
     address: str
     answered: int = 0
-    finished: int = 0
+    given_up: int = 0
     in_flight: int = 0
     down: str = ""
     end: LaneEnd | None = None
@@ -35,6 +36,10 @@ class _Watched:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
+
+    @property
+    def finished(self) -> int:
+        return self.answered + self.given_up
 
 
 class Watch:
@@ -53,7 +58,7 @@ class Watch:
         self._time_limit = time_limit
         self._clock = clock
         self._servers: dict[ServerName, _Watched] = {}
-        self._errors: deque[ErrorEntry] = deque(maxlen=ERRORS)
+        self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._began = clock()
 
@@ -73,24 +78,28 @@ class Watch:
         if attempt.outcome in ANSWERED:
             watched.answered += 1
             self._answers[int((attempt.started_at + seconds) // BIN_SECONDS)] += 1
+        elif final:
+            watched.given_up += 1
         if attempt.outcome is not Outcome.OK:
-            self._errors.appendleft(
-                ErrorEntry(
-                    at=attempt.started_at + seconds,
-                    server=attempt.server,
-                    article=attempt.article,
-                    attempt=attempt.number,
-                    outcome=attempt.outcome,
-                    message=attempt.message,
-                    final=final,
-                )
-            )
+            self._log(attempt, final=final)
+
+    def _log(self, attempt: Attempt, *, final: bool) -> None:
+        entry = ErrorEntry(
+            at=attempt.started_at + attempt.phases.total,
+            server=attempt.server,
+            article=attempt.article,
+            attempt=attempt.number,
+            outcome=attempt.outcome,
+            message=attempt.message,
+            final=final,
+        )
+        bisect.insort(self._errors, entry, key=lambda known: known.at)  # read back, lane by lane
+        del self._errors[:-ERRORS]
 
     def lane(self, change: LaneChanged) -> None:
         """Take in how a lane stands."""
         watched = self._servers[change.server.name]
         watched.in_flight = change.in_flight
-        watched.finished = change.finished
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end
 
@@ -98,8 +107,8 @@ class Watch:
         """All attempts by outcome."""
         return sum((watched.outcomes for watched in self._servers.values()), Counter())
 
-    def snapshot(self) -> Monitor:
-        """Return the monitor as of now."""
+    def snapshot(self, blocked: str = "") -> Monitor:
+        """Return the monitor as of now; `blocked` is why no answer can be stored."""
         times = TimeHistogram()
         for watched in self._servers.values():
             times.merge(watched.times)
@@ -114,11 +123,12 @@ class Watch:
             p50=times.percentile(50),
             p95=times.percentile(95),
             p99=times.percentile(99),
-            errors=tuple(self._errors),
+            errors=tuple(reversed(self._errors)),
             finished=all(
                 watched.end in (LaneEnd.FINISHED, LaneEnd.ABANDONED)
                 for watched in self._servers.values()
             ),
+            blocked=blocked,
         )
 
     def _throughput(self) -> Sequence[float]:
@@ -130,7 +140,6 @@ class Watch:
         return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
 
     def _status(self, watched: _Watched) -> ServerStatus:
-        answered, finished = watched.answered, watched.finished
         median = watched.times.percentile(50)
         state, note = _state(watched, median, self._time_limit)
         return ServerStatus(
@@ -139,8 +148,8 @@ class Watch:
             tasks=watched.server.tasks,
             state=state,
             note=note,
-            done=answered,
-            given_up=finished - answered,
+            done=watched.answered,
+            given_up=watched.given_up,
             total=self._total,
             in_flight=watched.in_flight,
             recent=tuple(watched.recent),
@@ -149,7 +158,7 @@ class Watch:
             p95=watched.times.percentile(95),
             p99=watched.times.percentile(99),
             network_share=watched.network / watched.total if watched.total else None,
-            eta=_eta(watched, self._total - finished),
+            eta=_eta(watched, self._total - watched.finished),
             outcomes=dict(watched.outcomes),
         )
 

@@ -87,3 +87,4 @@ class Monitor:
     p99: float | None
     errors: Sequence[ErrorEntry]  # newest first, at most 200
     finished: bool
+    blocked: str = ""  # why no answer can be stored at the moment, so that all lanes wait

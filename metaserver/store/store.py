@@ -59,14 +59,14 @@ class Tries(NamedTuple):
 class LaneState:
     """Where a lane stands when a hub takes it: all before `cursor` is finished.
 
-    `answered` are the positions from `cursor` on that are done; `tries` those with attempts that
-    are not.
+    `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
+    attempts that are neither.
     """
 
     key: LaneKey
     epoch: int
     cursor: int
-    answered: frozenset[int]
+    finished: frozenset[int]
     tries: Mapping[int, Tries]
 
 
@@ -251,19 +251,19 @@ class Store:
                 )
             else:
                 await connection.execute(sa.update(t.lanes).where(lane).values(epoch=epoch))
-            answered = await connection.execute(
-                sa.select(t.answers.c.position).where(
-                    _of_lane(t.answers, key), t.answers.c.position >= cursor
+            final = await connection.execute(
+                sa.select(t.attempts.c.position).where(
+                    _of_lane(t.attempts, key), t.attempts.c.position >= cursor, t.attempts.c.final
                 )
             )
-            done = frozenset(answered.scalars())
+            finished = frozenset(final.scalars())
             tries = await self._tries(connection, key, cursor)
         return LaneState(
             key=key,
             epoch=epoch,
             cursor=cursor,
-            answered=done,
-            tries={position: made for position, made in tries.items() if position not in done},
+            finished=finished,
+            tries={position: made for position, made in tries.items() if position not in finished},
         )
 
     async def _tries(

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -89,7 +89,7 @@ def lane(
     return Lane(
         Server(name=ServerName("peer"), url="http://127.0.0.1/", concurrency=concurrency),
         Corpus(id=1, ids=tuple(names), wire_bytes=(0,) * articles),
-        state or LaneState(key=key, epoch=1, cursor=0, answered=frozenset(), tries={}),
+        state or LaneState(key=key, epoch=1, cursor=0, finished=frozenset(), tries={}),
         limits,
         caller=peer,
         recorder=memory,
@@ -145,11 +145,11 @@ async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
         key=LaneKey(1, 1),
         epoch=2,
         cursor=1,
-        answered=frozenset({3}),
-        tries={2: Tries(made=2, charged=2), 4: Tries(made=3, charged=3)},
+        finished=frozenset({3, 4}),
+        tries={2: Tries(made=2, charged=2)},
     )
     assert await lane(peer, memory, state=state).run(100) is LaneEnd.FINISHED
-    assert peer.calls == [(1, 1), (2, 3)]  # 3 is answered, 4 given up; 2 has one attempt left
+    assert peer.calls == [(1, 1), (2, 3)]  # 3 and 4 are finished; 2 has one attempt left
     assert all(entry.epoch == 2 for entry in memory.entries)
 
 
@@ -243,10 +243,6 @@ async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() 
     assert ended == [entry.position for entry in memory.entries] == [0, 1]
 
 
-def finished(events: Sequence[AttemptEnded | LaneChanged]) -> Sequence[int]:
-    return [event.finished for event in events if isinstance(event, LaneChanged)]
-
-
 async def test_what_is_published_follows_what_is_stored() -> None:
     memory, told = Memory(), []
 
@@ -256,7 +252,7 @@ async def test_what_is_published_follows_what_is_stored() -> None:
         told.append(event)
 
     await lane(Peer(), memory, publish=publish).run(100)
-    assert finished(told)[-1] == 5
+    assert [event.position for event in told if isinstance(event, AttemptEnded)] == [*range(5)]
     last = told[-1]
     assert isinstance(last, LaneChanged)
     assert last.end is LaneEnd.FINISHED

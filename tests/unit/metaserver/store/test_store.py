@@ -123,10 +123,10 @@ async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) ->
     await store.record(entry(key, 0, cursor=1))
     await store.record(entry(key, 1, outcome=Outcome.FAULT, final=False, cursor=1))
     await store.record(entry(key, 1, number=2, outcome=Outcome.CANCELLED, final=False, cursor=1))
-    await store.record(entry(key, 2, cursor=1))
+    await store.record(entry(key, 2, cursor=1, outcome=Outcome.FAULT))
     state = await store.take_lane(key)
     assert (state.epoch, state.cursor) == (2, 1)
-    assert state.answered == {2}
+    assert state.finished == {2}  # given up
     assert state.tries == {1: Tries(made=2, charged=1)}
 
 
