@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import Ruling, SecondaryPolicy, Status, Verdict
 
+REMEMBERED = 65_536  # accessions, some 5 MB
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseVocabulary:
-    """The primary accessions of a release; `secondary` is the phase's policy."""
+    """The primary accessions of a release; `secondary` is the phase's policy.
+
+    The accessions of a phase's articles come again and again: those that were accepted are
+    remembered (up to `REMEMBERED`), which takes a tenth of the time of looking them up.
+    """
 
     release: Release
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+    _accepted: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -29,10 +36,14 @@ class ReleaseVocabulary:
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is not a primary accession."""
-        refused = np.flatnonzero(self.release.judge(accessions)).tolist()
-        if not refused:
+        new = [i for i, accession in enumerate(accessions) if accession not in self._accepted]
+        if not new:
             return {}
-        found = self.release.lookup([accessions[i] for i in refused])
+        statuses = self.release.judge([accessions[i] for i in new])
+        refused = [new[place] for place in np.flatnonzero(statuses).tolist()]
+        if len(self._accepted) < REMEMBERED:
+            self._accepted.update({accessions[i] for i in new} - {accessions[i] for i in refused})
+        found = self.release.lookup([accessions[i] for i in refused]) if refused else ()
         return dict(zip(refused, map(self._rule, found), strict=True))
 
     def _rule(self, verdict: Verdict) -> Ruling:

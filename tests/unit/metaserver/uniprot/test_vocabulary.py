@@ -32,3 +32,12 @@ def test_scores_are_signed_with_the_release_and_an_unusual_policy(release):
     assert ReleaseVocabulary(release=release).name == "2025_04"
     mapped = ReleaseVocabulary(release=release, secondary=SecondaryPolicy.MAP)
     assert mapped.name == "2025_04+map"
+
+
+def test_what_was_accepted_before_changes_no_ruling(release):
+    vocabulary = ReleaseVocabulary(release=release)
+    sent = ["P04637", "P99999", "P02340", "Q15086", "A0A023GPI8"]
+    first = vocabulary.rulings(sent)
+    assert set(first) == {1, 3}
+    assert vocabulary.rulings(sent) == first
+    assert vocabulary.rulings(["P02340", "A0A023GPI8", "P99999"]) == {2: first[1]}
