@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -17,25 +18,33 @@ from metaserver.uniprot.sources import Kind, SourceFile, recognise
 from metaserver.uniprot.sources.reader import Advance, unwatched
 from metaserver.uniprot.verification import verify
 
-Opened = Callable[[Path], Advance]
-"""Called with each source as it is opened; returns what to call with the bytes read of it."""
+Begun = Callable[[str], Advance]
+"""Called with each stage as it begins: a source's file name, at last `WRITING`.
+
+Returns what to call with the bytes read.
+"""
+
+WRITING = "writing and verifying"
+_BUILDING = ".building"
 
 
 def build_release(
-    sources: Sequence[Path], *, name: str, out: Path, opened: Opened = lambda path: unwatched
+    sources: Sequence[Path], *, name: str, out: Path, begun: Begun = lambda stage: unwatched
 ) -> Release:
     """Build the release `name` from `sources` (any order) as the directory `out`, and open it.
 
-    Nothing is at `out` until the release is complete and verified. Raises `InputError` with file
-    and line for a wrong or truncated source, and where `out` exists.
+    Nothing is at `out` until the release is complete and verified. What a build of `out` that was
+    killed has left beside it is removed. Raises `InputError` with file and line for a wrong or
+    truncated source, and where `out` exists.
     """
     if out.exists():
         raise InputError(out, "exists already; a release is never changed: choose a new directory")
     nearest = next(parent for parent in out.absolute().parents if parent.exists())
-    beside = nearest / f".{out.name}.{os.getpid()}.building"
+    beside = nearest / f".{out.name}.{os.getpid()}{_BUILDING}"
     try:
+        _remove_abandoned(nearest, out.name)
         beside.mkdir()
-        _build(sources, name, beside, opened)
+        _build(sources, name, beside, begun)
         _sync(beside)
         out.parent.mkdir(parents=True, exist_ok=True)
         beside.rename(out)
@@ -46,12 +55,33 @@ def build_release(
     return Release.open(out)
 
 
-def _build(sources: Sequence[Path], name: str, directory: Path, opened: Opened) -> None:
+def _remove_abandoned(folder: Path, name: str) -> None:
+    """Remove what builds of `name` have left whose processes are no more."""
+    ours = re.compile(rf"\.{re.escape(name)}\.([0-9]+){re.escape(_BUILDING)}")
+    for path in folder.iterdir():
+        if (match := ours.fullmatch(path.name)) and not _runs(int(match[1])):
+            shutil.rmtree(path)
+
+
+def _runs(pid: int) -> bool:
+    """Return whether another process has that number; in containers, each may have the same."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid != os.getpid()
+
+
+def _build(sources: Sequence[Path], name: str, directory: Path, begun: Begun) -> None:
     with closing(Intake(directory)) as intake:
-        read = [_take(intake, path, kind, opened(path)) for path, kind in _taxonomy_first(sources)]
+        kinds = _taxonomy_first(sources)
+        read = [_take(intake, path, kind, begun(path.name)) for path, kind in kinds]
         if not intake.live.rows:
             files = ", ".join(map(str, sources))
             raise InputError(files, "no entries; expected a file that lists primary accessions")
+        begun(WRITING)
         counts = place(directory, intake)
         write_meta(directory, Meta(format=FORMAT, name=name, counts=counts, sources=read))
         verify(Release.open(directory), intake)

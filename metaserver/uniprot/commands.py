@@ -76,8 +76,8 @@ def _add_build(commands: Any) -> None:
 
 
 def _build(args: argparse.Namespace) -> int:
-    with progress_bar(args.sources) as opened:
-        release = build_release(args.sources, name=args.release, out=args.out, opened=opened)
+    with progress_bar(args.sources) as begun:
+        release = build_release(args.sources, name=args.release, out=args.out, begun=begun)
     print("\n".join(_summary(release)))
     return 0
 

@@ -1,4 +1,4 @@
-"""How far the reading of a release's sources is, on a terminal."""
+"""How far a release's building is, on a terminal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from metaserver.uniprot.build import Opened
+from metaserver.uniprot.build import WRITING, Begun
 from metaserver.uniprot.sources.reader import Advance
 
 
 @contextmanager
-def progress_bar(sources: Sequence[Path]) -> Iterator[Opened]:
-    """Yield what `build` reports to: a bar on a terminal's standard error, or nothing."""
+def progress_bar(sources: Sequence[Path]) -> Iterator[Begun]:
+    """Yield what a build reports to: a bar on a terminal's standard error, or nothing.
+
+    Reading is measured in bytes; how long writing takes is not known beforehand.
+    """
     total = sum(path.stat().st_size for path in sources if path.is_file())
     columns = (
         TextColumn("{task.description}"),
@@ -27,8 +30,11 @@ def progress_bar(sources: Sequence[Path]) -> Iterator[Opened]:
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("reading", total=total)
 
-        def opened(path: Path) -> Advance:
-            progress.update(task, description=path.name)
+        def begun(stage: str) -> Advance:
+            if stage == WRITING:
+                progress.add_task(stage, total=None)
+            else:
+                progress.update(task, description=stage)
             return lambda size: progress.update(task, advance=size)
 
-        yield opened
+        yield begun

@@ -17,6 +17,8 @@ Advance: TypeAlias = Callable[[int], None]
 """Called with the number of bytes read since the last call."""
 
 _BUFFER = 1 << 20
+_PIECE = 1 << 13
+"""What is unpacked at a time: a cut file's line is known to within so many bytes."""
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -47,6 +49,21 @@ class _Watched(io.RawIOBase):
         super().close()
 
 
+class _Unpacked(io.RawIOBase):
+    """A gzip stream unpacked piece by piece: what precedes a cut is given before it is an error."""
+
+    def __init__(self, file: io.BufferedIOBase) -> None:
+        self._stream: Any = igzip.IGzipFile(fileobj=file)  # type: ignore[no-untyped-call]
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = self._stream.read(min(_PIECE, len(buffer)))
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+
 class SourceFile:
     """A source file while it is read; a context manager. `line` is the number of the last line."""
 
@@ -61,8 +78,7 @@ class SourceFile:
         self._raw = _Watched(file, advance)
         self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
         if self._file.peek(2)[:2] == _GZIP:
-            unpacked: Any = igzip.IGzipFile(fileobj=self._file)  # type: ignore[no-untyped-call]
-            self._file = io.BufferedReader(unpacked, _BUFFER)
+            self._file = io.BufferedReader(_Unpacked(self._file), _BUFFER)
         if self.head()[:3] == _BYTE_ORDER_MARK:
             self._file.read(3)
 

@@ -1,5 +1,6 @@
+import os
+import subprocess
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from metaserver.errors import InputError
 from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.activation import use
+from metaserver.uniprot.build import WRITING
 from metaserver.uniprot.placement import place
 from metaserver.uniprot.verification import VerificationError, verify
 from tests.unit.metaserver.uniprot.samples import (
@@ -88,16 +90,37 @@ def test_accessions_too_scattered_to_be_uniprots_are_refused(tmp_path):
 
 def test_progress_counts_every_byte_of_every_source(tmp_path):
     paths = write_sources(tmp_path / "in", SOURCES)
-    read: dict[Path, int] = {}
+    read: dict[str, int] = {}
 
-    def opened(path: Path):
+    def begun(stage: str):
         def advance(size: int) -> None:
-            read[path] = read.get(path, 0) + size
+            read[stage] += size
 
+        read[stage] = 0
         return advance
 
-    build_release(paths, name="x", out=tmp_path / "out", opened=opened)
-    assert read == {path: path.stat().st_size for path in paths}
+    build_release(paths, name="x", out=tmp_path / "out", begun=begun)
+    assert [*read][-1] == WRITING
+    assert read.pop(WRITING) == 0
+    assert read == {path.name: path.stat().st_size for path in paths}
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next_of_that_name(tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    dead = tmp_path / f".new.{ended.pid}.building"
+    others = [
+        tmp_path / f".new.{os.getppid()}.building",  # that build goes on
+        tmp_path / f".old.{ended.pid}.building",
+        tmp_path / f".new.{ended.pid}.building.txt",
+        tmp_path / ".new.x.building",
+    ]
+    for path in (dead, *others):
+        path.mkdir()
+        (path / "live.spill").write_bytes(b"")
+    build(tmp_path, {"list": "P04637\n"}, name="new")
+    assert not dead.exists()
+    assert all((path / "live.spill").exists() for path in others)
 
 
 def test_homonym_orthologs_share_a_name_and_a_cluster_but_no_organism(release):
