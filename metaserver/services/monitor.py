@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metaserver.lanes.lane import LaneChanged, LaneEnd
@@ -18,6 +18,12 @@ STRIP = 48  # attempts shown of a server
 ERRORS = 200  # entries of the error log
 BIN_SECONDS = 5.0  # of the throughput
 BINS = 60
+
+ENDED: Mapping[LaneEnd, tuple[ServerState, str]] = {
+    LaneEnd.FINISHED: (ServerState.FINISHED, ""),
+    LaneEnd.LOST: (ServerState.SUSPENDED, "another hub works on it"),
+    LaneEnd.STOPPED: (ServerState.SUSPENDED, "the hub has stopped it"),
+}
 
 
 @dataclass(kw_only=True, slots=True)
@@ -182,8 +188,8 @@ def _state(watched: _Watched, median: float | None, time_limit: float) -> tuple[
         return ServerState.DOWN, f"left after a long time down: {watched.down}"
     if watched.down:
         return ServerState.DOWN, watched.down
-    if watched.end is LaneEnd.FINISHED:
-        return ServerState.FINISHED, ""
+    if watched.end is not None and watched.end in ENDED:
+        return ENDED[watched.end]
     if median is None:
         return ServerState.WAITING, "no attempt yet"
     if median > time_limit / 2:

@@ -1,0 +1,110 @@
+"""The live boards tell those who wait that there is something new."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lifecycle import Outcome, RetryDecision
+from metaserver.records import ArticleId, Attempt, Server, ServerName, TaskName
+from metaserver.services.live import TICK_SECONDS, LiveBoards
+from metaserver.services.monitor import Watch
+from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.tasks.act import ACT
+from metaserver.wire.validation import CheckedAnswer
+from scoring import ActGold
+from tests import virtual
+
+SERVER = Server(name=ServerName("one"), url="http://127.0.0.1/")
+CHANGE = LaneChanged(server=SERVER, in_flight=1, down="")
+NAME = TaskName("ACT")
+
+
+class Disk:
+    full: str | None = None
+
+
+def live(disk: Disk | None = None) -> LiveBoards:
+    watch = Watch("test", 2, 600.0)
+    watch.add(SERVER, "http://127.0.0.1:80")
+    gold = ActGold(relevant={"100": True, "200": False})
+    task = ScoredTask(plugin=ACT, gold=gold, release="2026_01")
+    there = disk or Disk()
+    return LiveBoards(watch, Scoreboard([task]), lambda: there.full)
+
+
+def ended(answer: CheckedAnswer | None) -> AttemptEnded:
+    return AttemptEnded(
+        server=SERVER,
+        position=0,
+        attempt=Attempt(
+            server=SERVER.name,
+            article=ArticleId("100"),
+            number=1,
+            started_at=0.0,
+            outcome=answer.outcome if answer else Outcome.FAULT,
+        ),
+        answer=answer,
+        decision=RetryDecision(answered=answer is not None),
+    )
+
+
+ANSWER = CheckedAnswer(
+    outcome=Outcome.OK,
+    message="",
+    payloads={NAME: [True, 0.75]},
+    problems=(),
+    problem_count=0,
+    hits_kept=1,
+    hits_dropped=0,
+)
+
+
+async def test_an_accepted_answer_is_on_both_boards() -> None:
+    boards = live()
+    boards.publish(ended(None))
+    assert boards.board(NAME).rows == []
+    boards.publish(ended(ANSWER))
+    [row] = boards.board(NAME).rows
+    assert (row.run, row.score.articles_scored) == ("one", 1)
+    [status] = boards.monitor().servers
+    assert (status.done, status.outcomes) == (1, {Outcome.OK: 1, Outcome.FAULT: 1})
+    assert [task.name for task in boards.tasks()] == [NAME]
+
+
+async def test_who_is_behind_is_told_at_once() -> None:
+    boards = live()
+    start = await boards.changed(-1)
+    boards.publish(CHANGE)
+    boards.publish(CHANGE)
+    assert await boards.changed(start) == start + 2
+
+
+async def test_all_who_wait_are_woken() -> None:
+    boards = live()
+    start = await boards.changed(-1)
+    waiting = [asyncio.create_task(boards.changed(start)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in waiting)
+    boards.publish(CHANGE)
+    assert await asyncio.gather(*waiting) == [start + 1] * 3
+
+
+def test_a_quiet_board_ticks() -> None:
+    async def tick() -> float:
+        boards = live()
+        start = await boards.changed(-1)
+        await boards.changed(start)
+        return asyncio.get_running_loop().time()
+
+    assert virtual.run(tick()) == pytest.approx(TICK_SECONDS)
+
+
+async def test_a_full_disk_is_on_the_monitor() -> None:
+    disk = Disk()
+    boards = live(disk)
+    assert boards.monitor().blocked == ""
+    disk.full = "database or disk is full"
+    assert boards.monitor().blocked == "database or disk is full"
