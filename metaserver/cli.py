@@ -7,31 +7,40 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.metadata import version
 
-from metaserver import demo, run
 from metaserver.errors import InputError, MetaserverError
-from metaserver.uniprot.commands import add_parser as add_uniprot_parser
+
+COMMANDS = {
+    "run": "metaserver.run",
+    "demo": "metaserver.demo",
+    "uniprot": "metaserver.uniprot.commands",
+}
+"""The module of each command; its `add_parser` adds it."""
 
 BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands, or of the wanted one alone.
+
+    What a hub is made of takes a second to load; looking an accession up should not.
+    """
     parser = argparse.ArgumentParser(
         prog="metaserver", description="The hub that text-mining challenges run on."
     )
     parser.add_argument("--version", action="version", version=version("biocreative-metaserver"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run.add_parser(commands)
-    demo.add_parser(commands)
-    add_uniprot_parser(commands)
+    for command in [wanted] if wanted in COMMANDS else COMMANDS:
+        import_module(COMMANDS[command]).add_parser(commands)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
-    args = build_parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = build_parser(words[0] if words else None).parse_args(words)
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
