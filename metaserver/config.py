@@ -16,8 +16,9 @@ from metaserver.lifecycle import Backoff
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
 
-Seconds = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
+YEAR = 366 * 86_400.0
+Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # endless is not waited for
+Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +27,7 @@ class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     timeout: Seconds = 600.0
     connect: Seconds = 10.0
     attempts: Count = 5
-    concurrency: Count = 1
+    concurrency: Annotated[int, Meta(ge=1, le=10_000)] = 1
     answer_bytes: Count = 64 * 2**20
     answer_values: Count = 2_000_000
 

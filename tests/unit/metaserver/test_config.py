@@ -1,0 +1,100 @@
+"""Settings: defaults for what is not said, and each bad one named with its place."""
+
+from pathlib import Path
+
+import pytest
+
+from metaserver.config import Settings, read_settings
+from metaserver.errors import InputError
+from tests.shared import ROOT
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "config.yaml"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("text", ["", "# nothing is set\n", "limits: {}\nweb: {}\n"])
+def test_what_is_not_set_has_its_default(tmp_path: Path, text: str) -> None:
+    assert read_settings(written(tmp_path, text)) == Settings()
+
+
+def test_the_file_that_comes_with_the_project_sets_the_defaults() -> None:
+    assert read_settings(ROOT / "config.yaml") == Settings()
+
+
+def test_settings_reach_the_lanes_and_the_client(tmp_path: Path) -> None:
+    settings = read_settings(
+        written(
+            tmp_path,
+            "limits: {connect: 3, attempts: 2, answer_bytes: 1000, answer_values: 50}\n"
+            "retry: {base: 0.5, cap: 4}\n"
+            "circuit: {failures: 7, probe_base: 2, probe_cap: 9, patience: 30}\n",
+        )
+    )
+    lanes, http = settings.lane_limits(), settings.http_limits()
+    assert (lanes.attempts, lanes.circuit, lanes.patience) == (2, 7, 30.0)
+    assert (lanes.backoff.base, lanes.backoff.cap) == (0.5, 4.0)
+    assert (lanes.probe.base, lanes.probe.cap) == (2.0, 9.0)
+    assert (http.connect, http.answer.bytes, http.answer.values) == (3.0, 1000, 50)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "expected"),
+    [
+        ("limits: {timeout: 0}", "limits.timeout", "> 0"),
+        ("limits: {timeout: .nan}", "limits.timeout", "> 0"),
+        ("limits: {timeout: .inf}", "limits.timeout", "<= "),
+        ("limits: {timeout: '5'}", "limits.timeout", "`float`"),
+        ("limits: {timeout: yes}", "limits.timeout", "`float`"),
+        ("limits: {attempts: 0}", "limits.attempts", ">= 1"),
+        ("limits: {attempts: 1.5}", "limits.attempts", "`int`"),
+        ("limits: {concurrency: 10001}", "limits.concurrency", "<= 10000"),
+        ("limits: {answer_bytes: 99999999999}", "limits.answer_bytes", "<= "),
+        ("retry: {cap: -1}", "retry.cap", "> 0"),
+        ("circuit: {failures: 0}", "circuit.failures", ">= 1"),
+        ("circuit: {patience: never}", "circuit.patience", "`float`"),
+        ("web: {port: 65536}", "web.port", "<= 65535"),
+        ("web: {host: 127}", "web.host", "`str`"),
+        ("limits: {timeot: 1}", "limits", "`timeot`"),
+        ("limit: {timeout: 1}", "", "`limit`"),
+        ("limits: 600", "limits", "`object`"),
+        ("limits:", "limits", "`object`"),
+        ("- limits", "", "`object`"),
+    ],
+)
+def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as told:
+        read_settings(path)
+    assert told.value.place == str(path)
+    assert place in told.value.message
+    assert expected in told.value.message
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "words"),
+    [
+        (b"limits:\n  timeout: [1\n", ":3", "expected"),
+        (b"limits: {}\n---\nweb: {}\n", ":2", "another document"),
+        (b"web: !!python/object:os.system {}\n", ":1", "tag"),
+        (b"\x00", "", "not YAML"),
+        (b"# \xff\n", "", "not UTF-8"),
+    ],
+)
+def test_what_is_no_yaml_is_told_with_its_line(
+    tmp_path: Path, content: bytes, line: str, words: str
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as told:
+        read_settings(path)
+    assert told.value.place == f"{path}{line}"
+    assert words in told.value.message
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="No such file"):
+        read_settings(tmp_path / "config.yaml")
