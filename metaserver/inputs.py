@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaserver.app import GoldFile
-from metaserver.client.http import check_url
+from metaserver.client.http import check_url, masked
 from metaserver.errors import InputError
 from metaserver.records import Server, ServerName, TaskName
 from metaserver.tasks.plugin import installed_tasks
@@ -23,7 +23,7 @@ def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
         if not equals or not _NAME.fullmatch(name):
             raise InputError(
                 "--server",
-                f"{option!r}; expected NAME=URL, the name of letters, digits, '.', '_' and '-'",
+                f"{masked(option)!r}; expected NAME=URL, NAME of letters, digits, '.', '_' and '-'",
             )
         if name in servers:
             raise InputError("--server", f"the name {name!r} is given twice")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -52,8 +53,16 @@ def check_url(text: str, place: str) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise InputError(place, f"{text!r} is not the URL of a server; expected http://HOST:PORT/")
+        raise InputError(
+            place, f"{masked(text)!r} is not the URL of a server; expected http://HOST:PORT/"
+        )
     return text
+
+
+def masked(text: str) -> str:
+    """Return what should be a URL without what may be secret in it: user info and query."""
+    text = re.sub(r"^(\w+://)?.*@", r"\1***@", text, flags=re.DOTALL)
+    return re.sub(r"\?.+", "?***", text, flags=re.DOTALL)
 
 
 def address(url: str) -> str:
@@ -156,7 +165,7 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
-            return PeerError(Outcome.DNS, f"no name of a host: {_words(error)}")
+            return PeerError(Outcome.DNS, f"no name of a host: {masked(_words(error))}")
         case aiohttp.ClientConnectorCertificateError():
             return PeerError(Outcome.TLS, f"certificate: {error.certificate_error}")
         case aiohttp.ClientSSLError():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.client.http import address, check_url
+from metaserver.client.http import address, check_url, masked
 from metaserver.errors import InputError
 
 
@@ -57,3 +57,23 @@ def test_what_is_no_url_of_a_server_is_told_in_one_line(text: str) -> None:
 )
 def test_nothing_secret_of_a_url_is_shown(url: str, shown: str) -> None:
     assert address(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://team:secret@example.org:0/", "http://***@example.org:0/"),
+        ("ftp://secret@example.org/", "ftp://***@example.org/"),
+        ("http://team:sec@ret@example.org/ ", "http://***@example.org/ "),
+        ("http://team:sec/ret@[::1/", "http://***@[::1/"),
+        ("team:secret@example.org", "***@example.org"),
+        ("http:///x?token=secret", "http:///x?***"),
+        ("one http://team:secret@example.org/", "***@example.org/"),
+        ("http://example.org:port/", "http://example.org:port/"),
+    ],
+)
+def test_what_is_no_url_is_told_without_its_secrets(text: str, shown: str) -> None:
+    assert masked(text) == shown
+    with pytest.raises(InputError) as caught:
+        check_url(text, "--server a")
+    assert "secret" not in str(caught.value)
