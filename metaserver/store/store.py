@@ -137,8 +137,10 @@ class Store:
                     {"checksum": checksum, "articles": len(ids), "created_at": time.time()},
                 )
                 for start in range(0, len(rows), INSERT_BATCH):
-                    batch = [row | {"corpus_id": corpus_id} for row in rows[start:][:INSERT_BATCH]]
-                    await connection.execute(sa.insert(t.articles), batch)
+                    batch = rows[start : start + INSERT_BATCH]
+                    await connection.execute(
+                        sa.insert(t.articles), [row | {"corpus_id": corpus_id} for row in batch]
+                    )
         return Corpus(id=corpus_id, ids=tuple(ids), wire_bytes=tuple(sizes))
 
     async def article_texts(self, corpus_id: int, positions: range) -> Sequence[str]:
