@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metaserver.uniprot.codec import PATTERN
-from metaserver.uniprot.sources import documents, fasta, flatfile, tables, taxonomy, uniref
+from metaserver.uniprot.sources import documents, fasta, flatfile, tables, taxonomy, uniref, xmlfile
 from metaserver.uniprot.sources.reader import SourceFile
 
 __all__ = ["Kind", "SourceFile", "recognise"]
@@ -40,6 +40,7 @@ _DOCUMENT = rb"(?s:.{0,60000}?)"  # documents begin with a preamble of any lengt
 KINDS = (
     _kind("flat file", flatfile.read, rb"ID   "),
     _kind("FASTA", fasta.read, rb">"),
+    _kind("XML", xmlfile.read, rb"(?s:.{0,500}?)<uniprot\b"),
     _kind("UniRef XML", uniref.read, rb"(?s:.{0,500}?)<UniRef"),
     _kind("list", tables.read_list, _ACCESSION + _END),
     _kind("idmapping_selected.tab", tables.read_idmapping, _ACCESSION + rb"(?:\t[^\t\n]*){6}"),

@@ -1,13 +1,13 @@
-"""Real flat files: what a release says against what Biopython's parser reads."""
+"""Real files: what a release says against what Biopython's parser reads."""
 
 import re
 from pathlib import Path
 
 import pytest
-from Bio import SwissProt
+from Bio import SeqIO, SwissProt
 
 from metaserver.uniprot import Release, Status, build_release
-from metaserver.uniprot.sources import SourceFile, flatfile
+from metaserver.uniprot.sources import SourceFile, flatfile, recognise
 from tests.shared import shared
 
 
@@ -79,6 +79,23 @@ def test_every_entry_has_biopythons_taxon_and_name(records, release):
         release.lookup([record.entry_name for record in reviewed]), reviewed, strict=True
     ):
         assert verdict.accessions == (record.accessions[0],)
+
+
+def test_an_xml_entry_is_read_as_biopython_reads_it():
+    path = shared("data/uniprot/flat/P84001.xml")
+    with path.open("rb") as file:
+        [record] = SeqIO.parse(file, "uniprot-xml")
+    with SourceFile(path) as source:
+        [entry] = recognise(source).read(source)
+    assert [entry.accession, *entry.secondaries] == record.annotations["accessions"]
+    assert entry.entry_name == record.name
+    assert f"NCBI Taxonomy:{entry.taxon}" in record.dbxrefs
+    described = [
+        name
+        for key in ("recommendedName_fullName", "recommendedName_shortName")
+        for name in record.annotations[key]
+    ]
+    assert entry.names == [*described, *record.annotations["alternativeName_fullName"]]
 
 
 def test_all_secondary_accessions_of_p04439_lead_to_it(release):

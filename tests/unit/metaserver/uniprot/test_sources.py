@@ -67,6 +67,38 @@ UNIREF = """\
 </entry>
 </UniRef50>
 """
+XML = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<uniprot xmlns="https://uniprot.org/uniprot">
+<entry dataset="Swiss-Prot">
+  <accession>P04637</accession>
+  <accession>Q15086</accession>
+  <name>P53_HUMAN</name>
+  <protein>
+    <recommendedName><fullName evidence="1">Cellular tumor antigen p53</fullName></recommendedName>
+    <alternativeName><fullName>p53 &amp; more</fullName><shortName>p53</shortName></alternativeName>
+    <cdAntigenName>CD0</cdAntigenName>
+    <component><recommendedName><fullName>A part</fullName></recommendedName></component>
+  </protein>
+  <gene>
+    <name type="primary">TP53</name>
+    <name type="ORF">ORF1</name>
+    <name type="synonym">P53</name>
+  </gene>
+  <organism>
+    <name type="scientific">Homo sapiens</name>
+    <dbReference type="NCBI Taxonomy" id="9606"/>
+  </organism>
+  <organismHost><dbReference type="NCBI Taxonomy" id="1"/></organismHost>
+  <comment type="alternative products"><isoform><name>2</name></isoform></comment>
+</entry>
+<entry dataset="TrEMBL">
+  <accession>A0A023GPI8</accession>
+  <name>A0A023GPI8_CANGA</name>
+  <organism><dbReference type="NCBI Taxonomy" id="232301"/></organism>
+</entry>
+</uniprot>
+"""
 TSV = """\
 Entry\tEntry Name\tReviewed\tProtein names\tGene Names\tOrganism\tOrganism (ID)
 P04637\tP53_HUMAN\treviewed\tTumor antigen p53 (Antigen NY-CO-13)\tTP53\tHomo sapiens (Human)\t9606
@@ -87,6 +119,7 @@ LIST = "P04637\nA0A023GPI8\nP02340\n"
 KINDS = {
     "flat file": FLAT,
     "FASTA": FASTA,
+    "XML": XML,
     "idmapping_selected.tab": IDMAPPING,
     "UniRef50 membership": CLUSTERS,
     "UniRef XML": UNIREF,
@@ -129,6 +162,19 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
     path = tmp_path / "table.tsv"
     path.write_text(TSV, "utf-8-sig")
     assert [entry.accession for entry in read(path)] == ["P04637"]
+
+
+def test_xml_gives_what_flat_files_give(tmp_path):
+    human, other = read(written(tmp_path, XML))
+    assert human == Entry(
+        line=3,
+        accession="P04637",
+        entry_name="P53_HUMAN",
+        taxon=9606,
+        names=["Cellular tumor antigen p53", "p53 & more", "p53", "CD0", "TP53", "P53"],
+        secondaries=["Q15086"],
+    )
+    assert (other.accession, other.taxon, other.names) == ("A0A023GPI8", 232301, [])
 
 
 def test_flat_files_give_names_genes_taxon_and_secondaries(tmp_path):
@@ -278,6 +324,9 @@ BROKEN = {
     "UniRef90 without UniRef50": (UNIREF.replace("UniRef50_", "UniRef90_"), 8, "no UniRef50"),
     "four columns": (CLUSTERS + "P04637\ta\tb\tc\n", 8, "4 columns"),
     "cut UniRef": (UNIREF[: UNIREF.rindex("</entry>")], 19, "truncated"),
+    "cut XML": (XML[: XML.rindex("</entry>")], 29, "truncated XML"),
+    "XML of no organism": (XML.replace("Taxonomy", "Taxon"), 3, "without an accession or a taxon"),
+    "XML with a wrong accession": (XML.replace("Q15086", "Q1508"), 3, "got 'Q1508'"),
     "cut secondary list": (SECONDARY[: SECONDARY.index("____")], 5, "truncated"),
     "secondary list with one word": (SECONDARY.replace("Q99999", ""), 8, "expected secondary and"),
     "deleted list with two words": (DELETED.replace("O00001", "O00001 x"), 9, "expected one"),

@@ -1,0 +1,78 @@
+"""UniProtKB XML (https://www.uniprot.org/docs/uniprot.xsd), read an entry at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import cast
+
+from lxml import etree
+from lxml.etree import _Element
+
+from metaserver.uniprot.sources.reader import SourceFile
+from metaserver.uniprot.sources.records import Entry
+
+_BLOCK = 1 << 20
+_TAXON = "{*}organism/{*}dbReference[@type='NCBI Taxonomy']"
+_PROTEIN_NAMES = ("{*}fullName", "{*}shortName")
+_OTHER_PROTEIN_NAMES = ("allergenName", "biotechName", "cdAntigenName", "innName")
+_GENE_NAMES = frozenset({"primary", "synonym"})  # no locus or ORF tags
+
+
+def read(source: SourceFile) -> Iterator[Entry]:
+    """Yield the entries of an XML file; raises `InputError` with the line where it goes wrong."""
+    parser = etree.XMLPullParser(("end",), tag="{*}entry", resolve_entities=False)
+    try:
+        while block := source.block(_BLOCK):
+            parser.feed(block)
+            for _, element in cast(Iterable[tuple[str, _Element]], parser.read_events()):
+                yield _entry(source, element)
+                _forget(element)
+            source.line += block.count(b"\n")
+        parser.close()
+    except etree.XMLSyntaxError as error:
+        message = f"damaged or truncated XML: {error.msg}"
+        raise source.error(message, error.lineno) from error
+
+
+def _forget(element: _Element) -> None:
+    """Free what was read: the document grows no larger than a block's entries."""
+    element.clear()
+    root = element.getroottree().getroot()
+    while root[0] is not element:
+        del root[0]
+
+
+def _entry(source: SourceFile, element: _Element) -> Entry:
+    line = cast(int, element.sourceline)
+    accessions = _texts(element, "{*}accession")
+    taxon = element.find(_TAXON)
+    number = "" if taxon is None else taxon.get("id", "")
+    if not accessions or not (number.isascii() and number.isdecimal()):
+        raise source.error("an entry without an accession or a taxon", line)
+    return Entry(
+        line=line,
+        accession=accessions[0],
+        entry_name=next(iter(_texts(element, "{*}name")), ""),
+        taxon=int(number),
+        names=[*_protein_names(element), *_gene_names(element)],
+        secondaries=accessions[1:],
+    )
+
+
+def _protein_names(element: _Element) -> Iterator[str]:
+    """Yield the entry's own names; those of its parts are in `domain` and `component`."""
+    for kind in ("recommendedName", "alternativeName", "submittedName"):
+        for name in _PROTEIN_NAMES:
+            yield from _texts(element, f"{{*}}protein/{{*}}{kind}/{name}")
+    for name in _OTHER_PROTEIN_NAMES:
+        yield from _texts(element, f"{{*}}protein/{{*}}{name}")
+
+
+def _gene_names(element: _Element) -> Iterator[str]:
+    for name in element.iterfind("{*}gene/{*}name"):
+        if name.get("type") in _GENE_NAMES and name.text:
+            yield name.text.strip()
+
+
+def _texts(element: _Element, path: str) -> list[str]:
+    return [found.text.strip() for found in element.iterfind(path) if found.text]
