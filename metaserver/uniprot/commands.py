@@ -90,6 +90,9 @@ def _add_lookup(commands: Any) -> None:
     parser.add_argument(
         "accessions", nargs="*", metavar="ACC", help="none: one a line from standard input"
     )
+    parser.add_argument(
+        "--details", action="store_true", help="add each entry's species and UniRef50 cluster"
+    )
     parser.set_defaults(run=_lookup)
 
 
@@ -99,8 +102,17 @@ def _lookup(args: argparse.Namespace) -> int:
         line.decode("utf-8", "replace").rstrip("\r\n") for line in sys.stdin.buffer
     )
     for batch in _batched(accessions):
-        sys.stdout.writelines(f"{_line(verdict)}\n" for verdict in release.lookup(batch))
+        lines = map(_line, release.lookup(batch))
+        if args.details:
+            lines = map("\t".join, zip(lines, *_details(release, batch), strict=True))
+        sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
+
+
+def _details(release: Release, batch: Sequence[str]) -> tuple[Iterator[str], Sequence[str]]:
+    """Return the species and the cluster of each entry, empty where they are not known."""
+    taxa = (str(taxon or "") for taxon in release.entries.taxa(batch))
+    return taxa, release.entries.clusters(batch)
 
 
 def _batched(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -50,6 +50,18 @@ def test_lookup_reads_standard_input_line_by_line(release, capsys, monkeypatch):
     ]
 
 
+def test_lookup_tells_species_and_cluster_where_they_are_known(release, capsys):
+    sent = ("P04637", "P0A7G6", "Q15086", "x")
+    assert run("lookup", "--release", release.directory, "--details", *sent) == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert [(row[0], *row[3:]) for row in rows] == [
+        ("P04637", "9606", "UniRef50_P04637"),
+        ("P0A7G6", "562", "UniRef50_P0A7G6-2"),
+        ("Q15086", "", ""),
+        ("x", "", ""),
+    ]
+
+
 def test_a_tab_in_a_string_adds_no_column(release, capsys):
     assert run("lookup", "--release", release.directory, "P0\t4637\n\udcff") == 0
     assert capsys.readouterr().out.startswith("P0\\t4637\\n?\tmalformed\t")
