@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import gc
 import resource
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+import signal
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +26,8 @@ from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard, ScoredTask
-from metaserver.store.store import Corpus, Store, open_store
+from metaserver.store.reader import Corpus
+from metaserver.store.store import Store, open_store
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
@@ -109,11 +112,34 @@ def _prepare_process() -> None:
     gc.set_threshold(10_000, 10, 10)
 
 
+def run_to_end(phase: Coroutine[Any, Any, int]) -> int:
+    """Run a command's phase; SIGTERM stops it as Ctrl-C does: by `KeyboardInterrupt`."""
+
+    async def stoppable() -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        return await phase
+
+    try:
+        return asyncio.run(stoppable())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(folder, f"cannot be made: {error.strerror}") from error
+
+
 @asynccontextmanager
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
     settings = plan.settings
     _prepare_process()
+    _make_folder(plan.folder)
     async with (
         open_store(plan.folder / STORE_FILE) as store,
         open_client(settings.http_limits()) as client,

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.app import Plan, open_hub, serve_pages
+from metaserver.app import Plan, open_hub, run_to_end, serve_pages
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.errors import HubError
@@ -84,10 +84,9 @@ def main(args: argparse.Namespace) -> int:
     port = settings.web.port if args.port is None else args.port
     with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
         folder = args.out or Path(scratch) / "out"
-        folder.mkdir(parents=True, exist_ok=True)
         challenge = NAMES if args.ner else INTERACTIONS
         demo = _demo(challenge, folder, Path(scratch), settings, port, stay=not args.exit)
-        return asyncio.run(demo)
+        return run_to_end(demo)
 
 
 async def _demo(

@@ -144,6 +144,11 @@ def _one_line(text: str) -> str:
 def _write(path: Path, lines: Iterable[str]) -> None:
     """Write a file whole, or leave the one there is."""
     draft = path.with_name(f".{path.name}.new")
-    with draft.open("w", encoding="utf-8", newline="") as out:
-        out.writelines(lines)
-    draft.replace(path)
+    try:
+        with draft.open("w", encoding="utf-8", newline="") as out:
+            out.writelines(lines)
+        draft.replace(path)
+    except OSError as error:
+        raise HubError(f"{path}: {error.strerror}; the same command writes it again") from error
+    finally:
+        draft.unlink(missing_ok=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from metaserver.app import Hub, Plan, open_hub, serve_pages
+from metaserver.app import Hub, Plan, open_hub, run_to_end, serve_pages
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
 from metaserver.errors import InputError
@@ -62,8 +61,7 @@ def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     plan = _read_plan(args)
     articles = list(read_articles(args.articles))  # all is read and checked; now write
-    plan.folder.mkdir(parents=True, exist_ok=True)
-    return asyncio.run(_run(plan, articles, web=args.web is not None, as_json=args.json))
+    return run_to_end(_run(plan, articles, web=args.web is not None, as_json=args.json))
 
 
 def _read_plan(args: argparse.Namespace) -> Plan:
@@ -73,8 +71,6 @@ def _read_plan(args: argparse.Namespace) -> Plan:
         for name in installed_tasks()
         if (path := getattr(args, f"gold_{name.lower()}")) is not None
     }
-    if args.out.exists() and not args.out.is_dir():
-        raise InputError(args.out, "is not a folder")
     return Plan(
         phase=PHASE,
         servers=read_servers(args.server, settings.limits.concurrency),

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import sqlalchemy as sa
 from alembic import command
@@ -15,9 +15,9 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from metaserver.errors import InputError
+from metaserver.errors import InputError, UnavailableError
 
-BUSY_SECONDS = 30.0
+BUSY_SECONDS = 5.0
 
 
 def sqlite_engine(path: Path) -> AsyncEngine:
@@ -88,6 +88,8 @@ async def migrate(engine: AsyncEngine, place: Path) -> None:
             connection = await connection.execution_options(writes=True)
             async with connection.begin():
                 await connection.run_sync(upgrade)
+    except sa.exc.OperationalError as error:
+        raise UnavailableError(f"{place}: {error.orig}") from error
     except sa.exc.DatabaseError as error:
         raise InputError(place, f"not a hub's SQLite store: {error.orig}") from error
 
@@ -98,7 +100,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
 
     The lock is the operating system's, so a killed hub leaves none behind.
     """
-    with path.with_name(path.name + ".lock").open("w") as lock:
+    with _open_lock(path) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -109,3 +111,36 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             yield engine
         finally:
             await engine.dispose()
+
+
+def _open_lock(path: Path) -> TextIO:
+    try:
+        return path.with_name(path.name + ".lock").open("w")
+    except OSError as error:
+        raise InputError(path, f"cannot be written: {error.strerror}") from error
+
+
+@asynccontextmanager
+async def reading_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
+    """Open a store that is there to read it, whoever holds it; it is not migrated."""
+    if not path.is_file():
+        raise InputError(path, "there is no store; expected one that a hub has written")
+    engine = sqlite_engine(path)
+    try:
+        await _require_newest_schema(engine, path)
+        yield engine
+    finally:
+        await engine.dispose()
+
+
+async def _require_newest_schema(engine: AsyncEngine, place: Path) -> None:
+    newest = ScriptDirectory.from_config(alembic_config()).get_current_head()
+    try:
+        async with engine.connect() as connection:
+            found = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+    except sa.exc.DatabaseError as error:
+        raise InputError(place, f"not a hub's SQLite store: {error.orig}") from error
+    if found != newest:
+        raise InputError(
+            place, f"has schema {found}, this command reads {newest}; run its hub once"
+        )

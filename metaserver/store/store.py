@@ -5,47 +5,31 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.errors import InputError
-from metaserver.lifecycle import RULES, Outcome
-from metaserver.packing import pack, unpack, unpack_json
+from metaserver.errors import InputError, UnavailableError
+from metaserver.lifecycle import RULES
+from metaserver.packing import pack
 from metaserver.records import (
     Article,
     ArticleId,
-    Attempt,
-    Phases,
-    Problem,
     Server,
-    ServerName,
     TaskName,
 )
 from metaserver.store import tables as t
 from metaserver.store.database import open_sqlite, writer_engine
+from metaserver.store.reader import Corpus, Reader, of_lane
 from metaserver.store.writer import Entry, LaneKey, Writer
 from metaserver.wire.xmlrpc import escape_text
 
 INSERT_BATCH = 200
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Corpus:
-    """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
-
-    id: int
-    ids: tuple[ArticleId, ...]
-    wire_bytes: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.ids)
 
 
 class Tries(NamedTuple):
@@ -70,19 +54,11 @@ class LaneState:
     tries: Mapping[int, Tries]
 
 
-class StoredAttempt(NamedTuple):
-    """An attempt as read back (without its raw answer), and whether it was the article's last."""
-
-    position: int
-    attempt: Attempt
-    final: bool
-
-
-class Store:
+class Store(Reader):
     """One hub's store; `open_store` makes it."""
 
     def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._writer = writer
         self._place = place
 
@@ -97,10 +73,13 @@ class Store:
 
     @asynccontextmanager
     async def _write(self) -> AsyncIterator[AsyncConnection]:
-        async with self._engine.connect() as connection:
-            connection = await connection.execution_options(writes=True)
-            async with connection.begin():
-                yield connection
+        try:
+            async with self._engine.connect() as connection:
+                connection = await connection.execution_options(writes=True)
+                async with connection.begin():
+                    yield connection
+        except sa.exc.OperationalError as error:
+            raise UnavailableError(f"{self._place}: {error.orig}") from error
 
     # -- articles --------------------------------------------------------------------------------
 
@@ -142,20 +121,6 @@ class Store:
                         sa.insert(t.articles), [row | {"corpus_id": corpus_id} for row in batch]
                     )
         return Corpus(id=corpus_id, ids=tuple(ids), wire_bytes=tuple(sizes))
-
-    async def article_texts(self, corpus_id: int, positions: range) -> Sequence[str]:
-        """Return the plain texts of the articles at these positions, in order."""
-        query = (
-            sa.select(t.articles.c.text)
-            .where(
-                t.articles.c.corpus_id == corpus_id,
-                t.articles.c.position.between(positions.start, positions.stop - 1),
-            )
-            .order_by(t.articles.c.position)
-        )
-        async with self._engine.connect() as connection:
-            packed = (await connection.execute(query)).scalars().all()
-        return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
     # -- phases, gold, servers -------------------------------------------------------------------
 
@@ -242,7 +207,7 @@ class Store:
 
     async def take_lane(self, key: LaneKey) -> LaneState:
         """Take a lane: raise its epoch, so that whoever held it is fenced off."""
-        lane = _of_lane(t.lanes, key)
+        lane = of_lane(t.lanes, key)
         async with self._write() as connection:
             found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
             epoch, cursor = (1, 0) if found is None else (found.epoch + 1, found.cursor)
@@ -255,7 +220,7 @@ class Store:
                 await connection.execute(sa.update(t.lanes).where(lane).values(epoch=epoch))
             final = await connection.execute(
                 sa.select(t.attempts.c.position).where(
-                    _of_lane(t.attempts, key), t.attempts.c.position >= cursor, t.attempts.c.final
+                    of_lane(t.attempts, key), t.attempts.c.position >= cursor, t.attempts.c.final
                 )
             )
             finished = frozenset(final.scalars())
@@ -275,47 +240,10 @@ class Store:
         charged = sa.func.sum(sa.case((t.attempts.c.outcome.in_(uncharged), 0), else_=1))
         query = (
             sa.select(t.attempts.c.position, sa.func.max(t.attempts.c.number), charged)
-            .where(_of_lane(t.attempts, key), t.attempts.c.position >= cursor)
+            .where(of_lane(t.attempts, key), t.attempts.c.position >= cursor)
             .group_by(t.attempts.c.position)
         )
         return {row[0]: Tries(row[1], row[2]) for row in await connection.execute(query)}
-
-    # -- what came back --------------------------------------------------------------------------
-
-    async def answers(self, key: LaneKey) -> AsyncIterator[tuple[int, Mapping[TaskName, Any]]]:
-        """Yield a lane's accepted answers as (position, payload by task), by position."""
-        query = (
-            sa.select(t.answers.c.position, t.answers.c.payloads)
-            .where(_of_lane(t.answers, key))
-            .order_by(t.answers.c.position)
-        )
-        async with self._engine.connect() as connection:
-            async for position, payloads in await connection.stream(query):
-                yield position, unpack_json(payloads)
-
-    async def attempts(
-        self, key: LaneKey, server: ServerName, corpus: Corpus
-    ) -> AsyncIterator[StoredAttempt]:
-        """Yield a lane's attempts in the order they began."""
-        query = (
-            sa.select(t.attempts)
-            .where(_of_lane(t.attempts, key))
-            .order_by(t.attempts.c.started_at, t.attempts.c.position, t.attempts.c.number)
-        )
-        async with self._engine.connect() as connection:
-            async for row in await connection.stream(query):
-                yield StoredAttempt(row.position, _attempt(row, server, corpus), row.final)
-
-    async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
-        """Return the bytes that one attempt brought, or None where it brought none."""
-        query = sa.select(t.raw_answers.c.body).where(
-            _of_lane(t.raw_answers, key),
-            t.raw_answers.c.position == position,
-            t.raw_answers.c.number == number,
-        )
-        async with self._engine.connect() as connection:
-            body = (await connection.execute(query)).scalar_one_or_none()
-        return None if body is None else unpack(body)
 
 
 @asynccontextmanager
@@ -332,38 +260,8 @@ async def open_store(path: Path) -> AsyncIterator[Store]:
                 await writing
 
 
-def _of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
-    return sa.and_(table.c.phase_id == key.phase_id, table.c.server_id == key.server_id)
-
-
 async def _insert(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
     result = await connection.execute(sa.insert(table).values(**row))
     key = result.inserted_primary_key
     assert key is not None
     return int(key[0])
-
-
-def _attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
-    problems = msgspec.json.decode(row.problems) if row.problems else []
-    return Attempt(
-        server=server,
-        article=corpus.ids[row.position],
-        number=row.number,
-        started_at=row.started_at,
-        outcome=Outcome(row.outcome),
-        message=row.message,
-        phases=Phases(
-            queue=row.queue,
-            dns=row.dns,
-            connect=row.connect,
-            send=row.send,
-            wait=row.wait,
-            transfer=row.transfer,
-            parse=row.parse,
-            total=row.total,
-        ),
-        bytes_out=row.bytes_out,
-        bytes_in=row.bytes_in,
-        problems=tuple(Problem(path=path, message=message) for path, message in problems),
-        problem_count=row.problem_count,
-    )
