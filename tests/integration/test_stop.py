@@ -1,0 +1,164 @@
+"""What comes between: signals, a second hub, a full disk. A run goes on from where it was."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from tests.integration.hub import (
+    DEMO,
+    GOLD,
+    Asked,
+    asked_server,
+    boards,
+    build_release,
+    metaserver,
+    start,
+    stored,
+)
+
+ARTICLES = len(list((DEMO / "articles").iterdir()))
+STOPPED = 130
+PATIENCE = 60.0  # seconds, of the test, not of the hub
+
+
+@pytest.fixture
+async def release(tmp_path: Path) -> Path:
+    return await build_release(tmp_path / "uniprot")
+
+
+@pytest.fixture
+async def slow() -> AsyncIterator[Asked]:
+    async with asked_server(0.2) as asked:
+        yield asked
+
+
+def given(release: Path, out: Path, url: str) -> list[object]:
+    return [
+        "run", "--articles", DEMO / "articles", *GOLD, "--uniprot", release, "--out", out,
+        "--server", f"one={url}",
+    ]  # fmt: skip
+
+
+async def until(happened: Callable[[], bool]) -> None:
+    """Wait until something happened."""
+    async with asyncio.timeout(PATIENCE):
+        while not happened():
+            await asyncio.sleep(0.02)
+
+
+def answered(out: Path) -> int:
+    rows = stored(out, "SELECT count(*) FROM answers")
+    return rows[0][0] if rows else 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(
+    release: Path, tmp_path: Path, slow: Asked, number: signal.Signals
+) -> None:
+    out = tmp_path / "out"
+    process = await start(*given(release, out, slow.url))
+    await until(lambda: answered(out) > 1)
+    process.send_signal(number)
+    async with asyncio.timeout(PATIENCE):
+        _, stderr = await process.communicate()
+    assert process.returncode == STOPPED
+    assert stderr.decode() == "metaserver: stopped\n"
+    kept = answered(out)
+    assert 1 < kept < ARTICLES
+    assert stored(out, "SELECT count(*) FROM attempts") == [(kept,)]  # nothing is charged
+
+    slow.seconds = 0.0
+    ended = await metaserver(*given(release, out, slow.url))
+    assert ended.status == 0, ended.stderr
+    assert answered(out) == ARTICLES
+    assert slow.texts.total() <= ARTICLES + 1  # but for the one in flight, none was sent again
+
+
+async def test_a_run_stops_though_a_server_does_not_answer(release: Path, tmp_path: Path) -> None:
+    async with asked_server(3600.0) as silent:
+        process = await start(*given(release, tmp_path / "out", silent.url), "--web", "0")
+        await until(lambda: silent.texts.total() == 1)
+        process.terminate()
+        async with asyncio.timeout(PATIENCE):
+            await process.communicate()
+    assert process.returncode == STOPPED
+
+
+async def test_a_folder_is_worked_on_by_one_hub_at_a_time(
+    release: Path, tmp_path: Path, slow: Asked
+) -> None:
+    out = tmp_path / "out"
+    first = await start(*given(release, out, slow.url))
+    await until(lambda: answered(out) > 0)
+    second = await metaserver(*given(release, out, slow.url))
+    assert second.status == 2
+    [line] = second.stderr.splitlines()
+    assert str(out / "metaserver.sqlite") in line
+    assert "in use by another running hub" in line
+    slow.seconds = 0.0
+    await first.communicate()
+    assert first.returncode == 0
+    assert slow.texts.total() == ARTICLES
+
+
+@pytest.mark.slow
+async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
+    release: Path, tmp_path: Path
+) -> None:
+    """The limit on a file's size stands in for the disk's end; it is raised when it has bitten."""
+    out = tmp_path / "out"
+    async with asked_server(0.1) as one:
+        process = await start(*given(release, out, one.url), "--json")
+        assert process.stderr is not None
+        try:
+            await until(lambda: answered(out) > 0)
+            log = out / "metaserver.sqlite-wal"
+            _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
+            async with asyncio.timeout(PATIENCE):
+                while b"answers cannot be stored" not in await process.stderr.readline():
+                    pass
+            asked = one.texts.total()
+            assert asked < ARTICLES  # nothing more is sent
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+            async with asyncio.timeout(PATIENCE):
+                stdout, _ = await process.communicate()
+        finally:
+            if process.returncode is None:
+                process.kill()
+        assert process.returncode == 0
+        assert one.texts.total() == ARTICLES  # each once: what was answered meanwhile was kept
+    assert json.loads(stdout)["boards"] == boards(out)
+    assert answered(out) == ARTICLES
+
+
+async def test_json_is_all_there_is_on_the_standard_output(release: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    async with asked_server() as one:
+        ended = await metaserver(*given(release, out, one.url), "--json", "--web", "0")
+    assert ended.status == 0, ended.stderr
+    assert json.loads(ended.stdout) == json.loads((out / "leaderboard.json").read_text())
+    assert "live at http://127.0.0.1:" in ended.stderr
+
+
+async def test_no_secret_of_a_url_is_told(release: Path, tmp_path: Path) -> None:
+    out, config = tmp_path / "out", tmp_path / "config.yaml"
+    config.write_text("circuit: {failures: 1, probe_base: 0.05, probe_cap: 0.1, patience: 0.3}\n")
+    down = "http://team:hunter2@127.0.0.1:9/x?token=hunter2"
+    async with asked_server() as one:
+        up = one.url.replace("http://", "http://team:hunter2@")
+        arguments = [*given(release, out, up), "--server", f"down={down}", "--config", config]
+        ended = await metaserver(*arguments)
+    assert ended.status == 1, ended.stderr
+    assert "hunter2" not in ended.stdout + ended.stderr
+    written = [path for path in out.iterdir() if not path.name.startswith("metaserver.sqlite")]
+    assert len(written) == 5  # three result files, leaderboards, attempts
+    for path in written:
+        assert "hunter2" not in path.read_text("utf-8")
