@@ -26,6 +26,7 @@ Returns what to call with the bytes read.
 
 WRITING = "writing and verifying"
 _BUILDING = ".building"
+_NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def build_release(
@@ -35,8 +36,11 @@ def build_release(
 
     Nothing is at `out` until the release is complete and verified. What a build of `out` that was
     killed has left beside it is removed. Raises `InputError` with file and line for a wrong or
-    truncated source, and where `out` exists.
+    truncated source, where `out` exists, and for a name of other than letters, digits and `._-`.
     """
+    if not _NAME.fullmatch(name):
+        message = "expected letters, digits and '._-' only: scores are signed with it"
+        raise InputError(f"release {name!r}", message)
     if out.exists():
         raise InputError(out, "exists already; a release is never changed: choose a new directory")
     nearest = next(parent for parent in out.absolute().parents if parent.exists())

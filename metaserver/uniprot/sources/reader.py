@@ -6,6 +6,7 @@ import hashlib
 import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from stat import S_ISFIFO
 from typing import Any, TypeAlias
 
 from isal import igzip
@@ -71,10 +72,13 @@ class SourceFile:
         self.path = path
         self.line = 0
         try:
-            self.size = path.stat().st_size
+            found = path.stat()
+            if S_ISFIFO(found.st_mode):
+                raise InputError(path, "a pipe; expected a file: its beginning is read twice")
             file = path.open("rb", buffering=0)
         except OSError as error:
             raise InputError(path, f"cannot be read: {error.strerror}") from error
+        self.size = found.st_size
         self._raw = _Watched(file, advance)
         self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
         if self._file.peek(2)[:2] == _GZIP:

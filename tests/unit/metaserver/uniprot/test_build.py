@@ -73,6 +73,19 @@ def test_a_missing_source_is_named(tmp_path):
         build_release([tmp_path], name="x", out=tmp_path / "out")
 
 
+def test_a_pipe_is_no_source(tmp_path):
+    """Its beginning would be gone once its kind is known."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="a pipe; expected a file"):
+        build_release([tmp_path / "pipe"], name="x", out=tmp_path / "out")
+
+
+@pytest.mark.parametrize("name", ["", "2025 04", "2025|04", "2025_04+map", "a\nb"])
+def test_a_release_has_a_name_that_scores_can_be_signed_with(tmp_path, name):
+    with pytest.raises(InputError, match="scores are signed with it"):
+        build_release(write_sources(tmp_path / "in"), name=name, out=tmp_path / "out")
+
+
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     paths = write_sources(tmp_path / "in", {"list": "P04637\n"})

@@ -100,6 +100,13 @@ def test_use_keeps_a_link_beside_the_release(tmp_path, capsys):
     assert (tmp_path / "a" / "phase2").resolve() == tmp_path / "2025_03"
 
 
+def test_a_link_that_cannot_be_set_is_named(release, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    link = tmp_path / "file" / "current"
+    assert run("use", "--release", release.directory, "--link", link) == 2
+    assert capsys.readouterr().err.startswith(f"metaserver: {link}: cannot be set: ")
+
+
 @pytest.fixture
 def releases(tmp_path):
     """Two releases: P02340 becomes merged, P10361 split, P68250 deleted, P68251 unknown."""
