@@ -14,6 +14,7 @@ from metaserver.errors import InputError, MetaserverError
 
 COMMANDS = {
     "run": "metaserver.run",
+    "attempts": "metaserver.attempts",
     "demo": "metaserver.demo",
     "uniprot": "metaserver.uniprot.commands",
 }

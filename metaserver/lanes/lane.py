@@ -20,7 +20,8 @@ from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
 from metaserver.lifecycle import RULES, Backoff, RetryDecision, decide
 from metaserver.records import Attempt, Server
-from metaserver.store.store import Corpus, LaneState, Tries
+from metaserver.store.reader import Corpus
+from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry
 from metaserver.wire.validation import CheckedAnswer
 

@@ -123,8 +123,6 @@ def _open_lock(path: Path) -> TextIO:
 @asynccontextmanager
 async def reading_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
     """Open a store that is there to read it, whoever holds it; it is not migrated."""
-    if not path.is_file():
-        raise InputError(path, "there is no store; expected one that a hub has written")
     engine = sqlite_engine(path)
     try:
         await _require_newest_schema(engine, path)

@@ -10,7 +10,8 @@ from metaserver.errors import StaleLaneError
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
 from metaserver.lifecycle import ANSWERED, Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName
-from metaserver.store.store import Corpus, LaneState, Tries
+from metaserver.store.reader import Corpus
+from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 from tests import virtual

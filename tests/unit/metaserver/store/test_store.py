@@ -21,7 +21,8 @@ from metaserver.records import (
     ServerName,
     TaskName,
 )
-from metaserver.store.store import Corpus, Store, Tries, open_store
+from metaserver.store.reader import Corpus
+from metaserver.store.store import Store, Tries, open_store
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 

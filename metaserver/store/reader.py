@@ -1,0 +1,172 @@
+"""What a store holds, read back: texts, answers, attempts. Beside a running hub, too."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from metaserver.errors import InputError
+from metaserver.lifecycle import Outcome
+from metaserver.packing import unpack, unpack_json
+from metaserver.records import ArticleId, Attempt, Phases, Problem, ServerName, TaskName
+from metaserver.store import tables as t
+from metaserver.store.database import reading_sqlite
+from metaserver.store.writer import LaneKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Corpus:
+    """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
+
+    id: int
+    ids: tuple[ArticleId, ...]
+    wire_bytes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class StoredAttempt(NamedTuple):
+    """An attempt as read back (without its raw answer), and whether it was the article's last."""
+
+    position: int
+    attempt: Attempt
+    final: bool
+
+
+class StoredLane(NamedTuple):
+    """A lane as it is kept, and the articles of its phase."""
+
+    key: LaneKey
+    server: ServerName
+    corpus: Corpus
+
+
+class Reader:
+    """The questions that change nothing; `open_reader` makes it."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def lanes(self) -> Sequence[StoredLane]:
+        """Return all lanes, by phase and in the order their servers came."""
+        query = (
+            sa.select(t.lanes.c.phase_id, t.servers.c.id, t.servers.c.name, t.phases.c.corpus_id)
+            .join(t.servers, t.servers.c.id == t.lanes.c.server_id)
+            .join(t.phases, t.phases.c.id == t.lanes.c.phase_id)
+            .order_by(t.lanes.c.phase_id, t.servers.c.id)
+        )
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query)).all()
+        corpora = {row.corpus_id: await self._corpus(row.corpus_id) for row in rows}
+        return [
+            StoredLane(LaneKey(row.phase_id, row.id), ServerName(row.name), corpora[row.corpus_id])
+            for row in rows
+        ]
+
+    async def _corpus(self, corpus_id: int) -> Corpus:
+        query = (
+            sa.select(t.articles.c.article_id, t.articles.c.wire_bytes)
+            .where(t.articles.c.corpus_id == corpus_id)
+            .order_by(t.articles.c.position)
+        )
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query)).all()
+        ids = tuple(ArticleId(row.article_id) for row in rows)
+        return Corpus(id=corpus_id, ids=ids, wire_bytes=tuple(row.wire_bytes for row in rows))
+
+    async def article_texts(self, corpus_id: int, positions: range) -> Sequence[str]:
+        """Return the plain texts of the articles at these positions, in order."""
+        query = (
+            sa.select(t.articles.c.text)
+            .where(
+                t.articles.c.corpus_id == corpus_id,
+                t.articles.c.position.between(positions.start, positions.stop - 1),
+            )
+            .order_by(t.articles.c.position)
+        )
+        async with self._engine.connect() as connection:
+            packed = (await connection.execute(query)).scalars().all()
+        return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
+
+    async def answers(self, key: LaneKey) -> AsyncIterator[tuple[int, Mapping[TaskName, Any]]]:
+        """Yield a lane's accepted answers as (position, payload by task), by position."""
+        query = (
+            sa.select(t.answers.c.position, t.answers.c.payloads)
+            .where(of_lane(t.answers, key))
+            .order_by(t.answers.c.position)
+        )
+        async with self._engine.connect() as connection:
+            async for position, payloads in await connection.stream(query):
+                yield position, unpack_json(payloads)
+
+    async def attempts(
+        self, key: LaneKey, server: ServerName, corpus: Corpus
+    ) -> AsyncIterator[StoredAttempt]:
+        """Yield a lane's attempts in the order they began."""
+        query = (
+            sa.select(t.attempts)
+            .where(of_lane(t.attempts, key))
+            .order_by(t.attempts.c.started_at, t.attempts.c.position, t.attempts.c.number)
+        )
+        async with self._engine.connect() as connection:
+            async for row in await connection.stream(query):
+                yield StoredAttempt(row.position, _attempt(row, server, corpus), row.final)
+
+    async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
+        """Return the bytes that one attempt brought, or None where it brought none."""
+        query = sa.select(t.raw_answers.c.body).where(
+            of_lane(t.raw_answers, key),
+            t.raw_answers.c.position == position,
+            t.raw_answers.c.number == number,
+        )
+        async with self._engine.connect() as connection:
+            body = (await connection.execute(query)).scalar_one_or_none()
+        return None if body is None else unpack(body)
+
+
+@asynccontextmanager
+async def open_reader(path: Path) -> AsyncIterator[Reader]:
+    """Open a store only to read it; a hub may be writing to it meanwhile."""
+    if not path.is_file():  # noqa: ASYNC240 (once, at start)
+        raise InputError(path, "there is no store; expected one that a hub has written")
+    async with reading_sqlite(path) as engine:
+        yield Reader(engine)
+
+
+def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is the lane's."""
+    return sa.and_(table.c.phase_id == key.phase_id, table.c.server_id == key.server_id)
+
+
+def _attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
+    problems = msgspec.json.decode(row.problems) if row.problems else []
+    return Attempt(
+        server=server,
+        article=corpus.ids[row.position],
+        number=row.number,
+        started_at=row.started_at,
+        outcome=Outcome(row.outcome),
+        message=row.message,
+        phases=Phases(
+            queue=row.queue,
+            dns=row.dns,
+            connect=row.connect,
+            send=row.send,
+            wait=row.wait,
+            transfer=row.transfer,
+            parse=row.parse,
+            total=row.total,
+        ),
+        bytes_out=row.bytes_out,
+        bytes_in=row.bytes_in,
+        problems=tuple(Problem(path=path, message=message) for path, message in problems),
+        problem_count=row.problem_count,
+    )
