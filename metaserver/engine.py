@@ -35,7 +35,7 @@ class Engine:
         self._lanes: Mapping[ServerName, Lane] = {lane.server.name: lane for lane in lanes}
         self._max_lanes = max_lanes
         self._ends: dict[ServerName, LaneEnd] = {}
-        self._failures: list[Exception] = []
+        self._failures: dict[ServerName, Exception] = {}
         self._at_work: set[asyncio.Task[LaneEnd]] = set()
 
     async def run(self) -> Mapping[ServerName, LaneEnd]:
@@ -54,10 +54,10 @@ class Engine:
                 await asyncio.sleep(RESTART_SECONDS)
             finally:
                 await self._stop(queue, supervisor)
-        if self._failures:
-            raise HubError(f"a lane stopped by a fault of the hub: {self._failures[0]!r}") from (
-                self._failures[0]
-            )
+        for name, error in self._failures.items():
+            raise HubError(
+                f"lane {name} stopped by a fault of the hub: {_first(error)!r}"
+            ) from error
         return self._ends
 
     async def _supervise(self, queue: PgQueuer) -> None:
@@ -86,7 +86,7 @@ class Engine:
             end = await task
         except Exception as error:
             log.exception("lane %s stopped by a fault of the hub", name)
-            self._failures.append(error)
+            self._failures[name] = error
             end = LaneEnd.STOPPED
         finally:
             self._at_work.discard(task)
@@ -104,3 +104,10 @@ class Engine:
             task.cancel()
         with suppress(Exception):
             await supervisor
+
+
+def _first(error: Exception) -> Exception:
+    """What went wrong first in a lane whose places work side by side."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -128,7 +128,7 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
 async def test_a_lane_that_fails_by_our_fault_ends_alone() -> None:
     servers, memory = Servers(), Memory(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
-    with pytest.raises(HubError, match="not stored: no reason"):
+    with pytest.raises(HubError, match=r"lane s1 stopped .*: HubError\('not stored: no reason'\)"):
         await Engine(lanes).run()
     assert sorted(memory.entries) == [entry for entry in everything(3, 4) if entry[0] != "s1"]
 
