@@ -54,7 +54,8 @@ class Engine:
                 await asyncio.sleep(RESTART_SECONDS)
             finally:
                 await self._stop(queue, supervisor)
-        for name, error in self._failures.items():
+        if self._failures:
+            name, error = next(iter(self._failures.items()))
             raise HubError(
                 f"lane {name} stopped by a fault of the hub: {_first(error)!r}"
             ) from error
