@@ -23,7 +23,7 @@ from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.errors import HubError
 from metaserver.inputs import read_gold
-from metaserver.progress import make_console, print_summary
+from metaserver.progress import make_console, print_summary, say
 from metaserver.records import Server, ServerName, TaskName
 from metaserver.results import write_results
 from metaserver.run import work
@@ -121,7 +121,7 @@ async def _demo(
         boards = await write_results(hub)
         print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
         if not folder.is_relative_to(scratch):
-            console.print(f"\nresults are in {folder}")
+            say(console, f"\nresults are in {folder}")
         if stay:
             console.print(f"\nthe pages stay up at [bold]{pages}[/] until Ctrl-C")
             await asyncio.Event().wait()

@@ -33,6 +33,11 @@ def make_console(*, stderr: bool = False) -> Console:
     return console if console.is_terminal else Console(stderr=stderr, width=PIPE_COLUMNS)
 
 
+def say(console: Console, text: str) -> None:
+    """Print a line as it is: names of folders may hold brackets, and are not cut."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
 @asynccontextmanager
 async def shown(boards: LiveBoards, console: Console) -> AsyncIterator[None]:
     """Show the monitor while the context lasts; on no terminal, a line every ten seconds."""
@@ -65,7 +70,7 @@ async def _plain(boards: LiveBoards, console: Console) -> None:
         down = [status.name for status in monitor.servers if status.state is ServerState.DOWN]
         tail = f", down: {', '.join(down)}" if down else ""
         tail += f"; {_waiting(monitor)}" if monitor.blocked else ""
-        console.print(f"{done} of {total} articles{tail}", highlight=False)
+        say(console, f"{done} of {total} articles{tail}")
 
 
 def monitor_table(monitor: Monitor) -> Table:

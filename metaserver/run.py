@@ -16,7 +16,7 @@ from metaserver.corpus import read_articles
 from metaserver.errors import InputError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.lanes.lane import LaneEnd
-from metaserver.progress import make_console, print_summary, shown
+from metaserver.progress import make_console, print_summary, say, shown
 from metaserver.records import Article
 from metaserver.results import leaderboard_json, write_results
 from metaserver.tasks.plugin import installed_tasks
@@ -103,14 +103,14 @@ async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool)
         if web:
             settings = plan.settings.web
             pages = serve_pages(hub.boards, settings.host, settings.port)
-            console.print(f"live at {await stack.enter_async_context(pages)}")
+            say(console, f"live at {await stack.enter_async_context(pages)}")
         ends = await work(hub, console)
         boards = await write_results(hub)
         if as_json:
             print(leaderboard_json(hub, boards), end="")
         else:
             print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
-            console.print(f"\nresults are in {plan.folder}", highlight=False)
+            say(console, f"\nresults are in {plan.folder}")
         return _status(console, ends)
 
 
@@ -124,8 +124,8 @@ async def work(hub: Hub, console: Console) -> Sequence[str]:
 def _status(console: Console, left: Sequence[str]) -> int:
     if not left:
         return DONE
-    console.print(
+    say(
+        console,
         f"not all articles were sent to {', '.join(left)}; the same command goes on with them",
-        highlight=False,
     )
     return UNANSWERED
