@@ -79,6 +79,8 @@ class Engine:
 
     async def _work(self, queue: PgQueuer, name: ServerName) -> None:
         """Work one slice of a lane; enqueue it again if there is more."""
+        if queue.shutdown.is_set():  # picked up while the engine stops: nobody would cancel it
+            return
         lane = self._lanes[name]
         requests = SLICE * lane.server.concurrency if len(self._lanes) > self._max_lanes else None
         task = asyncio.create_task(lane.run(requests), name=f"lane {name}")

@@ -145,6 +145,20 @@ async def test_cancelled_it_stops_its_lanes_first() -> None:
     assert sorted(memory.entries) == [("s1", position) for position in range(4)]
 
 
+async def test_cancelled_at_any_moment_it_stops() -> None:
+    """Above all while its jobs are being picked up, when no lane is at work yet."""
+    for turns in range(60):
+        servers = Servers(silent=("s0", "s1"))
+        engine = asyncio.create_task(Engine(make_lanes(2, 1, servers, Memory())).run())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        engine.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            async with asyncio.timeout(20):
+                await engine
+        assert sorted(servers.cancelled) == sorted(servers.calls)
+
+
 async def test_a_supervisor_that_dies_is_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metaserver.engine.RESTART_SECONDS", 0.0)
     deaths = iter([ConnectionError("gone"), ConnectionError("gone again")])
