@@ -137,7 +137,7 @@ def _make_folder(folder: Path) -> None:
 @asynccontextmanager
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
-    settings = plan.settings
+    settings, vocabulary = plan.settings, plan.vocabulary
     _prepare_process()
     _make_folder(plan.folder)
     async with (
@@ -145,7 +145,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         open_client(settings.http_limits()) as client,
     ):
         corpus = await store.add_corpus(articles)
-        phase_id = await store.open_phase(plan.phase, corpus, plan.vocabulary.name)
+        phase_id = await store.open_phase(plan.phase, corpus, vocabulary.name)
         for task, gold in plan.gold.items():
             await store.set_gold(phase_id, task, gold.path.name, gold.content)
         boards = LiveBoards(
@@ -158,7 +158,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             client,
             PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
             asked_tasks(plan),
-            plan.vocabulary,
+            vocabulary,
             time_limit=settings.limits.timeout,
         )
         keys: dict[ServerName, LaneKey] = {}

@@ -50,7 +50,7 @@ async def write_results(hub: Hub) -> Mapping[TaskName, Board]:
             if afresh.board(task_name, view) != hub.boards.scoreboard.board(task_name, view):
                 message = f"the live {task_name} board ({view}) differs from the one scored afresh"
                 raise HubError(message)
-    _write(folder / LEADERBOARD_FILE, [leaderboard_json(hub, boards)])
+    _write(folder / LEADERBOARD_FILE, [_leaderboard_json(hub, boards)])
     await _write_attempts(hub, folder / ATTEMPTS_FILE)
     return boards
 
@@ -60,7 +60,7 @@ def result_file(server: ServerName, task: TaskName) -> str:
     return f"{server}.{task}.tsv"
 
 
-def leaderboard_json(hub: Hub, boards: Mapping[TaskName, Board]) -> str:
+def _leaderboard_json(hub: Hub, boards: Mapping[TaskName, Board]) -> str:
     """Return the leaderboards, and what the servers did, as one JSON text."""
     return msgspec.json.format(msgspec.json.encode(_leaderboard(hub, boards)).decode()) + "\n"
 

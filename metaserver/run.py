@@ -18,7 +18,7 @@ from metaserver.inputs import read_gold, read_servers
 from metaserver.lanes.lane import LaneEnd
 from metaserver.progress import make_console, print_summary, say, shown
 from metaserver.records import Article
-from metaserver.results import leaderboard_json, write_results
+from metaserver.results import LEADERBOARD_FILE, write_results
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
 
@@ -107,7 +107,7 @@ async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool)
         ends = await work(hub, console)
         boards = await write_results(hub)
         if as_json:
-            print(leaderboard_json(hub, boards), end="")
+            print((plan.folder / LEADERBOARD_FILE).read_text("utf-8"), end="")
         else:
             print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
             say(console, f"\nresults are in {plan.folder}")

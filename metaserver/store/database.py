@@ -13,7 +13,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from metaserver.errors import InputError, UnavailableError
 
@@ -67,6 +67,18 @@ def alembic_config() -> Config:
     return config
 
 
+@asynccontextmanager
+async def writing(engine: AsyncEngine, place: Path) -> AsyncIterator[AsyncConnection]:
+    """Give a connection in a write transaction; `UnavailableError` where nothing can be written."""
+    try:
+        async with engine.connect() as connection:
+            connection = await connection.execution_options(writes=True)
+            async with connection.begin():
+                yield connection
+    except sa.exc.OperationalError as error:
+        raise UnavailableError(f"{place}: {error.orig}") from error
+
+
 async def migrate(engine: AsyncEngine, place: Path) -> None:
     """Bring the schema to the newest version; a database of a newer hub is refused."""
 
@@ -84,12 +96,8 @@ async def migrate(engine: AsyncEngine, place: Path) -> None:
             ) from error
 
     try:
-        async with engine.connect() as connection:
-            connection = await connection.execution_options(writes=True)
-            async with connection.begin():
-                await connection.run_sync(upgrade)
-    except sa.exc.OperationalError as error:
-        raise UnavailableError(f"{place}: {error.orig}") from error
+        async with writing(engine, place) as connection:
+            await connection.run_sync(upgrade)
     except sa.exc.DatabaseError as error:
         raise InputError(place, f"not a hub's SQLite store: {error.orig}") from error
 

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.errors import InputError, UnavailableError
+from metaserver.errors import InputError
 from metaserver.lifecycle import RULES
 from metaserver.packing import pack
 from metaserver.records import (
@@ -24,7 +24,7 @@ from metaserver.records import (
     TaskName,
 )
 from metaserver.store import tables as t
-from metaserver.store.database import open_sqlite, writer_engine
+from metaserver.store.database import open_sqlite, writer_engine, writing
 from metaserver.store.reader import Corpus, Reader, of_lane
 from metaserver.store.writer import Entry, LaneKey, Writer
 from metaserver.wire.xmlrpc import escape_text
@@ -71,15 +71,8 @@ class Store(Reader):
         """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
         await self._writer.record(entry)
 
-    @asynccontextmanager
-    async def _write(self) -> AsyncIterator[AsyncConnection]:
-        try:
-            async with self._engine.connect() as connection:
-                connection = await connection.execution_options(writes=True)
-                async with connection.begin():
-                    yield connection
-        except sa.exc.OperationalError as error:
-            raise UnavailableError(f"{self._place}: {error.orig}") from error
+    def _write(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        return writing(self._engine, self._place)
 
     # -- articles --------------------------------------------------------------------------------
 

@@ -15,19 +15,11 @@ from metaserver.errors import HubError
 from metaserver.lanes.lane import Lane, LaneEnd, LaneLimits
 from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName
-from metaserver.store.store import Corpus, LaneState
+from metaserver.store.reader import Corpus
+from metaserver.store.store import LaneState
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
-
-ANSWER = CheckedAnswer(
-    outcome=Outcome.OK,
-    message="",
-    payloads={},
-    problems=(),
-    problem_count=0,
-    hits_kept=0,
-    hits_dropped=0,
-)
+from tests.answers import NO_HITS
 
 
 class Servers:
@@ -54,7 +46,7 @@ class Servers:
             started_at=0.0,
             outcome=Outcome.OK,
         )
-        return attempt, ANSWER
+        return attempt, NO_HITS
 
     async def probe(self, server: Server) -> str | None:
         return None

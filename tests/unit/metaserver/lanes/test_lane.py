@@ -15,18 +15,10 @@ from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 from tests import virtual
+from tests.answers import NO_HITS
 
 SOON = Backoff(base=1e-6, cap=1e-6)
 LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
-ANSWER = CheckedAnswer(
-    outcome=Outcome.OK,
-    message="",
-    payloads={},
-    problems=(),
-    problem_count=0,
-    hits_kept=0,
-    hits_dropped=0,
-)
 
 
 class Peer:
@@ -55,7 +47,7 @@ class Peer:
             started_at=0.0,
             outcome=outcome,
         )
-        return attempt, ANSWER if outcome in ANSWERED else None
+        return attempt, NO_HITS if outcome in ANSWERED else None
 
     async def probe(self, server: Server) -> str | None:
         self.probed += 1
