@@ -1,5 +1,8 @@
 """The tables. One schema serves SQLite and PostgreSQL; migrations are in `migrations/`.
 
+Times are Unix seconds, UTC. What a table keeps as JSON is a `msgspec` struct of `records` or
+`plans`, written and read by the module of `store` that is named after the table.
+
 There is no row per pending request: a request is implied by (lane, article). An attempt's key is
 (phase, server, position, number) and an accepted answer's (phase, server, position), so that
 neither can be stored twice, whatever the engine above delivers.
@@ -24,7 +27,17 @@ corpora = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("checksum", sa.String(64), nullable=False, unique=True),  # of ids and texts, in order
     sa.Column("articles", sa.Integer, nullable=False),
-    sa.Column("created_at", sa.Double, nullable=False),  # here and below: Unix seconds, UTC
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
+corpus_versions = sa.Table(
+    "corpus_versions",
+    metadata,
+    sa.Column("name", sa.String, primary_key=True),
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),  # 1, 2, ...
+    sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
+    sa.Column("source", sa.String, nullable=False),  # the file it was imported from
+    sa.Column("created_at", sa.Double, nullable=False),
 )
 
 articles = sa.Table(
@@ -40,11 +53,24 @@ articles = sa.Table(
     sa.UniqueConstraint("corpus_id", "article_id"),
 )
 
+challenges = sa.Table(
+    "challenges",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("timezone", sa.String, nullable=False),  # IANA name: phases' dates are told in it
+    sa.Column("created_at", sa.Double, nullable=False),
+)
+
 phases = sa.Table(
     "phases",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none: a phase of `metaserver run`
+    sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
+    sa.Column("standing", sa.String(16)),  # set by hand, before what the clock says
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
     sa.Column("release", sa.String, nullable=False),  # the UniProt release answers are checked by
     sa.Column("created_at", sa.Double, nullable=False),
@@ -62,11 +88,65 @@ gold = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
 )
 
+teams = sa.Table(
+    "teams",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("email", sa.String, nullable=False),
+    sa.Column("notices", sa.LargeBinary),  # JSON of `plans.NoticePlan`; none: no notices
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("retired_at", sa.Double),
+)
+
+tokens = sa.Table(
+    "tokens",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column(
+        "digest", sa.String(64), nullable=False, unique=True
+    ),  # SHA-256; the token is not kept
+    sa.Column("role", sa.String(16), nullable=False),
+    sa.Column("team_id", sa.ForeignKey("teams.id")),
+    sa.Column("label", sa.String, nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double),
+    sa.Column("used_at", sa.Double),
+    sa.Column("revoked_at", sa.Double),
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),  # SHA-256 of the cookie's value
+    sa.Column("token_id", sa.ForeignKey("tokens.id"), nullable=False),
+    sa.Column("csrf", sa.String(64), nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("expires_at", sa.Double, nullable=False),
+)
+
+audit = sa.Table(
+    "audit",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False, index=True),
+    sa.Column("actor", sa.String, nullable=False),  # "team blue", "organiser ana", "clock", ...
+    sa.Column("action", sa.String, nullable=False),  # the operation's name
+    sa.Column("subject", sa.String, nullable=False),  # what it was done to
+    sa.Column("detail", sa.LargeBinary),  # JSON: what was given, without secrets
+    sa.Column("request_id", sa.String, nullable=False),
+)
+
 servers = sa.Table(
     "servers",
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
+    sa.Column("team_id", sa.ForeignKey("teams.id")),  # none: given to `metaserver run`
+    sa.Column("created_at", sa.Double),
+    sa.Column("retired_at", sa.Double),
+    sa.Column("conformance", sa.LargeBinary),  # JSON of `services.conformance.Conformance`
     sa.Column("url", sa.String, nullable=False),
     sa.Column("method", sa.String, nullable=False),
     sa.Column("parameters", sa.String, nullable=False),
@@ -81,6 +161,9 @@ lanes = sa.Table(
     sa.Column("server_id", sa.ForeignKey("servers.id"), primary_key=True),
     sa.Column("epoch", sa.Integer, nullable=False),  # raised whenever a hub takes the lane
     sa.Column("cursor", sa.Integer, nullable=False),  # every article before it is finished
+    # What the team and the organiser want of it: `lifecycle.Control`.
+    sa.Column("control", sa.String(16), nullable=False, server_default="running"),
+    sa.Column("control_note", sa.String, nullable=False, server_default=""),
 )
 
 
@@ -110,6 +193,8 @@ attempts = sa.Table(
     sa.Column("problems", sa.LargeBinary),  # JSON: [[path, message], ...]
     sa.Column("problem_count", sa.Integer, nullable=False),
     sa.Column("final", sa.Boolean, nullable=False),  # the article is finished for the lane
+    # Put in the queue again by an organiser: no longer charged to the team.
+    sa.Column("forgiven", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 raw_answers = sa.Table(
@@ -130,4 +215,57 @@ answers = sa.Table(
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {task: payload}
     sa.Column("hits_kept", sa.Integer, nullable=False),
     sa.Column("hits_dropped", sa.Integer, nullable=False),
+)
+
+state_changes = sa.Table(
+    "state_changes",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("phase_id", sa.Integer, nullable=False),
+    sa.Column("server_id", sa.Integer, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),  # `lifecycle.ServerState`
+    sa.Column("note", sa.String, nullable=False),
+    sa.ForeignKeyConstraint(["phase_id", "server_id"], ["lanes.phase_id", "lanes.server_id"]),
+    sa.Index("ix_state_changes_lane_at", "phase_id", "server_id", "at"),
+)
+
+offline_runs = sa.Table(
+    "offline_runs",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), nullable=False),
+    sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
+    sa.Column("task", sa.String, nullable=False),
+    sa.Column("name", sa.String, nullable=False),  # the run's name on the boards
+    sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file as it came
+    sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {article id: payload}
+    sa.Column("problems", sa.LargeBinary),  # JSON: [[place, message], ...]
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.UniqueConstraint("phase_id", "name"),
+)
+
+frozen_boards = sa.Table(
+    "frozen_boards",
+    metadata,
+    sa.Column("id", sa.String(32), primary_key=True),  # of its permanent link
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), nullable=False),
+    sa.Column("task", sa.String, nullable=False),
+    sa.Column("gold_version", sa.Integer, nullable=False),
+    sa.Column("reason", sa.String, nullable=False),  # "frozen", "gold version 2 replaced 1", ...
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("document", sa.LargeBinary, nullable=False),  # zstd of JSON
+)
+
+notices = sa.Table(
+    "notices",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("subject", sa.String, nullable=False),  # the server
+    sa.Column("event", sa.String(16), nullable=False),  # "down", "up", "finished"
+    sa.Column("message", sa.String, nullable=False),
+    sa.Column("sent_at", sa.Double),
+    sa.Column("failures", sa.Integer, nullable=False),
 )
