@@ -2,6 +2,7 @@
 
 MetaserverError
 ├── InputError          what the user gave: an article, a gold file, a URL, a release, a setting
+├── RefusedError        a request of an interface that cannot be done; carries a status
 ├── PeerError           an annotation server's fault; carries the outcome code of the attempt
 └── HubError            ours: the attempt is not charged to the team
     ├── StaleLaneError     another hub has taken the lane: stop working on it
@@ -10,6 +11,7 @@ MetaserverError
 
 from __future__ import annotations
 
+from enum import IntEnum
 from pathlib import Path
 
 from metaserver.lifecycle import Outcome
@@ -29,6 +31,31 @@ class InputError(MetaserverError):
         self.place = str(place) if line is None else f"{place}:{line}"
         self.message = message
         super().__init__(f"{self.place}: {message}")
+
+
+class Refusal(IntEnum):
+    """Why a request was refused: HTTP's statuses, and the fault codes of XML-RPC."""
+
+    TOKEN = 401  # none, or not (or no longer) a valid one
+    NOT_YOURS = 403
+    UNKNOWN = 404  # no such thing, or none that the caller may know of
+    STATE = 409  # not now
+    TOO_LARGE = 413
+    INVALID = 422  # a value; the message names the field
+    TOO_MANY = 429  # requests
+
+
+class RefusedError(MetaserverError):
+    """A request that an interface refuses, in one line; `field` is the parameter at fault."""
+
+    def __init__(
+        self, refusal: Refusal, message: str, *, field: str = "", retry_after: float | None = None
+    ) -> None:
+        self.refusal = refusal
+        self.message = message
+        self.field = field
+        self.retry_after = retry_after  # seconds
+        super().__init__(f"{field}: {message}" if field else message)
 
 
 class PeerError(MetaserverError):

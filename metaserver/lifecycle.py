@@ -38,6 +38,44 @@ class ServerState(StrEnum):
     FINISHED = "finished"  # its queue is empty
 
 
+class Control(StrEnum):
+    """What is wanted of a lane; kept in the store, so that a restarted hub goes on with it."""
+
+    PAUSED = "paused"  # by the team; how a lane begins under `metaserver serve`
+    RUNNING = "running"
+    SUSPENDED = "suspended"  # by an organiser: the team cannot start it
+
+
+class PhaseState(StrEnum):
+    """Where a phase of a challenge stands; the clock leads from one to the next."""
+
+    SETUP = "setup"  # before it opens: servers register and are tested
+    TRAINING = "training"  # open: articles are sent
+    TEST = "test"  # open: articles are sent
+    FROZEN = "frozen"  # no article is sent, the boards stand still
+    CLOSED = "closed"  # over: public answers can be read
+
+
+OPEN_STATES = frozenset({PhaseState.TRAINING, PhaseState.TEST})
+"""The states in which articles are sent."""
+
+
+class Visibility(StrEnum):
+    """Who sees the scores of a phase; organisers always do."""
+
+    HIDDEN = "hidden"  # nobody
+    OWN = "own"  # each team its own runs
+    PUBLIC = "public"  # everybody all runs
+
+
+class Role(StrEnum):
+    """What a token lets its holder do, from the least."""
+
+    READER = "reader"  # what is public
+    TEAM = "team"  # its team's servers and runs
+    ORGANISER = "organiser"  # everything
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """What the lane does after an attempt with one outcome.

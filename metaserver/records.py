@@ -9,6 +9,8 @@ from metaserver.lifecycle import Outcome
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
+TeamName = NewType("TeamName", str)  # unique in the hub
+PhaseName = NewType("PhaseName", str)  # unique in the hub
 TaskName = NewType("TaskName", str)  # what a task plug-in is called
 
 

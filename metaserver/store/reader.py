@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.errors import InputError
 from metaserver.lifecycle import Outcome
@@ -54,6 +54,10 @@ class Reader:
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
+
+    def reading(self) -> AsyncConnection:
+        """Give a connection (a context manager) for the functions of this room's modules."""
+        return self._engine.connect()
 
     async def lanes(self) -> Sequence[StoredLane]:
         """Return all lanes, by phase and in the order their servers came."""

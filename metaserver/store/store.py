@@ -71,7 +71,8 @@ class Store(Reader):
         """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
         await self._writer.record(entry)
 
-    def _write(self) -> AbstractAsyncContextManager[AsyncConnection]:
+    def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
+        """Give a connection in a write transaction, for the functions of this room's modules."""
         return writing(self._engine, self._place)
 
     # -- articles --------------------------------------------------------------------------------
@@ -99,7 +100,7 @@ class Store(Reader):
                 }
             )
         checksum = digest.hexdigest()
-        async with self._write() as connection:
+        async with self.writing() as connection:
             known = sa.select(t.corpora.c.id).where(t.corpora.c.checksum == checksum)
             corpus_id = (await connection.execute(known)).scalar_one_or_none()
             if corpus_id is None:
@@ -124,7 +125,7 @@ class Store(Reader):
         checked by the other. Anything else is an `InputError`.
         """
         query = sa.select(t.phases.c.id, t.phases.c.corpus_id, t.phases.c.release)
-        async with self._write() as connection:
+        async with self.writing() as connection:
             found = (await connection.execute(query.where(t.phases.c.name == name))).first()
             if found is None:
                 return await _insert(
@@ -159,7 +160,7 @@ class Store(Reader):
             .order_by(t.gold.c.version.desc())
             .limit(1)
         )
-        async with self._write() as connection:
+        async with self.writing() as connection:
             newest = (await connection.execute(query)).first()
             if newest is not None and newest.checksum == checksum:
                 return int(newest.version)
@@ -187,7 +188,7 @@ class Store(Reader):
             "concurrency": server.concurrency,
         }
         query = sa.select(t.servers.c.id).where(t.servers.c.name == server.name)
-        async with self._write() as connection:
+        async with self.writing() as connection:
             server_id = (await connection.execute(query)).scalar_one_or_none()
             if server_id is None:
                 return await _insert(connection, t.servers, row)
@@ -201,7 +202,7 @@ class Store(Reader):
     async def take_lane(self, key: LaneKey) -> LaneState:
         """Take a lane: raise its epoch, so that whoever held it is fenced off."""
         lane = of_lane(t.lanes, key)
-        async with self._write() as connection:
+        async with self.writing() as connection:
             found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
             epoch, cursor = (1, 0) if found is None else (found.epoch + 1, found.cursor)
             if found is None:
@@ -230,7 +231,8 @@ class Store(Reader):
         self, connection: AsyncConnection, key: LaneKey, cursor: int
     ) -> Mapping[int, Tries]:
         uncharged = [outcome for outcome, rule in RULES.items() if not rule.charged]
-        charged = sa.func.sum(sa.case((t.attempts.c.outcome.in_(uncharged), 0), else_=1))
+        free = sa.or_(t.attempts.c.outcome.in_(uncharged), t.attempts.c.forgiven)
+        charged = sa.func.sum(sa.case((free, 0), else_=1))
         query = (
             sa.select(t.attempts.c.position, sa.func.max(t.attempts.c.number), charged)
             .where(of_lane(t.attempts, key), t.attempts.c.position >= cursor)

@@ -1,0 +1,1 @@
+"""What can be asked of a running hub, said once for every interface."""

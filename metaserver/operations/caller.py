@@ -1,0 +1,53 @@
+"""Who asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.records import TeamName
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Caller:
+    """Who asks for an operation: by which token, as what, in which request.
+
+    `role` None is a caller without a token. `team` is set for teams alone. `name` is what the audit
+    log calls the caller: "team blue", "organiser ana", "clock".
+    """
+
+    role: Role | None = None
+    team: TeamName | None = None
+    team_id: int | None = None
+    token_id: int | None = None
+    name: str = "anonymous"
+    request_id: str = ""
+
+    @property
+    def organiser(self) -> bool:
+        """Whether the caller may do everything."""
+        return self.role is Role.ORGANISER
+
+    def need(self, role: Role | None) -> None:
+        """Raise `RefusedError` unless the caller has at least this role."""
+        if role is None or (self.role is not None and ORDER.index(self.role) >= ORDER.index(role)):
+            return
+        if self.role is None:
+            raise RefusedError(Refusal.TOKEN, "an API token is needed: ask an organiser for one")
+        raise RefusedError(
+            Refusal.NOT_YOURS, f"needs a token of role {role}; this one has role {self.role}"
+        )
+
+    def need_team(self, team: TeamName | None) -> None:
+        """Raise `RefusedError` unless the caller is an organiser or of this team.
+
+        What is another team's is told as unknown, so that nobody learns what there is.
+        """
+        if not self.organiser and (team is None or self.team != team):
+            raise RefusedError(Refusal.UNKNOWN, "there is none of that name among your servers")
+
+
+ORDER = tuple(Role)
+HUB = Caller(role=Role.ORGANISER, name="hub")
+CLOCK = Caller(role=Role.ORGANISER, name="clock")

@@ -1,0 +1,126 @@
+"""The table of operations: JSON, XML-RPC, the command line and the pages are made from it.
+
+An operation is a function `(service, caller, given) -> result` whose `given` and result are
+`msgspec` structs (a result may also be a sequence of structs, or None). Declaring it once gives it
+a path under `/api/v1`, an XML-RPC method, a command and its documentation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, get_type_hints
+
+import msgspec
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+
+Handler: TypeAlias = Callable[[Any, Caller, Any], Awaitable[Any]]
+H = TypeVar("H", bound=Handler)
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For operations that are given nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Operation:
+    """One operation, as the interfaces need it.
+
+    `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
+    `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
+    parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
+    a token. `changes`: what it does is written into the audit log.
+    """
+
+    rpc: str
+    method: str
+    path: str
+    role: Role | None
+    handler: Handler
+    given: type[msgspec.Struct]
+    result: Any
+    doc: str
+
+    @property
+    def name(self) -> str:
+        """What the audit log and the command line call it: "servers.register"."""
+        return ".".join(_dashed(word) for word in self.rpc.split("."))
+
+    @property
+    def positional(self) -> tuple[str, ...]:
+        """The fields that its path names, in order."""
+        return tuple(re.findall(r"{(\w+)}", self.path))
+
+    @property
+    def changes(self) -> bool:
+        """Whether it changes anything."""
+        return self.method != "GET"
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its documentation."""
+        return self.doc.split("\n", 1)[0]
+
+
+OPERATIONS: dict[str, Operation] = {}
+"""Every operation by name; filled when `operations.catalogue` is imported."""
+
+
+def operation(rpc: str, http: str, role: Role | None) -> Callable[[H], H]:
+    """Declare a function as an operation: `@operation("Teams.list", "GET /teams", ORGANISER)`."""
+    method, path = http.split(" ")
+
+    def declare(handler: H) -> H:
+        hints = get_type_hints(handler)
+        made = Operation(
+            rpc=rpc,
+            method=method,
+            path=path,
+            role=role,
+            handler=handler,
+            given=hints["given"],
+            result=hints["return"],
+            doc=(handler.__doc__ or "").strip(),
+        )
+        assert made.name not in OPERATIONS, made.name
+        OPERATIONS[made.name] = made
+        return handler
+
+    return declare
+
+
+async def perform(
+    operation: Operation, service: Any, caller: Caller, values: Any, *, strict: bool = True
+) -> Any:
+    """Check the caller's role and the values, do the operation, return its result.
+
+    `values` maps field names to builtins (and bytes). `strict=False` reads texts as numbers, for
+    interfaces whose parameters are texts. Raises `RefusedError`.
+    """
+    caller.need(operation.role)
+    try:
+        given = msgspec.convert(values, operation.given, strict=strict)
+    except msgspec.ValidationError as error:
+        raise invalid(error) from error
+    return await operation.handler(service, caller, given)
+
+
+def invalid(error: msgspec.ValidationError) -> RefusedError:
+    """Return the refusal for values that do not fit, naming the field."""
+    message, _, path = str(error).partition(" - at `$")
+    field = path.rstrip("`").lstrip(".")
+    if missing := re.search(r"missing required field `(\w+)`", message):
+        return RefusedError(Refusal.INVALID, "is required", field=missing[1])
+    if unknown := re.search(r"contains unknown field `(.*)`", message):
+        return RefusedError(
+            Refusal.INVALID, "is not a parameter of this operation", field=unknown[1]
+        )
+    return RefusedError(Refusal.INVALID, message, field=field)
+
+
+def _dashed(word: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"-\1", word).lower()

@@ -1,0 +1,77 @@
+"""The audit log: who did what when. An entry is written in the transaction that it tells of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.store.tables import audit
+
+
+class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One change: `actor` did `action` to `subject` at `at` (Unix seconds)."""
+
+    id: int = 0
+    at: float
+    actor: str
+    action: str
+    subject: str
+    detail: Mapping[str, Any] = {}
+    request_id: str = ""
+
+
+async def note(
+    connection: AsyncConnection,
+    *,
+    actor: str,
+    action: str,
+    subject: str,
+    detail: Mapping[str, Any] | None = None,
+    request_id: str = "",
+) -> None:
+    """Write an entry; `detail` must hold no secret."""
+    await connection.execute(
+        sa.insert(audit).values(
+            at=time.time(),
+            actor=actor,
+            action=action,
+            subject=subject,
+            detail=msgspec.json.encode(detail) if detail else None,
+            request_id=request_id,
+        )
+    )
+
+
+async def entries(
+    connection: AsyncConnection,
+    *,
+    limit: int = 200,
+    before: int | None = None,
+    subject: str | None = None,
+    actor: str | None = None,
+) -> Sequence[AuditEntry]:
+    """Return the newest entries first, those with an id below `before`."""
+    query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
+    if before is not None:
+        query = query.where(audit.c.id < before)
+    if subject is not None:
+        query = query.where(audit.c.subject == subject)
+    if actor is not None:
+        query = query.where(audit.c.actor == actor)
+    return [
+        AuditEntry(
+            id=row.id,
+            at=row.at,
+            actor=row.actor,
+            action=row.action,
+            subject=row.subject,
+            detail=msgspec.json.decode(row.detail) if row.detail else {},
+            request_id=row.request_id,
+        )
+        for row in await connection.execute(query)
+    ]

@@ -1,0 +1,179 @@
+"""Annotation servers as teams have registered them, and what is wanted of their lanes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.lifecycle import Control, Outcome
+from metaserver.records import Server, ServerName, TaskName, TeamName
+from metaserver.store.reader import of_lane
+from metaserver.store.tables import attempts, lanes, servers, teams
+from metaserver.store.writer import LaneKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered:
+    """A server as kept. `conformance` is JSON of its last conformance run, None before the first."""
+
+    id: int
+    server: Server
+    team: TeamName | None
+    created_at: float
+    retired_at: float | None = None
+    conformance: bytes | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneControl:
+    """What is wanted of one lane, and why."""
+
+    key: LaneKey
+    control: Control
+    note: str
+
+
+def _columns(server: Server) -> dict[str, Any]:
+    return {
+        "name": server.name,
+        "url": server.url,
+        "method": server.method,
+        "parameters": server.parameters,
+        "tasks": list(server.tasks),
+        "concurrency": server.concurrency,
+    }
+
+
+async def add(connection: AsyncConnection, server: Server, team_id: int) -> int:
+    """Keep a new server of a team; return its id. Its name must be free."""
+    result = await connection.execute(
+        sa.insert(servers).values(**_columns(server), team_id=team_id, created_at=time.time())
+    )
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0])
+
+
+async def change(connection: AsyncConnection, server_id: int, server: Server) -> None:
+    """Change a server; what its last conformance run said no longer holds."""
+    await connection.execute(
+        sa.update(servers)
+        .where(servers.c.id == server_id)
+        .values(**_columns(server), conformance=None)
+    )
+
+
+async def retire(connection: AsyncConnection, server_id: int) -> None:
+    """Take a server out of use; its name and its runs stay."""
+    await connection.execute(
+        sa.update(servers).where(servers.c.id == server_id).values(retired_at=time.time())
+    )
+
+
+async def set_conformance(connection: AsyncConnection, server_id: int, report: bytes) -> None:
+    """Keep how a server's conformance run went."""
+    await connection.execute(
+        sa.update(servers).where(servers.c.id == server_id).values(conformance=report)
+    )
+
+
+async def get(connection: AsyncConnection, name: ServerName) -> Registered | None:
+    """Return a server by name."""
+    row = (await connection.execute(_servers().where(servers.c.name == name))).first()
+    return None if row is None else _registered(row)
+
+
+async def every(connection: AsyncConnection, team: TeamName | None = None) -> Sequence[Registered]:
+    """Return all servers, or a team's, in the order they were registered."""
+    query = _servers().order_by(servers.c.id)
+    if team is not None:
+        query = query.where(teams.c.name == team)
+    return [_registered(row) for row in await connection.execute(query)]
+
+
+def _servers() -> sa.Select[Any]:
+    return sa.select(servers, teams.c.name.label("team")).outerjoin(
+        teams, teams.c.id == servers.c.team_id
+    )
+
+
+def _registered(row: sa.Row[Any]) -> Registered:
+    return Registered(
+        id=row.id,
+        server=Server(
+            name=ServerName(row.name),
+            url=row.url,
+            method=row.method,
+            parameters=row.parameters,
+            tasks=tuple(map(TaskName, row.tasks)),
+            concurrency=row.concurrency,
+        ),
+        team=None if row.team is None else TeamName(row.team),
+        created_at=row.created_at or 0.0,
+        retired_at=row.retired_at,
+        conformance=row.conformance,
+    )
+
+
+# -- what is wanted of lanes -----------------------------------------------------------------------
+
+
+async def set_control(
+    connection: AsyncConnection, key: LaneKey, control: Control, note: str = ""
+) -> None:
+    """Keep what is wanted of a lane, making the lane if there is none."""
+    values = {"control": control.value, "control_note": note}
+    changed = await connection.execute(sa.update(lanes).where(of_lane(lanes, key)).values(**values))
+    if not changed.rowcount:
+        row = {"phase_id": key.phase_id, "server_id": key.server_id, "epoch": 0, "cursor": 0}
+        await connection.execute(sa.insert(lanes).values(**row, **values))
+
+
+async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, LaneControl]:
+    """Return what is wanted of a phase's lanes, by server id."""
+    query = sa.select(lanes).where(lanes.c.phase_id == phase_id)
+    return {
+        row.server_id: LaneControl(
+            key=LaneKey(row.phase_id, row.server_id),
+            control=Control(row.control),
+            note=row.control_note,
+        )
+        for row in await connection.execute(query)
+    }
+
+
+async def requeue(
+    connection: AsyncConnection, key: LaneKey, positions: Sequence[int] | None
+) -> int:
+    """Put given-up articles of a lane (all, or some) into its queue again; return how many.
+
+    Their attempts stay, but are charged to the team no longer. The lane's epoch rises, so that
+    whoever works on it is fenced off: take it anew afterwards.
+    """
+    lane = of_lane(attempts, key)
+    given_up = sa.select(attempts.c.position).where(
+        lane, attempts.c.final, attempts.c.outcome.not_in([Outcome.OK, Outcome.PARTIAL])
+    )
+    if positions is not None:
+        given_up = given_up.where(attempts.c.position.in_(positions))
+    found = sorted(set((await connection.execute(given_up)).scalars()))
+    if found:
+        await connection.execute(
+            sa.update(attempts)
+            .where(lane, attempts.c.position.in_(found))
+            .values(final=False, forgiven=True)
+        )
+        await connection.execute(
+            sa.update(lanes)
+            .where(of_lane(lanes, key))
+            .values(
+                epoch=lanes.c.epoch + 1,
+                cursor=sa.case((lanes.c.cursor > found[0], found[0]), else_=lanes.c.cursor),
+            )
+        )
+    return len(found)

@@ -1,0 +1,68 @@
+"""Teams as they are kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.plans import NoticePlan
+from metaserver.records import TeamName
+from metaserver.store.tables import teams
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Team:
+    """A team as kept; `retired_at` is set once it takes part no longer."""
+
+    id: int
+    name: TeamName
+    title: str = ""
+    email: str = ""
+    notices: NoticePlan = field(default_factory=NoticePlan)
+    created_at: float = 0.0
+    retired_at: float | None = None
+
+
+async def add(connection: AsyncConnection, name: TeamName, title: str, email: str) -> int:
+    """Keep a new team; return its id. Its name must be free."""
+    result = await connection.execute(
+        sa.insert(teams).values(name=name, title=title, email=email, created_at=time.time())
+    )
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0])
+
+
+async def change(connection: AsyncConnection, name: TeamName, **values: Any) -> None:
+    """Change columns of a team; `notices` is given as a `NoticePlan`."""
+    if "notices" in values:
+        values["notices"] = msgspec.json.encode(values["notices"])
+    await connection.execute(sa.update(teams).where(teams.c.name == name).values(**values))
+
+
+async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
+    """Return a team by name."""
+    row = (await connection.execute(sa.select(teams).where(teams.c.name == name))).first()
+    return None if row is None else _team(row)
+
+
+async def every(connection: AsyncConnection) -> Sequence[Team]:
+    """Return all teams by name."""
+    return [_team(row) for row in await connection.execute(sa.select(teams).order_by(teams.c.name))]
+
+
+def _team(row: sa.Row[Any]) -> Team:
+    return Team(
+        id=row.id,
+        name=TeamName(row.name),
+        title=row.title,
+        email=row.email,
+        notices=msgspec.json.decode(row.notices, type=NoticePlan) if row.notices else NoticePlan(),
+        created_at=row.created_at,
+        retired_at=row.retired_at,
+    )
