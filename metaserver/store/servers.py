@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -20,7 +19,7 @@ from metaserver.store.writer import LaneKey
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registered:
-    """A server as kept. `conformance` is JSON of its last conformance run, None before the first."""
+    """A server as kept; `conformance` is JSON of its last conformance run, None before it."""
 
     id: int
     server: Server
