@@ -1,0 +1,226 @@
+"""Challenges, their phases, corpora by name and version, gold by version."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.lifecycle import PhaseState
+from metaserver.packing import unpack
+from metaserver.plans import PhasePlan
+from metaserver.records import PhaseName, TaskName
+from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Challenge:
+    """A challenge: phases whose dates are told in one time zone (an IANA name)."""
+
+    id: int
+    name: str
+    title: str
+    timezone: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phase:
+    """A phase as kept. `by_hand` is the state it was put into by hand, None: the clock's."""
+
+    id: int
+    name: PhaseName
+    challenge: str
+    timezone: str
+    plan: PhasePlan
+    by_hand: PhaseState | None
+    corpus_id: int
+    release: str
+    created_at: float
+
+    def state(self, now: float) -> PhaseState:
+        """Return where the phase stands at `now` (Unix seconds)."""
+        return self.plan.state(now, self.by_hand)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CorpusVersion:
+    """A corpus under the name and version that organisers know it by."""
+
+    name: str
+    version: int
+    corpus_id: int
+    articles: int
+    source: str
+    created_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldVersion:
+    """One version of a task's gold in a phase; `content` is the file."""
+
+    task: TaskName
+    version: int
+    source: str
+    checksum: str
+    created_at: float
+    content: bytes
+
+
+async def set_challenge(connection: AsyncConnection, name: str, title: str, timezone: str) -> None:
+    """Keep a challenge, or change the one of this name."""
+    values = {"title": title, "timezone": timezone}
+    known = challenges.c.name == name
+    changed = await connection.execute(sa.update(challenges).where(known).values(**values))
+    if not changed.rowcount:
+        row = {"name": name, "created_at": time.time(), **values}
+        await connection.execute(sa.insert(challenges).values(**row))
+
+
+async def every_challenge(connection: AsyncConnection) -> Sequence[Challenge]:
+    """Return all challenges, oldest first."""
+    rows = await connection.execute(sa.select(challenges).order_by(challenges.c.id))
+    return [
+        Challenge(id=row.id, name=row.name, title=row.title, timezone=row.timezone) for row in rows
+    ]
+
+
+async def add(
+    connection: AsyncConnection,
+    name: PhaseName,
+    challenge_id: int,
+    plan: PhasePlan,
+    *,
+    corpus_id: int,
+    release: str,
+) -> int:
+    """Keep a new phase; return its id. Its name must be free."""
+    result = await connection.execute(
+        sa.insert(phases).values(
+            name=name,
+            challenge_id=challenge_id,
+            plan=msgspec.json.encode(plan),
+            corpus_id=corpus_id,
+            release=release,
+            created_at=time.time(),
+        )
+    )
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0])
+
+
+async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> None:
+    """Change columns of a phase; `plan` is given as a `PhasePlan`, `standing` as a state."""
+    if "plan" in values:
+        values["plan"] = msgspec.json.encode(values["plan"])
+    await connection.execute(sa.update(phases).where(phases.c.id == phase_id).values(**values))
+
+
+async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
+    """Return a phase of a challenge by name."""
+    row = (await connection.execute(_phases().where(phases.c.name == name))).first()
+    return None if row is None else _phase(row)
+
+
+async def every(connection: AsyncConnection) -> Sequence[Phase]:
+    """Return the phases of all challenges, oldest first."""
+    return [_phase(row) for row in await connection.execute(_phases().order_by(phases.c.id))]
+
+
+def _phases() -> sa.Select[Any]:
+    return sa.select(phases, challenges.c.name.label("challenge"), challenges.c.timezone).join(
+        challenges, challenges.c.id == phases.c.challenge_id
+    )
+
+
+def _phase(row: sa.Row[Any]) -> Phase:
+    return Phase(
+        id=row.id,
+        name=PhaseName(row.name),
+        challenge=row.challenge,
+        timezone=row.timezone,
+        plan=msgspec.json.decode(row.plan, type=PhasePlan),
+        by_hand=None if row.standing is None else PhaseState(row.standing),
+        corpus_id=row.corpus_id,
+        release=row.release,
+        created_at=row.created_at,
+    )
+
+
+# -- corpora ---------------------------------------------------------------------------------------
+
+
+async def add_corpus_version(
+    connection: AsyncConnection, name: str, corpus_id: int, source: str
+) -> int:
+    """Give a corpus a name and that name's next version; the same articles keep their version."""
+    newest = await corpus_version(connection, name)
+    if newest is not None and newest.corpus_id == corpus_id:
+        return newest.version
+    version = 1 if newest is None else newest.version + 1
+    await connection.execute(
+        sa.insert(corpus_versions).values(
+            name=name, version=version, corpus_id=corpus_id, source=source, created_at=time.time()
+        )
+    )
+    return version
+
+
+async def corpus_version(
+    connection: AsyncConnection, name: str, version: int | None = None
+) -> CorpusVersion | None:
+    """Return a corpus by name: the given version, or the newest."""
+    query = _corpus_versions().where(corpus_versions.c.name == name)
+    if version is not None:
+        query = query.where(corpus_versions.c.version == version)
+    row = (await connection.execute(query.limit(1))).mappings().first()
+    return None if row is None else CorpusVersion(**row)
+
+
+async def every_corpus(connection: AsyncConnection) -> Sequence[CorpusVersion]:
+    """Return all versions of all corpora, by name, newest first."""
+    rows = await connection.execute(_corpus_versions())
+    return [CorpusVersion(**row) for row in rows.mappings()]
+
+
+def _corpus_versions() -> sa.Select[Any]:
+    return (
+        sa.select(corpus_versions, corpora.c.articles)
+        .join(corpora, corpora.c.id == corpus_versions.c.corpus_id)
+        .order_by(corpus_versions.c.name, corpus_versions.c.version.desc())
+    )
+
+
+# -- gold ------------------------------------------------------------------------------------------
+
+
+async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[GoldVersion]:
+    """Return every version of a phase's gold, by task, newest first."""
+    query = (
+        sa.select(gold)
+        .where(gold.c.phase_id == phase_id)
+        .order_by(gold.c.task, gold.c.version.desc())
+    )
+    return [
+        GoldVersion(
+            task=TaskName(row.task),
+            version=row.version,
+            source=row.source,
+            checksum=row.checksum,
+            created_at=row.created_at,
+            content=unpack(row.content),
+        )
+        for row in await connection.execute(query)
+    ]
+
+
+async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, GoldVersion]:
+    """Return the gold that a phase is scored on, by task."""
+    newest: dict[TaskName, GoldVersion] = {}
+    for version in await gold_versions(connection, phase_id):
+        newest.setdefault(version.task, version)
+    return newest
