@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from metaserver.lanes.lane import AttemptEnded, LaneChanged
-from metaserver.records import TaskName
+from metaserver.records import ServerName, TaskName
+from metaserver.services.comparisons import Comparison, Comparisons
+from metaserver.services.frozen import FrozenBoard
 from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard
-from metaserver.services.snapshots import Board, Monitor
-from metaserver.tasks.plugin import TaskPlugin
+from metaserver.services.scoreboard import RAW, Scoreboard, View
+from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, BoardRow, Monitor, Reader
+from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
 TICK_SECONDS = 5.0
+LEAST_TEAMS = 3
+"""Fewer teams than this could work out one another's scores from an article's mean."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """Whose a run is, and whether it was uploaded as a file."""
+
+    team: str = ""
+    offline: bool = False
 
 
 class LiveBoards:
@@ -27,9 +40,21 @@ class LiveBoards:
     ) -> None:
         self.watch = watch
         self.scoreboard = scoreboard
+        self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
+        self._entries: dict[ServerName, Entry] = {}
         self._version = 0
         self._change = asyncio.Event()
+
+    def enter(self, run: ServerName, entry: Entry) -> None:
+        """Say whose a run is; without it a run is online, and a team of its own."""
+        self._entries[run] = entry
+        self.touch()
+
+    def touch(self) -> None:
+        """Raise the version: something that the pages show has changed."""
+        self._version += 1
+        self._change.set()
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         """Take in what a lane says; called by the lane when it is committed."""
@@ -39,8 +64,7 @@ class LiveBoards:
             self.watch.attempt(event.attempt, final=event.decision.final)
             if event.answer is not None:
                 self.scoreboard.put(event.server.name, event.attempt.article, event.answer.payloads)
-        self._version += 1
-        self._change.set()
+        self.touch()
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that have a leaderboard."""
@@ -50,9 +74,55 @@ class LiveBoards:
         """The monitor as of now."""
         return self.watch.snapshot(self._blocked() or "")
 
-    def board(self, task: TaskName) -> Board:
-        """The leaderboard of one task as of now."""
-        return self.scoreboard.board(task)
+    def views(self, task: TaskName) -> Sequence[View]:
+        """The views a task is scored in, the raw one first."""
+        return self.scoreboard.views(task)
+
+    def board(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> Board:
+        """The leaderboard of one task as of now, with the newest intervals; for everybody."""
+        return self._completed(task, view, self.comparisons.newest(task, view))
+
+    async def settled(self, task: TaskName, view: View = RAW) -> Board:
+        """The leaderboard of one task with the intervals of this moment, to be frozen."""
+        await self.comparisons.make(task, view)
+        return self.board(task, view)
+
+    def _completed(self, task: TaskName, view: View, comparison: Comparison | None) -> Board:
+        board, plugin = self.scoreboard.board(task, view), self.scoreboard.scored_task(task).plugin
+        intervals = comparison.intervals if comparison else {}
+
+        def completed(row: BoardRow) -> BoardRow:
+            entry = self._entries.get(row.run, Entry())
+            interval = intervals.get(row.run)
+            return replace(row, team=entry.team, offline=entry.offline, interval=interval)
+
+        resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
+        return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
+
+    def articles(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> ArticleBoard:
+        """How hard a task's articles are: those that at least `LEAST_TEAMS` teams answered."""
+        plugin = self.scoreboard.scored_task(task).plugin
+        if not isinstance(plugin, ComparedTask):
+            return ArticleBoard(task=task)
+        found = self.comparisons.newest(task, view)
+        known = found.levels if found else ()
+        shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
+        return ArticleBoard(
+            task=task,
+            measure=plugin.level,
+            levels=shown,
+            withheld=len(known) - len(shown),
+            ready=found is not None,
+        )
+
+    def _teams(self, runs: Iterable[str]) -> int:
+        """Count the teams of runs; a run without a team is one of its own."""
+        entries = {run: self._entries.get(ServerName(run)) for run in runs}
+        return len({entry.team if entry and entry.team else run for run, entry in entries.items()})
+
+    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+        """None: the boards of a single phase are not kept under links of their own."""
+        return None
 
     async def changed(self, since: int) -> int:
         """Wait until the version is not `since`; return it.

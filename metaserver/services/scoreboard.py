@@ -64,6 +64,10 @@ class Scoreboard:
         """The tasks that are scored, with their gold."""
         return list(self._tasks.values())
 
+    def scored_task(self, task: TaskName) -> ScoredTask:
+        """One of the tasks that are scored, with its gold."""
+        return self._tasks[task]
+
     def views(self, task: TaskName) -> Sequence[View]:
         """The views a task is scored in, the raw one first."""
         return list(self._makers[task])
@@ -79,11 +83,14 @@ class Scoreboard:
                 self._scores.pop(run, None)
 
     def board(self, task: TaskName, view: View = RAW) -> Board:
-        """Return a task's leaderboard as of now; only runs that changed are averaged anew."""
+        """Return a task's leaderboard as of now."""
+        rows = ranked(self._tasks[task].plugin, self.scores(task, view))
+        return Board(task=task, rows=rows, signature=self._signatures[task, view], view=view)
+
+    def scores(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
+        """Return the scores of a task's runs; only runs that changed are averaged anew."""
         runs = [run for run in self._scorers if (run.task, run.view) == (task, view)]
-        scores = {run.server: self._score(run) for run in runs}
-        rows = ranked(self._tasks[task].plugin, scores)
-        return Board(task=task, rows=rows, signature=self._signatures[task, view])
+        return {run.server: self._score(run) for run in runs}
 
     def _score(self, run: _Run) -> Score:
         if run not in self._scores:

@@ -7,25 +7,70 @@ from dataclasses import dataclass
 
 from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.tasks.plugin import Score
+from metaserver.tasks.plugin import ArticleLevel, Interval, Score
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """For whom a board is: a team, an organiser, or (the default) anybody."""
+
+    team: str = ""
+    organiser: bool = False
+
+
+ANYBODY = Reader()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BoardRow:
-    """One run on a leaderboard; `place` is 1, 2, 2, 4, ... or None for a run without a score."""
+    """One run on a leaderboard; `place` is 1, 2, 2, 4, ... or None for a run without a score.
+
+    `team` may be empty; `offline` runs were uploaded as a file. `interval` is the newest there is:
+    None where none was made yet, of another score where the run has changed since.
+    """
 
     run: ServerName
     place: int | None
     score: Score
+    team: str = ""
+    offline: bool = False
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Board:
-    """A task's leaderboard, best run first, runs without a score last."""
+    """A task's leaderboard in one view, best run first, runs without a score last.
+
+    `resampling` tells how intervals are made; it is empty where the task has none. Where `hidden`
+    tells why the reader may see no run, in whole sentences, there are none. `note` is one line that
+    stands above the rows; `frozen` is the id of the board's permanent link, where it has one.
+    """
 
     task: TaskName
     rows: Sequence[BoardRow]
     signature: str  # scorer version, article policy, gold version, UniProt release
+    view: str = "raw"
+    resampling: str = ""
+    hidden: str = ""
+    note: str = ""
+    frozen: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleBoard:
+    """How hard the articles of a task are, the easiest first, as far as the reader may know.
+
+    `measure` is what the means are of; it is empty where the task has no levels. `withheld` counts
+    the articles that too few teams answered to be shown; `ready` is False while nothing was
+    computed yet.
+    """
+
+    task: TaskName
+    measure: str = ""
+    levels: Sequence[ArticleLevel] = ()
+    withheld: int = 0
+    ready: bool = True
+    hidden: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

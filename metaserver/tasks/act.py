@@ -5,13 +5,14 @@ The payload is `[relevant, confidence]`, or empty where the server sent an empty
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from metaserver.records import ArticleId, TaskName
-from metaserver.tasks.plugin import Column
+from metaserver.tasks import comparison
+from metaserver.tasks.plugin import ArticleLevel, Column, Interval
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
 from metaserver.wire.validation import Report, Vocabulary
@@ -48,6 +49,8 @@ class ArticleClassification:
     key: str
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "mcc")
+    resampling: str = comparison.RESAMPLING
+    level: str = "rank"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
         """Return the classification, empty where it cannot stand; None where it is another type."""
@@ -78,6 +81,14 @@ class ArticleClassification:
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold), _answer, _values)
+
+    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, Interval]:
+        """Return the intervals of each run's AUC iP/R and rank."""
+        return comparison.intervals(gold, cards, self.order[0])
+
+    def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
+        """Return each article's mean rank, the best ranked first."""
+        return comparison.levels(gold, cards)
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, ActPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

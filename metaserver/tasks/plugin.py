@@ -8,7 +8,7 @@ behind it; the rest of the hub names no task.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -40,6 +40,7 @@ class Score:
     `values` has a value for each of the task's columns; None is undefined ("n/a", sorted last).
     `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
     `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one).
+    `card` is what a `ComparedTask` compares runs by; it never leaves the hub.
     """
 
     values: Mapping[str, float | int | None]
@@ -47,6 +48,31 @@ class Score:
     articles_in_gold: int
     curve: Sequence[tuple[float, float]]
     detail: Mapping[str, Any]
+    card: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Interval:
+    """The 95 % intervals of a run's first measure (`low` to `high`) and of its rank.
+
+    `score` is the value they belong to: a run that was scored again since has another.
+    """
+
+    score: float
+    low: float
+    high: float
+    best_rank: int
+    worst_rank: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleLevel:
+    """How hard an article is: mean and standard deviation over runs, and which runs these are."""
+
+    article: ArticleId
+    mean: float
+    deviation: float
+    runs: frozenset[str]
 
 
 class Scorer(Protocol):
@@ -108,6 +134,29 @@ class ViewedTask(TaskPlugin, Protocol):
 
     def view_scorers(self, gold: Any, release: Release) -> Mapping[str, Callable[[], Scorer]]:
         """Return by view what makes an empty scorer; the raw view, `scorer`, is not among them."""
+
+
+@runtime_checkable
+class ComparedTask(TaskPlugin, Protocol):
+    """A task of ranked lists: its runs have curves, and their scores' `card`s can be compared.
+
+    Both functions are pure and slow (half a second for 134 runs); they are called in a thread, with
+    at least one run, all with articles that were scored.
+    """
+
+    @property
+    def resampling(self) -> str:
+        """How the intervals are made, in a few words: "10,000 resamples, seed 2009"."""
+
+    @property
+    def level(self) -> str:
+        """What an article's level is the mean of: "rank"."""
+
+    def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, Interval]:
+        """Return the intervals of each run, by its name."""
+
+    def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
+        """Return the level of each article that a run answered, the easiest first."""
 
 
 @cache

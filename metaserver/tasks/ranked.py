@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId, TaskName
-from metaserver.tasks.plugin import Column
+from metaserver.tasks import comparison
+from metaserver.tasks.plugin import ArticleLevel, Column, Interval
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
@@ -68,6 +69,8 @@ class RankedTask:
     optional: Mapping[str, type]
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "f_score")
+    resampling: str = comparison.RESAMPLING
+    level: str = "AUC iP/R"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> RankedPayload | None:
         """Return the valid hits, None where a value is not of the agreed type."""
@@ -101,6 +104,14 @@ class RankedTask:
             return TaskScorer(ViewScorer(view), _answer, _values)
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
+
+    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, Interval]:
+        """Return the intervals of each run's AUC iP/R and rank."""
+        return comparison.intervals(gold, cards, self.order[0])
+
+    def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
+        """Return each article's mean AUC iP/R, the easiest first."""
+        return comparison.levels(gold, cards)
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

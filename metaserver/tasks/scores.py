@@ -78,4 +78,5 @@ class TaskScorer:
             articles_in_gold=card.articles_in_gold,
             curve=card.curve,
             detail=card.to_dict(),
+            card=card,
         )

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from metaserver.records import TaskName
-from metaserver.services.snapshots import Board, Monitor
+from metaserver.services.frozen import FrozenBoard
+from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, Monitor, Reader
 from metaserver.tasks.plugin import TaskPlugin
+
+READER = "reader"
+"""The request's key for its `Reader`: set by who signs readers in; absent for anybody."""
 
 
 class Source(Protocol):
     """Gives the newest boards, and tells when they have changed.
 
-    All but `changed` answer at once from memory: they are called on the event loop, for each page
-    that is asked for and at most once a second for each page that is watched.
+    All but `changed` and `frozen` answer at once from memory: they are called on the event loop,
+    for each page that is asked for and at most once a second for each page that is watched.
     """
 
     def tasks(self) -> Sequence[TaskPlugin]:
@@ -23,8 +27,17 @@ class Source(Protocol):
     def monitor(self) -> Monitor:
         """The monitor as of now."""
 
-    def board(self, task: TaskName) -> Board:
-        """The leaderboard of one of `tasks()` as of now."""
+    def views(self, task: TaskName) -> Sequence[str]:
+        """The views one of `tasks()` is scored in, the raw one first."""
+
+    def board(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> Board:
+        """The leaderboard of one of `tasks()` as of now, as far as the reader may see it."""
+
+    def articles(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> ArticleBoard:
+        """How hard the articles of one of `tasks()` are, as far as the reader may know."""
+
+    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+        """The frozen board of a permanent link; None where there is none for this reader."""
 
     async def changed(self, since: int) -> int:
         """Wait until the version of the boards is not `since`; return the version.

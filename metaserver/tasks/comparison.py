@@ -1,0 +1,75 @@
+"""Runs of ranked lists compared: intervals by resampling the articles, and the articles' levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from metaserver.records import ArticleId
+from metaserver.tasks.plugin import ArticleLevel, Interval
+from scoring import ActGold, ActScorecard, Gold, ItemScorecard, Scorecard
+from scoring.analysis import (
+    ArticleDifficulty,
+    ArticleRank,
+    article_difficulty,
+    article_ranks,
+)
+from scoring.significance import compare
+
+RESAMPLES, SEED = 10_000, 2009
+"""Those of `scoring compare`, so that both give the same digits."""
+RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}"
+
+
+def intervals(gold: Gold, cards: Mapping[str, Scorecard], measure: str) -> Mapping[str, Interval]:
+    """Return each run's 95 % intervals of a measure and of its rank by it."""
+    named = [replace(card, run=run) for run, card in cards.items()]
+    compared = compare(
+        gold, named, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
+    )
+    return {
+        found.run: Interval(
+            score=found.score,
+            low=found.low,
+            high=found.high,
+            best_rank=found.best_rank,
+            worst_rank=found.worst_rank,
+        )
+        for found in compared.intervals
+    }
+
+
+def levels(gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
+    """Return the articles' levels: mean ranks (ACT) or mean AUC iP/R (INT, IPT), easiest first.
+
+    Nothing but the moments is passed on: whether an article is relevant stays in the gold.
+    """
+    runs: dict[str, set[str]] = {}
+    for run, card in cards.items():
+        for article in _answered(gold, card):
+            runs.setdefault(article, set()).add(run)
+    return [
+        ArticleLevel(
+            article=ArticleId(found.article),
+            mean=found.mean,
+            deviation=found.deviation,
+            runs=frozenset(runs[found.article]),
+        )
+        for found in _moments(gold, list(cards.values()))
+    ]
+
+
+def _moments(
+    gold: Gold, cards: Sequence[Scorecard]
+) -> Sequence[ArticleRank] | Sequence[ArticleDifficulty]:
+    if isinstance(gold, ActGold):
+        return article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
+    return article_difficulty(gold, [card for card in cards if isinstance(card, ItemScorecard)])
+
+
+def _answered(gold: Gold, card: Scorecard) -> Sequence[str]:
+    if isinstance(gold, ActGold):
+        assert isinstance(card, ActScorecard)
+        return [gold.articles[place] for place in card.ranked.tolist()]
+    assert isinstance(card, ItemScorecard)
+    return [article for article, score in card.articles.items() if score.auc_ipr is not None]
