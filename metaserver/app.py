@@ -19,20 +19,19 @@ from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import address, open_client
 from metaserver.config import Settings
+from metaserver.dispatch.boards import asked_tasks, restore, scored_tasks
 from metaserver.engine import Engine
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
 from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.services.scoreboard import Scoreboard
 from metaserver.store.reader import Corpus
 from metaserver.store.store import Store, open_store
 from metaserver.store.writer import LaneKey
-from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.web.app import make_app
-from metaserver.wire.contract import MENTIONS
 
 STORE_FILE = "metaserver.sqlite"
 
@@ -58,6 +57,11 @@ class Plan:
     settings: Settings
 
     @property
+    def gold_read(self) -> Mapping[TaskName, Any]:
+        """Each task's gold as its task read it."""
+        return {task: file.gold for task, file in self.gold.items()}
+
+    @property
     def vocabulary(self) -> ReleaseVocabulary:
         """The accessions that answers are checked by."""
         return ReleaseVocabulary(release=self.release, secondary=self.settings.uniprot.secondary)
@@ -73,32 +77,6 @@ class Hub:
     keys: Mapping[ServerName, LaneKey]
     boards: LiveBoards
     engine: Engine
-
-
-def scored_tasks(plan: Plan) -> Sequence[ScoredTask]:
-    """Return the plan's tasks that have gold, in the order of their names."""
-    return [
-        _scored(plan, task, plan.gold[name].gold)
-        for name, task in installed_tasks().items()
-        if name in plan.gold
-    ]
-
-
-def _scored(plan: Plan, task: TaskPlugin, gold: Any) -> ScoredTask:
-    views = task.view_scorers(gold, plan.release) if isinstance(task, ViewedTask) else {}
-    return ScoredTask(plugin=task, gold=gold, release=plan.vocabulary.name, views=views)
-
-
-def asked_tasks(plan: Plan) -> Sequence[TaskPlugin]:
-    """Return the tasks a server is asked for unless it is registered for some of them: all.
-
-    Only the task that reads `mentions` needs gold: they may also be sent for display alone.
-    """
-    return [
-        task
-        for name, task in installed_tasks().items()
-        if name in plan.gold or task.key != MENTIONS
-    ]
 
 
 def _prepare_process() -> None:
@@ -150,14 +128,14 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             await store.set_gold(phase_id, task, gold.path.name, gold.content)
         boards = LiveBoards(
             Watch(plan.phase, len(corpus), settings.limits.timeout),
-            Scoreboard(scored_tasks(plan)),
+            Scoreboard(scored_tasks(plan.gold_read, vocabulary)),
             blocked=lambda: store.blocked,
         )
         load = functools.partial(store.article_texts, corpus.id)
         caller = ArticleCaller(
             client,
             PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
-            asked_tasks(plan),
+            asked_tasks(plan.gold_read),
             vocabulary,
             time_limit=settings.limits.timeout,
         )
@@ -168,7 +146,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             state = await store.take_lane(key)
             keys[server.name] = key
             boards.watch.add(server, address(server.url))
-            await _restore(store, boards, corpus, server.name, key)
+            await restore(store, boards, corpus, server.name, key)
             lanes.append(
                 Lane(
                     server,
@@ -188,16 +166,6 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             boards=boards,
             engine=Engine(lanes),
         )
-
-
-async def _restore(
-    store: Store, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
-) -> None:
-    """Bring the boards to where an earlier process left the lane."""
-    async for stored in store.attempts(key, server, corpus):
-        boards.watch.attempt(stored.attempt, final=stored.final)
-    async for position, payloads in store.answers(key):
-        boards.scoreboard.put(server, corpus.ids[position], payloads)
 
 
 @asynccontextmanager

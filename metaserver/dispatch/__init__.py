@@ -1,0 +1,1 @@
+"""The phases at work: their lanes, their boards, and the clock that drives them."""

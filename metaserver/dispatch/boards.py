@@ -1,0 +1,76 @@
+"""A phase's boards: made from its gold, brought to where the store says they stood."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metaserver.errors import InputError
+from metaserver.records import ServerName, TaskName
+from metaserver.services.live import LiveBoards
+from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.store.reader import Corpus, Reader
+from metaserver.store.writer import LaneKey
+from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
+from metaserver.uniprot import ReleaseVocabulary
+from metaserver.wire.contract import MENTIONS
+
+
+def scored_tasks(
+    gold: Mapping[TaskName, Any], vocabulary: ReleaseVocabulary
+) -> Sequence[ScoredTask]:
+    """Return the tasks that have gold (as their plug-ins read it), in the order of their names."""
+    return [
+        _scored(task, gold[name], vocabulary)
+        for name, task in installed_tasks().items()
+        if name in gold
+    ]
+
+
+def _scored(task: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary) -> ScoredTask:
+    views = task.view_scorers(gold, vocabulary.release) if isinstance(task, ViewedTask) else {}
+    return ScoredTask(plugin=task, gold=gold, release=vocabulary.name, views=views)
+
+
+def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
+    """Return the tasks a server is asked for unless it is registered for some of them.
+
+    Those that were planned; otherwise all, but the one that reads `mentions` only where it has
+    gold: they may also be sent for display alone.
+    """
+    return [
+        task
+        for name, task in installed_tasks().items()
+        if (name in planned if planned else name in gold or task.key != MENTIONS)
+    ]
+
+
+def read_gold(task: TaskName, content: bytes, source: str) -> Any:
+    """Read the content of a gold file; `InputError` names the file as its sender called it."""
+    with tempfile.TemporaryDirectory(prefix="metaserver-gold-") as folder:
+        path = Path(folder) / (Path(source).name or "gold")
+        path.write_bytes(content)
+        try:
+            return installed_tasks()[task].read_gold(path)
+        except InputError as error:
+            place = error.place.replace(str(path), source)
+            raise InputError(place, error.message.replace(str(path), source)) from error
+
+
+async def restore(
+    store: Reader, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
+) -> None:
+    """Bring the boards to where an earlier process left the lane."""
+    async for stored in store.attempts(key, server, corpus):
+        boards.watch.attempt(stored.attempt, final=stored.final)
+    await restore_scores(store, boards.scoreboard, corpus, server, key)
+
+
+async def restore_scores(
+    store: Reader, scoreboard: Scoreboard, corpus: Corpus, server: ServerName, key: LaneKey
+) -> None:
+    """Score all that a lane's server has answered."""
+    async for position, payloads in store.answers(key):
+        scoreboard.put(server, corpus.ids[position], payloads)
