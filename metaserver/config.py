@@ -13,12 +13,9 @@ from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
 from metaserver.lanes.lane import LaneLimits
 from metaserver.lifecycle import Backoff
+from metaserver.plans import Count, PhaseLimits, Seconds
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
-
-YEAR = 366 * 86_400.0
-Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # endless is not waited for
-Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -52,6 +49,7 @@ class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """How accessions are checked against the phase's UniProt release."""
 
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+    releases: str = "releases"  # the folder that holds the releases, each under its name
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -69,6 +67,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     circuit: CircuitSettings = CircuitSettings()
     uniprot: UniprotSettings = UniprotSettings()
     web: WebSettings = WebSettings()
+
+    def of_phase(self, limits: PhaseLimits) -> Settings:
+        """Return the settings with what a phase sets of its own."""
+        own = {
+            name: value
+            for name in ("timeout", "attempts", "answer_bytes")
+            if (value := getattr(limits, name)) is not None
+        }
+        return msgspec.structs.replace(self, limits=msgspec.structs.replace(self.limits, **own))
 
     def lane_limits(self) -> LaneLimits:
         """Return what of this the lanes need."""

@@ -78,6 +78,10 @@ class HttpClient:
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
 
+    def bounded(self, limits: HttpLimits) -> HttpClient:
+        """Return a client with other bounds on the same connections."""
+        return HttpClient(self._session, limits)
+
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
 

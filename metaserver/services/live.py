@@ -51,6 +51,12 @@ class LiveBoards:
         self._entries[run] = entry
         self.touch()
 
+    def rescored(self, scoreboard: Scoreboard) -> None:
+        """Show these scores from now on: the gold has changed."""
+        self.scoreboard = scoreboard
+        self.comparisons = Comparisons(scoreboard, self.touch)
+        self.touch()
+
     def touch(self) -> None:
         """Raise the version: something that the pages show has changed."""
         self._version += 1

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metaserver.lanes.lane import LaneChanged, LaneEnd
-from metaserver.lifecycle import ANSWERED, Outcome, ServerState
+from metaserver.lifecycle import ANSWERED, Control, Outcome, ServerState
 from metaserver.records import Attempt, Phases, Server, ServerName
 from metaserver.services.histogram import TimeHistogram
 from metaserver.services.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
@@ -25,6 +25,11 @@ ENDED: Mapping[LaneEnd, tuple[ServerState, str]] = {
     LaneEnd.STOPPED: (ServerState.SUSPENDED, "the hub has stopped it"),
 }
 
+WANTED: Mapping[Control, ServerState] = {
+    Control.PAUSED: ServerState.PAUSED,
+    Control.SUSPENDED: ServerState.SUSPENDED,
+}
+
 
 @dataclass(kw_only=True, slots=True)
 class _Watched:
@@ -37,6 +42,9 @@ class _Watched:
     in_flight: int = 0
     down: str = ""
     end: LaneEnd | None = None
+    control: Control = Control.RUNNING
+    control_note: str = ""
+    answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
     recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
     times: TimeHistogram = field(default_factory=TimeHistogram)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -69,8 +77,22 @@ class Watch:
         self._began = clock()
 
     def add(self, server: Server, address: str) -> None:
-        """Watch a server; its address is what may be shown of its URL."""
+        """Watch a server, or watch it anew; its address is what may be shown of its URL."""
+        before = self._servers.get(server.name)
+        if before is not None:
+            self._answers -= before.answers
+            self._errors = [error for error in self._errors if error.server != server.name]
         self._servers[server.name] = _Watched(server=server, address=address)
+
+    def control(self, server: ServerName, control: Control, note: str = "") -> None:
+        """Take in what is wanted of a server's lane."""
+        watched = self._servers[server]
+        watched.control, watched.control_note = control, note
+
+    def state(self, server: ServerName) -> tuple[ServerState, str]:
+        """Return a server's state and why it is in it."""
+        watched = self._servers[server]
+        return _state(watched, watched.times.percentile(50), self._time_limit)
 
     def attempt(self, attempt: Attempt, *, final: bool) -> None:
         """Take in an ended attempt, live or read back from the store."""
@@ -83,7 +105,11 @@ class Watch:
         watched.total += seconds
         if attempt.outcome in ANSWERED:
             watched.answered += 1
-            self._answers[int((attempt.started_at + seconds) // BIN_SECONDS)] += 1
+            at = int((attempt.started_at + seconds) // BIN_SECONDS)
+            self._answers[at] += 1
+            watched.answers[at] += 1
+            for old in [old for old in watched.answers if old < at - BINS]:
+                del watched.answers[old]
         elif final:
             watched.given_up += 1
         if attempt.outcome is not Outcome.OK:
@@ -184,6 +210,9 @@ def _eta(watched: _Watched, left: int) -> float | None:
 
 
 def _state(watched: _Watched, median: float | None, time_limit: float) -> tuple[ServerState, str]:
+    if watched.control in WANTED and watched.end is not LaneEnd.FINISHED:
+        finishing = f"finishing {watched.in_flight} in flight" if watched.in_flight else ""
+        return WANTED[watched.control], watched.control_note or finishing
     if watched.end is LaneEnd.ABANDONED:
         return ServerState.DOWN, f"left after a long time down: {watched.down}"
     if watched.down:

@@ -69,13 +69,14 @@ class Reader:
         )
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query)).all()
-        corpora = {row.corpus_id: await self._corpus(row.corpus_id) for row in rows}
+        corpora = {row.corpus_id: await self.corpus(row.corpus_id) for row in rows}
         return [
             StoredLane(LaneKey(row.phase_id, row.id), ServerName(row.name), corpora[row.corpus_id])
             for row in rows
         ]
 
-    async def _corpus(self, corpus_id: int) -> Corpus:
+    async def corpus(self, corpus_id: int) -> Corpus:
+        """Return the articles of a corpus, in order, without their texts."""
         query = (
             sa.select(t.articles.c.article_id, t.articles.c.wire_bytes)
             .where(t.articles.c.corpus_id == corpus_id)

@@ -1,0 +1,160 @@
+"""A phase at work: its articles, its gold, its boards, and lanes for the servers that take part."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import HttpClient, address
+from metaserver.config import Settings
+from metaserver.dispatch.boards import (
+    asked_tasks,
+    read_gold,
+    restore,
+    restore_scores,
+    scored_tasks,
+)
+from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged
+from metaserver.lifecycle import PhaseState
+from metaserver.records import PhaseName, ServerName, TaskName
+from metaserver.services.live import Entry, LiveBoards
+from metaserver.services.monitor import Watch
+from metaserver.services.scoreboard import Scoreboard
+from metaserver.store import phases as kept
+from metaserver.store import servers as kept_servers
+from metaserver.store.reader import Corpus
+from metaserver.store.servers import LaneControl, Registered
+from metaserver.store.store import Store
+from metaserver.store.writer import LaneKey
+from metaserver.uniprot import Release, ReleaseVocabulary
+
+
+class RunningPhase:
+    """One phase in the hub's memory; `RunningPhase.open` makes it.
+
+    `state` is where the dispatcher has brought it; `servers` are those with a lane in it, or a run.
+    """
+
+    def __init__(
+        self,
+        phase: kept.Phase,
+        corpus: Corpus,
+        settings: Settings,
+        vocabulary: ReleaseVocabulary,
+        gold: Mapping[TaskName, kept.GoldVersion],
+        *,
+        store: Store,
+        client: HttpClient,
+        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+    ) -> None:
+        self.phase = phase
+        self.state: PhaseState | None = None
+        self.corpus = corpus
+        self.settings = settings
+        self.vocabulary = vocabulary
+        self.gold = gold
+        self.servers: dict[ServerName, Registered] = {}
+        self.lanes: dict[ServerName, Lane] = {}
+        self._store = store
+        self._publish = publish
+        golds = self._golds()
+        self.boards = LiveBoards(
+            Watch(phase.name, len(corpus), settings.limits.timeout),
+            Scoreboard(scored_tasks(golds, vocabulary)),
+            blocked=lambda: store.blocked,
+        )
+        load = functools.partial(store.article_texts, corpus.id)
+        self.tasks = asked_tasks(golds, phase.plan.tasks)
+        self._caller = ArticleCaller(
+            client.bounded(settings.http_limits()),
+            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
+            self.tasks,
+            vocabulary,
+            time_limit=settings.limits.timeout,
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        phase: kept.Phase,
+        settings: Settings,
+        *,
+        store: Store,
+        client: HttpClient,
+        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+    ) -> RunningPhase:
+        """Bring a phase into memory, its boards to where the store says they stood."""
+        settings = settings.of_phase(phase.plan.limits)
+        release = Release.open(Path(settings.uniprot.releases) / phase.release)
+        async with store.reading() as connection:
+            gold = await kept.newest_gold(connection, phase.id)
+            controls = await kept_servers.controls(connection, phase.id)
+            registered = await kept_servers.every(connection)
+        running = cls(
+            phase,
+            await store.corpus(phase.corpus_id),
+            settings,
+            ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary),
+            gold,
+            store=store,
+            client=client,
+            publish=publish,
+        )
+        for server in registered:
+            if server.id in controls:
+                await running.add(server, controls[server.id])
+        return running
+
+    @property
+    def name(self) -> PhaseName:
+        """The phase's name."""
+        return self.phase.name
+
+    def key(self, server: Registered) -> LaneKey:
+        """Return the key of a server's lane."""
+        return LaneKey(self.phase.id, server.id)
+
+    async def add(self, registered: Registered, control: LaneControl) -> None:
+        """Let a server take part, or take over what was changed of it."""
+        name = registered.server.name
+        self.servers[name] = registered
+        self.boards.watch.add(registered.server, address(registered.server.url))
+        self.boards.watch.control(name, control.control, control.note)
+        self.boards.enter(name, Entry(team=registered.team or ""))
+        await restore(self._store, self.boards, self.corpus, name, self.key(registered))
+
+    async def lane(self, name: ServerName) -> Lane:
+        """Take a server's lane from the store; it must not be at work."""
+        registered = self.servers[name]
+        state = await self._store.take_lane(self.key(registered))
+        lane = Lane(
+            registered.server,
+            self.corpus,
+            state,
+            replace(self.settings.lane_limits(), patience=None),  # it is probed for weeks
+            caller=self._caller,
+            recorder=self._store,
+            publish=functools.partial(self._publish, self),
+        )
+        self.lanes[name] = lane
+        return lane
+
+    async def rescore(self) -> None:
+        """Score every run afresh on the newest gold."""
+        async with self._store.reading() as connection:
+            self.gold = await kept.newest_gold(connection, self.phase.id)
+        afresh = Scoreboard(scored_tasks(self._golds(), self.vocabulary))
+        for name, registered in self.servers.items():
+            await restore_scores(self._store, afresh, self.corpus, name, self.key(registered))
+        self.boards.rescored(afresh)
+
+    def _golds(self) -> Mapping[TaskName, Any]:
+        return {
+            task: read_gold(task, version.content, version.source)
+            for task, version in self.gold.items()
+        }
