@@ -15,6 +15,7 @@ from metaserver.errors import InputError, MetaserverError
 COMMANDS = {
     "run": "metaserver.run",
     "attempts": "metaserver.attempts",
+    "probe": "metaserver.probe",
     "demo": "metaserver.demo",
     "uniprot": "metaserver.uniprot.commands",
 }

@@ -21,10 +21,10 @@ def pack(data: bytes) -> bytes:
     return packed
 
 
-def unpack(packed: bytes) -> bytes:
-    """Decompress what `pack` made, or several of these one after another."""
+def unpack(packed: bytes, most: int = -1) -> bytes:
+    """Decompress what `pack` made, or several of these one after another; at `most` that many."""
     with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
-        return bytes(reader.read())
+        return bytes(reader.read(most))
 
 
 def pack_json(value: Any) -> bytes:

@@ -3,9 +3,10 @@
 from metaserver.uniprot.build import build_release
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import Ruling, SecondaryPolicy, Status, Verdict
-from metaserver.uniprot.vocabulary import ReleaseVocabulary
+from metaserver.uniprot.vocabulary import FormatVocabulary, ReleaseVocabulary
 
 __all__ = [
+    "FormatVocabulary",
     "Release",
     "ReleaseVocabulary",
     "Ruling",

@@ -1,4 +1,4 @@
-"""A release as the vocabulary that answers are checked against (`wire.validation.Vocabulary`)."""
+"""What answers are checked against (`wire.validation.Vocabulary`): a release, or form alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from metaserver.uniprot.codec import MALFORMED, encode
+from metaserver.uniprot.intent import entry_name_accession, guess
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Ruling, SecondaryPolicy, Status, Verdict
+from metaserver.uniprot.verdicts import INTENTS, Ruling, SecondaryPolicy, Status, Verdict
 
 REMEMBERED = 65_536  # accessions, some 5 MB
 
@@ -54,3 +56,19 @@ class ReleaseVocabulary:
         if verdict.status is Status.MALFORMED:
             return Ruling(None, verdict.reason)
         return Ruling(None, f"{verdict.status.label}: {verdict.reason}")
+
+
+class FormatVocabulary:
+    """Accepts what is shaped like an accession, where no release is at hand to look it up in."""
+
+    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
+        """Return a ruling by index for each string that is no accession."""
+        malformed = np.flatnonzero(encode(accessions) == MALFORMED).tolist()
+        return {i: Ruling(None, _not_an_accession(accessions[i])) for i in malformed}
+
+
+def _not_an_accession(text: str) -> str:
+    found = guess(text)
+    meant = found.accession or entry_name_accession(found.entry_name)
+    reason = INTENTS[found.intent]
+    return f"{reason}: perhaps {meant} is meant" if meant else reason
