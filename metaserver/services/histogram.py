@@ -1,40 +1,66 @@
-"""Response times counted in logarithmic bins: bounded memory, mergeable, percentiles to 3 %."""
+"""Durations counted in a high dynamic range histogram: bounded, mergeable, kept as bytes (ADR 8).
+
+Merging is exact: the histogram of two parts is the histogram of the whole.
+"""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 
-BINS_A_DECADE = 40
-SHORTEST = 1e-4  # seconds; all that is shorter is in the first bin
+import numpy as np
+import numpy.typing as npt
+from hdrh.histogram import HdrHistogram
+
+UNIT = 1e-4  # seconds; all that is shorter counts as one unit
+LONGEST = 86_400.0  # seconds; all that is longer counts as this
+DIGITS = 2  # significant decimal digits that are told apart
+ACCURACY = 1 / 256  # relative: half of a bin's greatest width; below 128 units, half a unit
+BARS_A_DECADE = 40  # the finest bars of a picture
+
+_HIGHEST = round(LONGEST / UNIT)
+
+
+def _empty() -> HdrHistogram:
+    return HdrHistogram(1, _HIGHEST, DIGITS, b64_wrap=False)
+
+
+def _middles() -> npt.NDArray[np.float64]:
+    """The middle of each bin, in seconds."""
+    bins = _empty()
+    begins = [bins.get_value_from_index(index) * UNIT for index in range(bins.counts_len + 1)]
+    return np.array([(begin + end) / 2 for begin, end in pairwise(begins)])
+
+
+_MIDDLES = _middles()
 
 
 class TimeHistogram:
-    """Counts of durations in seconds; a percentile is the geometric middle of its bin."""
+    """Counts of durations in seconds; a percentile is the middle of its bin."""
 
     def __init__(self) -> None:
-        self._counts: Counter[int] = Counter()
-        self.total = 0
+        self._bins = _empty()
+
+    @property
+    def total(self) -> int:
+        """How many durations were counted."""
+        return int(self._bins.total_count)
 
     def add(self, seconds: float) -> None:
         """Count one duration."""
-        self._counts[_bin(seconds)] += 1
-        self.total += 1
+        self._bins.record_value(min(max(int(seconds / UNIT), 1), _HIGHEST))
 
     def merge(self, other: TimeHistogram) -> None:
         """Count all that the other has counted."""
-        self._counts += other._counts
-        self.total += other.total
+        self._bins.add(other._bins)
 
     def percentile(self, percent: float) -> float | None:
         """Return the duration that `percent` (0 to 100) of all do not pass; None if empty."""
+        if not self.total:
+            return None
         rank = max(1, math.ceil(self.total * percent / 100))
-        for index in sorted(self._counts):
-            rank -= self._counts[index]
-            if rank <= 0:
-                return SHORTEST * 10 ** ((index + 0.5) / BINS_A_DECADE)
-        return None
+        return float(_MIDDLES[np.searchsorted(np.cumsum(self._counts()), rank)])
 
     def shape(self, longest: float, bars: int = 28) -> tuple[Sequence[float], Sequence[int]]:
         """Return bar edges (seconds, evenly spaced logarithms) and counts for a picture.
@@ -42,20 +68,31 @@ class TimeHistogram:
         The bars end at `longest`, whatever is above it counts in the last; they begin at the
         shortest duration there is. Empty where nothing was counted.
         """
-        if not self._counts:
+        counts = self._counts()
+        (filled,) = counts.nonzero()
+        if not filled.size:
             return (), ()
-        last = _bin(longest)
-        first = min(min(self._counts), last - bars)
-        step = -(-(last - first) // bars)
-        counts = [0] * bars
-        for index, count in self._counts.items():
-            counts[max(0, min(bars - 1, bars - 1 - (last - 1 - index) // step))] += count
-        edges = [
-            SHORTEST * 10 ** ((last - (bars - bar) * step) / BINS_A_DECADE)
-            for bar in range(bars + 1)
-        ]
-        return edges, counts
+        decades = max(math.log10(longest / _MIDDLES[filled[0]]), 0.0)
+        step = max(1, math.ceil(decades * BARS_A_DECADE / bars)) / BARS_A_DECADE
+        edges = longest * 10.0 ** (step * np.arange(-bars, 1))
+        bar = np.clip(np.searchsorted(edges, _MIDDLES[filled], side="right") - 1, 0, bars - 1)
+        return edges.tolist(), np.bincount(bar, counts[filled], bars).astype(int).tolist()
 
+    def to_bytes(self) -> bytes:
+        """Return it in the HdrHistogram V2 compressed format."""
+        return bytes(self._bins.encode())
 
-def _bin(seconds: float) -> int:
-    return max(0, math.floor(math.log10(max(seconds, SHORTEST) / SHORTEST) * BINS_A_DECADE))
+    def add_bytes(self, kept: bytes) -> None:
+        """Count all that a histogram kept by `to_bytes` has counted."""
+        self._bins.decode_and_add(kept)
+
+    @classmethod
+    def from_bytes(cls, kept: bytes) -> TimeHistogram:
+        """Return the histogram that `to_bytes` has kept."""
+        histogram = cls()
+        histogram.add_bytes(kept)
+        return histogram
+
+    def _counts(self) -> npt.NDArray[np.uint64]:
+        """The counts by bin; shares the memory of the library's."""
+        return np.frombuffer(self._bins.counts, np.uint64)

@@ -1,4 +1,4 @@
-"""Response times in bins: percentiles near the true ones, merging, the picture's bars."""
+"""Durations in a histogram: percentiles near the true ones, merging, bytes, the picture's bars."""
 
 import math
 from itertools import pairwise
@@ -7,10 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.services.histogram import BINS_A_DECADE, SHORTEST, TimeHistogram
+from metaserver.services.histogram import (
+    ACCURACY,
+    BARS_A_DECADE,
+    LONGEST,
+    UNIT,
+    TimeHistogram,
+)
 
-TIMES = st.lists(st.floats(SHORTEST, 1e4), min_size=1, max_size=50)
-HALF_A_BIN = 10 ** (0.5 / BINS_A_DECADE)
+TIMES = st.lists(st.floats(0.0, 1e4), min_size=1, max_size=50)
+BAR = 10 ** (1 / BARS_A_DECADE)
+
+
+def near(true: float) -> float:
+    """How far from a duration the histogram may tell it, in seconds."""
+    return max(true * ACCURACY, UNIT / 2) * (1 + 1e-9)
 
 
 def counted(times: list[float]) -> TimeHistogram:
@@ -26,17 +37,32 @@ def test_nothing_counted_has_no_percentile_and_no_picture() -> None:
 
 
 @given(times=TIMES, percent=st.sampled_from([0, 1, 50, 95, 99, 100]))
-def test_a_percentile_is_within_half_a_bin_of_the_true_one(
+def test_a_percentile_is_as_near_to_the_true_one_as_stated(
     times: list[float], percent: float
 ) -> None:
     true = sorted(times)[max(0, math.ceil(len(times) * percent / 100) - 1)]
     found = counted(times).percentile(percent)
     assert found is not None
-    assert true / HALF_A_BIN * (1 - 1e-9) <= found <= true * HALF_A_BIN * (1 + 1e-9)
+    assert abs(found - max(true, UNIT)) <= near(true)
 
 
-def test_what_is_shorter_than_the_shortest_is_counted_with_it() -> None:
-    assert counted([0.0]).percentile(50) == counted([SHORTEST]).percentile(50)
+@pytest.mark.parametrize(("seconds", "same"), [(0.0, UNIT), (1e9, LONGEST)])
+def test_what_is_out_of_range_counts_as_its_end(seconds: float, same: float) -> None:
+    assert counted([seconds]).percentile(50) == counted([same]).percentile(50)
+
+
+@given(times=TIMES)
+def test_bytes_bring_the_histogram_back(times: list[float]) -> None:
+    histogram = counted(times)
+    back = TimeHistogram.from_bytes(histogram.to_bytes())
+    assert back.total == len(times)
+    assert back.to_bytes() == histogram.to_bytes()
+    back.add_bytes(histogram.to_bytes())
+    assert back.total == 2 * len(times)
+
+
+def test_an_empty_histogram_is_kept_too() -> None:
+    assert TimeHistogram.from_bytes(TimeHistogram().to_bytes()).percentile(50) is None
 
 
 @given(one=TIMES, other=TIMES)
@@ -58,9 +84,8 @@ def test_every_time_is_in_one_bar_of_rising_edges(
     assert list(edges) == sorted(set(edges))
     steps = [right / left for left, right in pairwise(edges)]
     assert max(steps) == pytest.approx(min(steps))
-    bin_width = HALF_A_BIN**2
-    assert edges[0] <= max(min(times), SHORTEST) * bin_width
-    assert edges[-1] <= max(longest, SHORTEST) * bin_width
+    assert edges[-1] == pytest.approx(longest)
+    assert edges[0] <= max(min(times), UNIT) * BAR + UNIT
 
 
 @pytest.mark.parametrize("seconds", [600.0, 601.0, 5000.0])
