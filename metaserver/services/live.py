@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -75,6 +75,10 @@ class LiveBoards:
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that have a leaderboard."""
         return self.scoreboard.tasks()
+
+    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+        """How many runs each task has."""
+        return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
 
     def monitor(self) -> Monitor:
         """The monitor as of now."""

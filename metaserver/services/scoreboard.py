@@ -72,6 +72,10 @@ class Scoreboard:
         """The views a task is scored in, the raw one first."""
         return list(self._makers[task])
 
+    def count(self, task: TaskName) -> int:
+        """How many runs a task has."""
+        return sum((run.task, run.view) == (task, RAW) for run in self._scorers)
+
     def put(self, server: ServerName, article: ArticleId, payloads: Mapping[TaskName, Any]) -> None:
         """Score one article of a server's runs; tasks without gold are passed over."""
         for name, payload in payloads.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from metaserver.records import TaskName
@@ -23,6 +23,9 @@ class Source(Protocol):
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks of this challenge, in the order of the tabs."""
+
+    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+        """How many runs each of `tasks()` has, as far as the reader may see them."""
 
     def monitor(self) -> Monitor:
         """The monitor as of now."""

@@ -10,8 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from metaserver.lifecycle import ServerState
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web import charts, monitor, plots
+from metaserver.web.articles import LEVEL_HELP
 from metaserver.web.assets import Assets
-from metaserver.web.words import clock, duration, element_id, figure, moment, percent
+from metaserver.web.leaderboard import SHOWS, VIEW_HELP
+from metaserver.web.words import clock, day, duration, element_id, figure, moment, percent
 
 
 class Templates:
@@ -28,6 +30,7 @@ class Templates:
         )
         self._environment.filters |= {
             "clock": clock,
+            "day": day,
             "duration": duration,
             "moment": moment,
             "percent": percent,
@@ -37,10 +40,13 @@ class Templates:
             "asset": assets.url,
             "charts": charts,
             "element_id": element_id,
+            "level_help": LEVEL_HELP,
             "monitor": monitor,
             "plots": plots,
+            "shows": SHOWS,
             "states": list(ServerState),
             "tasks": tasks,
+            "view_help": VIEW_HELP,
         }
 
     def page(self, name: str, **context: Any) -> str:

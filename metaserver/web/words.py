@@ -37,6 +37,11 @@ def clock(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
 
 
+def day(at: float) -> str:
+    """Write a moment with its date, UTC."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M UTC}"
+
+
 def moment(at: float) -> str:
     """Write a moment as a browser reads it."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -21,7 +21,10 @@ export function themeButton(button) {
 
 export function localTimes() {
   for (const time of document.querySelectorAll("time:not([data-local])")) {
-    time.textContent = new Date(time.dateTime).toLocaleTimeString([], { hourCycle: "h23" });
+    const at = new Date(time.dateTime);
+    time.textContent = "day" in time.dataset
+      ? at.toLocaleString([], { dateStyle: "medium", timeStyle: "long", hourCycle: "h23" })
+      : at.toLocaleTimeString([], { hourCycle: "h23" });
     time.dataset.local = "";
   }
   for (const zone of document.querySelectorAll("[data-zone]")) {

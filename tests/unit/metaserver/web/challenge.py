@@ -6,20 +6,31 @@ import asyncio
 import math
 import random
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import ArticleId, ServerName, TaskName
+from metaserver.services.frozen import FrozenBoard, freeze
 from metaserver.services.snapshots import (
+    ANYBODY,
+    ArticleBoard,
     Board,
     BoardRow,
     ErrorEntry,
     Monitor,
+    Reader,
     ServerStatus,
     Tick,
 )
-from metaserver.tasks.plugin import Score, TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import (
+    ArticleLevel,
+    ComparedTask,
+    Interval,
+    Score,
+    TaskPlugin,
+    installed_tasks,
+)
 
 LIMIT = 600.0
 ARTICLES = 595
@@ -32,7 +43,8 @@ OUTCOMES = {
     Outcome.HTTP: "status 502 from the server",
     Outcome.SHAPE: "normalizations[3].rank: not a positive integer",
 }
-TASKS = tuple(installed_tasks()[TaskName(name)] for name in ("INT", "IPT", "ACT"))
+TASKS = tuple(installed_tasks()[TaskName(name)] for name in ("INT", "IPT", "ACT", "NER"))
+VIEWS = {"raw": 0.0, "mapped": 0.03, "filtered": 0.02, "both": 0.05}  # and what they add
 TEAMS = (7, 9, 10, 13, 14, 16, 18, 22, 31, 37, 42)
 
 
@@ -56,13 +68,15 @@ def make_score(task: TaskPlugin, skill: float, answered: int, jitter: float = 0.
         "accuracy": 0.55 + skill / 3,
         "mcc": skill - 0.1,
         "precision_at_full_recall": None if skill < 0.5 else 0.12 + skill / 20,
+        "strict_f": f_score,
+        "exact_f": f_score + 0.05,
     }
     return Score(
-        values={column.key: values[column.key] for column in task.columns} if answered else
+        values={column.key: values.get(column.key, 0) for column in task.columns} if answered else
         dict.fromkeys([column.key for column in task.columns]),
         articles_scored=answered,
         articles_in_gold=GOLD,
-        curve=steps if answered else [],
+        curve=steps if answered and isinstance(task, ComparedTask) else [],
         detail={},
     )  # fmt: skip
 
@@ -82,6 +96,11 @@ class Lane:
     recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=48))
     outcomes: Counter[Outcome] = field(default_factory=Counter)
 
+    @property
+    def team(self) -> str:
+        """The part of the name before a dot, if there is one."""
+        return self.name.partition(" · ")[0] if " · " in self.name else ""
+
 
 class Challenge:
     """A `Source` of made-up servers; `step` lets time pass."""
@@ -95,6 +114,12 @@ class Challenge:
         self._throughput: deque[float] = deque(maxlen=60)
         self._histogram = [0] * (len(EDGES) - 1)
         self.finished = False
+        self.uploads: list[Lane] = []
+        self.behind = 0.0  # how much less the runs scored when the intervals were made
+        self.compared = True  # whether intervals have been made
+        self.hidden = ""
+        self.note = ""
+        self._frozen: dict[str, bytes] = {}
         if names is None:
             names = [f"Team {team} · S{i + 1:02}" for i, team in enumerate(TEAMS)]
         self.lanes = [
@@ -167,22 +192,87 @@ class Challenge:
     def tasks(self) -> Sequence[TaskPlugin]:
         return TASKS
 
-    def board(self, task: TaskName) -> Board:
+    def views(self, task: TaskName) -> Sequence[str]:
+        return list(VIEWS) if task in ("INT", "IPT") else ["raw"]
+
+    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+        return {task.name: len(self.board(task.name, reader=reader).rows) for task in TASKS}
+
+    def board(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> Board:
         shown = next(t for t in TASKS if t.name == task)
-        scored = [
-            (lane.name, make_score(shown, lane.skill + 0.07 * TASKS.index(shown), lane.answered))
-            for lane in self.lanes
-        ]
-        scored.sort(key=lambda pair: -(pair[1].values["auc_ipr"] or -1))
+        lanes = [] if self.hidden and not reader.organiser else [*self.lanes, *self.uploads]
+        more = 0.07 * TASKS.index(shown) + VIEWS[view]
+        scored = [(lane, make_score(shown, lane.skill + more, lane.answered)) for lane in lanes]
+        main = shown.order[0]
+        scored.sort(key=lambda pair: -(pair[1].values[main] or -1))
+        compared = isinstance(shown, ComparedTask)
         rows = [
-            BoardRow(run=name, place=i + 1 if score.articles_scored else None, score=score)
-            for i, (name, score) in enumerate(scored)
+            BoardRow(
+                run=lane.name,
+                place=i + 1 if score.articles_scored else None,
+                score=score,
+                team=lane.team,
+                offline=lane in self.uploads,
+                interval=self._interval(score, i) if compared and self.compared else None,
+            )
+            for i, (lane, score) in enumerate(scored)
         ]
         return Board(
             task=task,
             rows=rows,
-            signature="macro|articles:answered|gold:test-1|uniprot:2009_05|v0.1.0",
+            signature=f"macro|articles:answered|gold:test-1|view:{view}|release:2009_05|v0.1.0",
+            view=view,
+            resampling="10,000 resamples of the articles, seed 2009" if compared else "",
+            hidden="" if reader.organiser else self.hidden,
+            note=self.note,
+            frozen=next(iter(self._frozen), ""),
         )
+
+    def _interval(self, score: Score, i: int) -> Interval | None:
+        auc = score.values["auc_ipr"]
+        if auc is None:
+            return None
+        auc -= self.behind
+        return Interval(
+            score=auc, low=auc - 0.04, high=auc + 0.03, best_rank=max(i - 1, 1), worst_rank=i + 2
+        )
+
+    def articles(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> ArticleBoard:
+        shown = next(t for t in TASKS if t.name == task)
+        if not isinstance(shown, ComparedTask):
+            return ArticleBoard(task=task)
+        some = random.Random(task + view)
+        runs = frozenset(lane.name for lane in self.lanes if lane.answered)
+        scale = 60 if shown.level == "rank" else 0.6
+        levels = [
+            ArticleLevel(
+                article=ArticleId(f"{19_000_000 + 7 * i}"),
+                mean=(mean := some.random()) * scale,
+                deviation=scale * math.sqrt(mean * (1 - mean)) * some.uniform(0.2, 0.6),
+                runs=runs,
+            )
+            for i in range(GOLD if runs and self.compared else 0)
+        ]
+        levels.sort(key=lambda level: level.mean, reverse=shown.level != "rank")
+        return ArticleBoard(
+            task=task,
+            measure=shown.level,
+            levels=levels[2:],
+            withheld=len(levels[:2]),
+            ready=self.compared,
+            hidden="" if reader.organiser else self.hidden,
+        )
+
+    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+        document = self._frozen.get(key)
+        return FrozenBoard.decode(document) if document else None
+
+    def freeze(self, key: str, task: TaskName) -> None:
+        """Freeze a task's boards as they stand."""
+        shown = next(t for t in TASKS if t.name == task)
+        boards = [self.board(task, view) for view in self.views(task)]
+        frozen = freeze(shown, boards, phase="Test phase", reason="gold version 1", at=START)
+        self._frozen[key] = frozen.encode()
 
     def monitor(self) -> Monitor:
         servers = [self._status(lane) for lane in self.lanes]
@@ -234,4 +324,9 @@ class Challenge:
         self.lanes.append(
             replace(self.lanes[0], name=ServerName(name), skill=skill, recent=deque(maxlen=48))
         )
+        await self.tell()
+
+    async def upload(self, name: str, skill: float) -> None:
+        """Add a run that came as a file."""
+        self.uploads.append(replace(self.lanes[0], name=ServerName(name), skill=skill))
         await self.tell()

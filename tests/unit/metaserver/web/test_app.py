@@ -13,7 +13,11 @@ from metaserver.lifecycle import ServerState
 from metaserver.web.app import make_app
 from tests.unit.metaserver.web.challenge import Challenge
 
-PAGES = ("/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/INT?sort=-f_score")
+PAGES = (
+    "/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/NER", "/t/INT?sort=-f_score",
+    "/t/INT?view=both&show=best", "/t/INT/articles",
+    "/t/ACT/articles?sort=-mean", "/t/NER/articles",
+)  # fmt: skip
 MARKUP = '<img src=x onerror="alert(1)">'
 
 
@@ -89,6 +93,10 @@ async def test_static_files_may_be_kept_for_ever():
         ("/nope", 404, "There is no such page."),
         ("/t/XYZ", 404, "This challenge has no task called XYZ."),
         ("/t/INT?sort=x", 400, "Cannot sort by x"),
+        ("/t/ACT?view=mapped", 400, "There is no view mapped: use one of raw."),
+        ("/t/INT?show=x", 400, "no choice of runs x"),
+        ("/t/INT/articles?sort=tp", 400, "Cannot sort by tp"),
+        ("/b/none", 404, "There is no frozen board under this link."),
         ("/monitor?state=dead", 400, "dead is none of waiting, up"),
         ("/events?page=x", 404, "No page of that name"),
     ],
@@ -185,7 +193,13 @@ async def test_the_parts_of_the_stream_are_those_of_the_page():
     """Whatever the stream would replace is on the page, and equal."""
     source = Challenge()
     async with browsing(source) as client:
-        for page, stream in (("/monitor", "monitor"), ("/t/ACT?sort=run", "t/ACT&sort=run")):
+        await source.upload("Team 7 · R01", skill=0.5)
+        for page, stream in (
+            ("/monitor", "monitor"),
+            ("/t/ACT?sort=run", "t/ACT&sort=run"),
+            ("/t/INT?view=mapped&show=best", "t/INT&view=mapped&show=best"),
+            ("/t/NER", "t/NER"),
+        ):
             shown = re.sub(r"\s+", " ", await text_of(client, page))
             async with client.get(f"/events?page={stream}") as response:
                 frame = await next_frame(response)

@@ -1,13 +1,15 @@
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from metaserver.records import ServerName, TaskName
 from metaserver.services.snapshots import Board, BoardRow
-from metaserver.tasks.plugin import Column, Score
-from metaserver.web.leaderboard import Leaderboard, Sort, columns
+from metaserver.tasks.plugin import Column, Interval, Score
+from metaserver.web.choices import Choice, Show, Sort
+from metaserver.web.leaderboard import Leaderboard, Standing, columns, name
+from metaserver.web.tables import field_names, to_csv, to_dict
 from tests.unit.metaserver.web.challenge import TASKS, Challenge
 
 
@@ -57,9 +59,10 @@ ROWS = (
 )
 
 
-def shown(sort="", rows=ROWS):
-    board = Board(task=TASK.name, rows=rows, signature="sig")
-    return Leaderboard(board=board, task=TASK, sort=Sort.parse(sort, columns(TASK)))
+def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
+    board = Board(task=TASK.name, rows=rows, signature="sig", resampling=resampling)
+    choice = Choice(show=show, sort=Sort.parse(sort, columns(TASK)))
+    return Leaderboard(board=board, task=TASK, choice=choice)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +83,9 @@ def test_rows_without_a_value_come_last_and_ties_keep_the_boards_order(sort, ord
 
 
 def test_an_unknown_column_is_told_with_the_known_ones():
-    with pytest.raises(ValueError, match="Cannot sort by x: use one of place, run, articles, tp"):
+    with pytest.raises(
+        ValueError, match="Cannot sort by x: use one of place, run, mode, articles, tp"
+    ):
         Sort.parse("-x", columns(TASK))
 
 
@@ -93,24 +98,91 @@ def test_a_heading_sorts_best_first_then_turns_round():
 
 
 def test_csv_is_what_is_shown():
-    table = list(csv.reader(io.StringIO(shown("-f").to_csv())))
+    table = list(csv.reader(io.StringIO(to_csv(shown("-f")))))
     assert table == [
-        ["place", "run", "articles", "tp", "f", "auc"],
-        ["2", "c", "10/10", "8", "0.25", "0.500"],
-        ["1", "b", "4/10", "7", "0.10", "0.910"],
-        ["2", "a", "10/10", "9", "n/a", "0.500"],
-        ["n/a", "'=d", "0/10", "n/a", "n/a", "n/a"],
+        ["place", "team", "run", "mode", "articles", "tp", "f", "auc"],
+        ["2", "", "c", "online", "10/10", "8", "0.25", "0.500"],
+        ["1", "", "b", "online", "4/10", "7", "0.10", "0.910"],
+        ["2", "", "a", "online", "10/10", "9", "n/a", "0.500"],
+        ["n/a", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a"],
     ]
 
 
 def test_json_is_what_is_shown():
-    told = shown("-f").to_dict()
-    assert told["sort"] == "-f"
+    told = to_dict(shown("-f"))
+    assert (told["sort"], told["view"], told["show"]) == ("-f", "raw", "all")
     assert [run["run"] for run in told["runs"]] == ["c", "b", "a", "=d"]
     assert told["runs"][1] == {
-        "articles_scored": 4, "articles_in_gold": 10, "place": 1, "run": "b",
-        "tp": 7, "f": 0.1, "auc": 0.91,
+        "articles_scored": 4, "articles_in_gold": 10, "place": 1, "team": None, "run": "b",
+        "mode": "online", "tp": 7, "f": 0.1, "auc": 0.91,
     }  # fmt: skip
+
+
+SPREAD = Interval(score=0.5, low=0.444, high=0.5678, best_rank=1, worst_rank=3)
+JUDGED = (
+    replace(ROWS[0], interval=SPREAD),  # it has 0.91 by now
+    replace(ROWS[1], interval=replace(SPREAD, score=0.5 + 1e-13, best_rank=2, worst_rank=2)),
+    ROWS[2],
+    ROWS[3],
+)
+
+
+def test_an_interval_is_told_with_what_it_is_worth():
+    board = shown(rows=JUDGED, resampling="some")
+    told = [(board.standing(row), board.bounds(row), board.ranks(row)) for row in board.rows()]
+    assert told == [
+        (Standing.OLD, ("0.44", "0.57"), "1–3"),
+        (Standing.CURRENT, ("0.44", "0.57"), "2"),
+        (Standing.PENDING, ("", ""), ""),
+        (Standing.NONE, ("", ""), ""),
+    ]
+
+
+def test_csv_and_json_have_the_intervals():
+    board = shown(rows=JUDGED, resampling="some")
+    table = list(csv.DictReader(io.StringIO(to_csv(board))))
+    keys = ("rank_low", "rank_high", "auc_low", "auc_high", "interval")
+    assert [[row[key] for key in keys] for row in table] == [
+        ["1", "3", "0.44", "0.57", "old"],
+        ["2", "2", "0.44", "0.57", "current"],
+        ["", "", "", "", "pending"],
+        ["n/a", "n/a", "n/a", "n/a", "n/a"],
+    ]
+    runs = to_dict(board)["runs"]
+    assert [runs[0][key] for key in keys] == [1, 3, 0.44, 0.57, "old"]
+    assert [runs[3][key] for key in keys] == [None, None, None, None, "n/a"]
+
+
+TEAMS = (
+    replace(ROWS[0], team="x", offline=True),
+    replace(ROWS[1], team="x"),
+    replace(ROWS[2], team="y"),
+    ROWS[3],
+)
+
+
+@pytest.mark.parametrize(
+    ("show", "runs"), [(Show.ALL, "b a c =d"), (Show.ONLINE, "a c =d"), (Show.BEST, "b c =d")]
+)
+def test_which_runs_are_shown(show, runs):
+    assert [row.run for row in shown(rows=TEAMS, show=show).rows()] == runs.split()
+
+
+def test_charts_have_the_best_chosen_run_of_each_team():
+    assert [p.name for p in shown(rows=TEAMS).points()] == ["x · b", "y · c"]
+    assert [c.name for c in shown(rows=TEAMS).curves()] == ["x · b", "y · c"]
+    assert [c.name for c in shown(rows=TEAMS, show=Show.ONLINE).curves()] == ["x · a", "y · c"]
+
+
+def test_a_run_is_tagged_as_best_where_its_team_has_others():
+    board = shown(rows=TEAMS)
+    assert [board.best(row) for row in board.rows()] == [True, False, True, False]
+    assert not any(shown().best(row) for row in ROWS)
+
+
+def test_a_run_is_called_after_its_team_once():
+    assert [name(row) for row in TEAMS] == ["x · b", "x · a", "y · c", "=d"]
+    assert name(replace(ROWS[0], run="x · S1", team="x")) == "x · S1"
 
 
 def test_a_run_that_answered_less_than_half_is_tagged():
@@ -133,6 +205,8 @@ def test_a_change_of_place_keeps_a_runs_colour():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_tasks_board_has_its_plugins_columns(task):
     board = Challenge().board(task.name)
-    view = Leaderboard(board=board, task=task, sort=Sort())
-    header = view.to_csv().splitlines()[0].split(",")
-    assert header == ["place", "run", "articles", *(column.key for column in task.columns)]
+    view = Leaderboard(board=board, task=task, choice=Choice())
+    header = to_csv(view).splitlines()[0].split(",")
+    assert header == field_names(view)
+    keys = [column.key for column in task.columns]
+    assert [key for key in header if key in keys] == keys
