@@ -80,6 +80,20 @@ class Dispatcher:
         self.phases[phase.name] = running
         return running
 
+    async def take_over(self, phase: kept.Phase) -> RunningPhase:
+        """Take over a phase that is new or whose plan has changed.
+
+        One that has servers keeps its corpus, release and tasks, so its lanes go on.
+        """
+        known = self.phases.get(phase.name)
+        if known is None or not known.servers:
+            running = await self.open(phase)
+        else:
+            running = known
+            running.replan(phase, self._settings)
+        await self.advance(running)
+        return running
+
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
         running.boards.publish(event)
         for listener in self.listeners:
@@ -208,6 +222,19 @@ class Dispatcher:
             if running.state in OPEN_STATES and control.control is Control.RUNNING:
                 await self._start(running, registered.server.name)
         return count
+
+    async def changed(self, registered: Registered) -> None:
+        """Take over what was changed of a server that is not at work."""
+        async with self._lock:
+            for running in self.phases.values():
+                if registered.server.name in running.servers:
+                    await running.add(registered, await self._control(running, registered))
+
+    async def leave(self, registered: Registered) -> None:
+        """Pause a server in every phase."""
+        for running in self.phases.values():
+            if registered.server.name in running.servers:
+                await self.pause(running, registered)
 
     def at_work(self, registered: Registered) -> bool:
         """Whether a lane of the server is at work in any phase."""

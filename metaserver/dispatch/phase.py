@@ -68,15 +68,9 @@ class RunningPhase:
             Scoreboard(scored_tasks(golds, vocabulary)),
             blocked=lambda: store.blocked,
         )
-        load = functools.partial(store.article_texts, corpus.id)
         self.tasks = asked_tasks(golds, phase.plan.tasks)
-        self._caller = ArticleCaller(
-            client.bounded(settings.http_limits()),
-            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
-            self.tasks,
-            vocabulary,
-            time_limit=settings.limits.timeout,
-        )
+        self._client = client
+        self._caller = self._make_caller()
 
     @classmethod
     async def open(
@@ -110,10 +104,27 @@ class RunningPhase:
                 await running.add(server, controls[server.id])
         return running
 
+    def _make_caller(self) -> ArticleCaller:
+        load = functools.partial(self._store.article_texts, self.corpus.id)
+        corpus = self.corpus
+        return ArticleCaller(
+            self._client.bounded(self.settings.http_limits()),
+            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
+            self.tasks,
+            self.vocabulary,
+            time_limit=self.settings.limits.timeout,
+        )
+
     @property
     def name(self) -> PhaseName:
         """The phase's name."""
         return self.phase.name
+
+    def replan(self, phase: kept.Phase, settings: Settings) -> None:
+        """Take over a changed plan; its limits hold for lanes that are started from now on."""
+        self.phase = phase
+        self.settings = settings.of_phase(phase.plan.limits)
+        self._caller = self._make_caller()
 
     def key(self, server: Registered) -> LaneKey:
         """Return the key of a server's lane."""

@@ -75,14 +75,15 @@ def operation(rpc: str, http: str, role: Role | None) -> Callable[[H], H]:
     method, path = http.split(" ")
 
     def declare(handler: H) -> H:
-        hints = get_type_hints(handler)
+        hints = get_type_hints(handler, include_extras=True)
+        _service, _caller, given = [kind for name, kind in hints.items() if name != "return"]
         made = Operation(
             rpc=rpc,
             method=method,
             path=path,
             role=role,
             handler=handler,
-            given=hints["given"],
+            given=given,
             result=hints["return"],
             doc=(handler.__doc__ or "").strip(),
         )

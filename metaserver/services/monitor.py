@@ -89,6 +89,10 @@ class Watch:
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
 
+    def status(self, server: ServerName) -> ServerStatus:
+        """Return a server's row of the monitor as of now."""
+        return self._status(self._servers[server])
+
     def state(self, server: ServerName) -> tuple[ServerState, str]:
         """Return a server's state and why it is in it."""
         watched = self._servers[server]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -124,6 +125,61 @@ class Reader:
         async with self._engine.connect() as connection:
             async for row in await connection.stream(query):
                 yield StoredAttempt(row.position, _attempt(row, server, corpus), row.final)
+
+    async def next_positions(self, key: LaneKey, total: int, limit: int) -> Sequence[int]:
+        """Return the first articles of a lane's queue: those not answered or given up."""
+        lane = sa.select(t.lanes.c.cursor).where(of_lane(t.lanes, key))
+        final = sa.select(t.attempts.c.position).where(of_lane(t.attempts, key), t.attempts.c.final)
+        async with self._engine.connect() as connection:
+            cursor = (await connection.execute(lane)).scalar_one_or_none() or 0
+            after = final.where(t.attempts.c.position >= cursor)
+            finished = frozenset((await connection.execute(after)).scalars())
+        waiting = (position for position in range(cursor, total) if position not in finished)
+        return list(itertools.islice(waiting, limit))
+
+    async def newest_attempts(
+        self,
+        key: LaneKey,
+        server: ServerName,
+        corpus: Corpus,
+        *,
+        limit: int,
+        since: float = 0.0,
+        before: float | None = None,
+        outcome: Outcome | None = None,
+        article: ArticleId | None = None,
+    ) -> Sequence[StoredAttempt]:
+        """Return a lane's attempts that began in [since, before[, newest first."""
+        table = t.attempts
+        query = sa.select(table).where(of_lane(table, key), table.c.started_at >= since)
+        if before is not None:
+            query = query.where(table.c.started_at < before)
+        if outcome is not None:
+            query = query.where(table.c.outcome == outcome.value)
+        if article is not None:
+            positions = [i for i, known in enumerate(corpus.ids) if known == article]
+            query = query.where(table.c.position.in_(positions))
+        query = query.order_by(table.c.started_at.desc(), table.c.position.desc()).limit(limit)
+        async with self._engine.connect() as connection:
+            rows = (await connection.execute(query)).all()
+        return [StoredAttempt(r.position, _attempt(r, server, corpus), r.final) for r in rows]
+
+    async def attempt(
+        self, key: LaneKey, server: ServerName, corpus: Corpus, position: int, number: int
+    ) -> StoredAttempt | None:
+        """Return one attempt, None where there is none of that number."""
+        query = sa.select(t.attempts).where(
+            of_lane(t.attempts, key),
+            t.attempts.c.position == position,
+            t.attempts.c.number == number,
+        )
+        async with self._engine.connect() as connection:
+            row = (await connection.execute(query)).first()
+        return (
+            None
+            if row is None
+            else StoredAttempt(position, _attempt(row, server, corpus), row.final)
+        )
 
     async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
         """Return the bytes that one attempt brought, or None where it brought none."""

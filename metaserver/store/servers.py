@@ -74,11 +74,20 @@ async def retire(connection: AsyncConnection, server_id: int) -> None:
     )
 
 
-async def set_conformance(connection: AsyncConnection, server_id: int, report: bytes) -> None:
-    """Keep how a server's conformance run went."""
+async def set_conformance(
+    connection: AsyncConnection, registered: Registered, report: bytes
+) -> None:
+    """Keep how a server's conformance run went, unless the server was changed meanwhile."""
+    same = [servers.c.url == registered.server.url, servers.c.method == registered.server.method]
+    same.append(servers.c.parameters == registered.server.parameters)
     await connection.execute(
-        sa.update(servers).where(servers.c.id == server_id).values(conformance=report)
+        sa.update(servers).where(servers.c.id == registered.id, *same).values(conformance=report)
     )
+
+
+async def count(connection: AsyncConnection, team: TeamName) -> int:
+    """Return how many servers a team has in use."""
+    return sum(known.retired_at is None for known in await every(connection, team))
 
 
 async def get(connection: AsyncConnection, name: ServerName) -> Registered | None:

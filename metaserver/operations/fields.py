@@ -1,0 +1,20 @@
+"""The fields that operations share, with their bounds and their help."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
+
+ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]
+TeamField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The team's name")]
+PhaseField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The phase's name")]
+NewName: TypeAlias = Annotated[
+    str, Meta(pattern=NAME, description=f"Its name from now on: {NAME_HELP}")
+]
+Title: TypeAlias = Annotated[str, Meta(max_length=200, description="What people call it")]
+Text: TypeAlias = Annotated[str, Meta(max_length=2_000)]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="At most so many")]

@@ -1,0 +1,315 @@
+"""The control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
+
+Where the phase is not named, it is the one that is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.trials import report
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Outcome, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import ServerField
+from metaserver.operations.servers import ServerDetail, detail
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import operation
+from metaserver.records import ArticleId, Attempt, Phases, Problem
+from metaserver.store.reader import StoredAttempt
+from metaserver.store.servers import Registered
+
+InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
+PAGE = 100
+NEXT_SHOWN = 10
+
+
+class InLane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server's lane in a phase."""
+
+    server: ServerField
+    phase: InPhase = None
+
+
+class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lane to suspend, and the reason that its team is told."""
+
+    server: ServerField
+    reason: Annotated[str, Meta(min_length=1, max_length=500, description="What its team is told")]
+    phase: InPhase = None
+
+
+class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Given-up articles to ask a server for again."""
+
+    server: ServerField
+    articles: Annotated[tuple[str, ...], Meta(description="Their ids; none: all given up")] = ()
+    phase: InPhase = None
+
+
+class Requeued(msgspec.Struct, frozen=True, kw_only=True):
+    """How many articles are in the queue again."""
+
+    articles: int
+
+
+class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """What is left in a lane: how many articles, the next ones' ids, and seconds to the end."""
+
+    phase: str
+    state: str
+    note: str
+    waiting: int
+    in_flight: int
+    next: tuple[str, ...]
+    eta: float | None
+
+
+class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which attempts of a server."""
+
+    server: ServerField
+    phase: InPhase = None
+    since: Annotated[float, Meta(ge=0, description="Begun at or after, Unix seconds")] = 0.0
+    before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
+    outcome: Annotated[Outcome | None, Meta(description="Ended so")] = None
+    article: Annotated[str | None, Meta(description="Of this article")] = None
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="At most so many")] = PAGE
+
+
+class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One attempt of a server."""
+
+    server: ServerField
+    article: Annotated[str, Meta(description="The article's id")]
+    number: Annotated[int, Meta(ge=1, description="1, 2, ... for this article")]
+    phase: InPhase = None
+
+
+class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """One request as it ended; times in seconds, `started_at` Unix seconds."""
+
+    article: str
+    number: int
+    started_at: float
+    outcome: Outcome
+    message: str
+    phases: Phases
+    bytes_out: int
+    bytes_in: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+    final: bool
+
+    @classmethod
+    def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
+        """Return what is shown of an attempt."""
+        return cls(
+            article=attempt.article,
+            number=attempt.number,
+            started_at=attempt.started_at,
+            outcome=attempt.outcome,
+            message=attempt.message,
+            phases=attempt.phases,
+            bytes_out=attempt.bytes_out,
+            bytes_in=attempt.bytes_in,
+            problems=attempt.problems,
+            problem_count=attempt.problem_count,
+            final=final,
+        )
+
+
+class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt, and the bytes of the answer as they came (none came: null)."""
+
+    attempt: AttemptDetail
+    raw: bytes | None
+
+
+@operation("Servers.start", "POST /servers/{server}/start", Role.TEAM)
+async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+    """Send a server the phase's articles, one after another, until all are answered.
+
+    It must have passed its test.
+    """
+    registered, running = await _ready(service, caller, given)
+    await service.dispatcher.start(running, registered)
+    return await _done(service, caller, "servers.start", running, registered)
+
+
+@operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
+async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+    """Send a paused server just the next article of its queue."""
+    registered, running = await _ready(service, caller, given)
+    await service.dispatcher.start(running, registered, allowance=1)
+    return await _done(service, caller, "servers.next", running, registered)
+
+
+@operation("Servers.pause", "POST /servers/{server}/pause", Role.TEAM)
+async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+    """Send a server no more articles; what is in flight is finished and counted."""
+    registered, running = await _lane(service, caller, given)
+    await service.dispatcher.pause(running, registered)
+    return await _done(service, caller, "servers.pause", running, registered)
+
+
+@operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM)
+async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+    """Pause a server and drop what is in flight to it: sent again later, not charged."""
+    registered, running = await _lane(service, caller, given)
+    await service.dispatcher.cancel(running, registered, caller.name)
+    return await _done(service, caller, "servers.cancel", running, registered)
+
+
+@operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER)
+async def suspend(service: Service, caller: Caller, given: Suspension) -> ServerDetail:
+    """Send a server no more articles until an organiser resumes it."""
+    registered, running = await _lane(service, caller, given)
+    await service.dispatcher.suspend(running, registered, given.reason)
+    return await _done(service, caller, "servers.suspend", running, registered, reason=given.reason)
+
+
+@operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER)
+async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+    """Lift a suspension: the server is sent articles again."""
+    registered, running = await _lane(service, caller, given)
+    await service.dispatcher.resume(running, registered)
+    return await _done(service, caller, "servers.resume", running, registered)
+
+
+@operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
+async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
+    """Ask a server again for articles that were given up; earlier attempts are not charged."""
+    registered, running = await _lane(service, caller, given)
+    positions = [_position(running, article) for article in given.articles] or None
+    count = await service.dispatcher.requeue(running, registered, positions, caller.name)
+    await _done(service, caller, "servers.requeue", running, registered, articles=count)
+    return Requeued(articles=count)
+
+
+@operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
+async def queue(service: Service, caller: Caller, given: InLane) -> QueueDetail:
+    """Return what is left in a server's queue, and how long it will take."""
+    registered, running = await _lane(service, caller, given)
+    status = running.boards.watch.status(registered.server.name)
+    waiting = await service.store.next_positions(
+        running.key(registered), len(running.corpus), NEXT_SHOWN
+    )
+    return QueueDetail(
+        phase=running.name,
+        state=status.state,
+        note=status.note,
+        waiting=status.total - status.done - status.given_up,
+        in_flight=status.in_flight,
+        next=tuple(running.corpus.ids[position] for position in waiting),
+        eta=status.eta,
+    )
+
+
+@operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM)
+async def attempts(
+    service: Service, caller: Caller, given: AttemptQuery
+) -> Sequence[AttemptDetail]:
+    """Return a server's attempts, newest first, with every problem of each answer."""
+    found = await stored_attempts(service, caller, given)
+    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in found]
+
+
+async def stored_attempts(
+    service: Service, caller: Caller, given: AttemptQuery
+) -> Sequence[StoredAttempt]:
+    """Return the attempts that a query asks for."""
+    lane = InLane(server=given.server, phase=given.phase)
+    registered, running = await _lane(service, caller, lane)
+    return await service.store.newest_attempts(
+        running.key(registered),
+        registered.server.name,
+        running.corpus,
+        limit=given.limit,
+        since=given.since,
+        before=given.before,
+        outcome=given.outcome,
+        article=None if given.article is None else ArticleId(given.article),
+    )
+
+
+@operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
+async def answer(service: Service, caller: Caller, given: OneAttempt) -> RawAnswer:
+    """Return one attempt, and the raw answer as the server sent it."""
+    registered, running = await _lane(
+        service, caller, InLane(server=given.server, phase=given.phase)
+    )
+    key, position = running.key(registered), _position(running, given.article)
+    found = await service.store.attempt(
+        key, registered.server.name, running.corpus, position, given.number
+    )
+    if found is None:
+        raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
+    raw = await service.store.raw_answer(key, position, given.number)
+    return RawAnswer(attempt=AttemptDetail.of(found.attempt, final=found.final), raw=raw)
+
+
+async def _lane(
+    service: Service, caller: Caller, given: InLane | Suspension | Requeue
+) -> tuple[Registered, RunningPhase]:
+    """Return the server and the phase; `RefusedError` where it has no lane there."""
+    registered = await service.server(caller, given.server)
+    running = service.phase(given.phase)
+    if registered.server.name not in running.servers:
+        message = f"{given.server} takes no part in phase {running.name}: start it first"
+        raise RefusedError(Refusal.STATE, message, field="server")
+    return registered, running
+
+
+async def _ready(
+    service: Service, caller: Caller, given: InLane
+) -> tuple[Registered, RunningPhase]:
+    """Return a server that may be sent articles, and the phase."""
+    registered = await service.server_in_use(caller, given.server)
+    running = service.phase(given.phase)
+    last = report(registered)
+    if last is None:
+        raise RefusedError(Refusal.STATE, "it has not been tested: test it first", field="server")
+    if not last.passed:
+        reasons = "; ".join(last.reasons())
+        raise RefusedError(Refusal.STATE, f"its test failed: {reasons}", field="server")
+    _within_limits(running, registered)
+    return registered, running
+
+
+def _within_limits(running: RunningPhase, registered: Registered) -> None:
+    limits, name = running.phase.plan.limits, registered.server.name
+    if limits.concurrency is not None and registered.server.concurrency > limits.concurrency:
+        message = f"phase {running.name} allows {limits.concurrency} requests in flight at most"
+        raise RefusedError(Refusal.STATE, message, field="concurrency")
+    theirs = [known for known in running.servers.values() if known.team == registered.team]
+    if name not in running.servers and len(theirs) >= limits.servers:
+        message = f"phase {running.name} allows a team {limits.servers} servers"
+        raise RefusedError(Refusal.STATE, message, field="server")
+
+
+def _position(running: RunningPhase, article: str) -> int:
+    try:
+        return running.corpus.ids.index(ArticleId(article))
+    except ValueError:
+        message = f"phase {running.name} has no article {article!r}"
+        raise RefusedError(Refusal.UNKNOWN, message, field="article") from None
+
+
+async def _done(
+    service: Service,
+    caller: Caller,
+    action: str,
+    running: RunningPhase,
+    registered: Registered,
+    **said: object,
+) -> ServerDetail:
+    name = registered.server.name
+    async with service.store.writing() as connection:
+        await noted(connection, caller, action, name, phase=running.name, **said)
+    return detail(service, registered)

@@ -1,0 +1,292 @@
+"""Phases: an organiser plans them, the clock or a hand leads them on."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.errors import InputError, Refusal, RefusedError
+from metaserver.lifecycle import PhaseState, Role, Visibility
+from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import challenge_named, moment_in
+from metaserver.operations.fields import NAME, NAME_HELP, NewName, PhaseField, Title
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import Nothing, operation
+from metaserver.plans import PhaseLimits, PhasePlan
+from metaserver.records import PhaseName
+from metaserver.store import phases
+from metaserver.store.phases import CorpusVersion, Phase
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release
+
+Date = Annotated[
+    str, Meta(description="2026-12-01T09:00 in the challenge's zone, or with an offset")
+]
+Kind = Annotated[Literal["training", "test"], Meta(description="What it is while it is open")]
+TasksField = Annotated[
+    tuple[str, ...], Meta(description="The tasks servers are asked for; none: all")
+]
+Seen = Annotated[Visibility, Meta(description="Who sees the scores besides organisers")]
+Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
+Corpus = Annotated[str, Meta(description="A corpus by name, or NAME@VERSION; the newest if bare")]
+ReleaseField = Annotated[str, Meta(description="The UniProt release answers are checked by")]
+
+
+class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase as it is planned."""
+
+    challenge: Annotated[str, Meta(description="The challenge it belongs to")]
+    phase: NewName
+    corpus: Corpus
+    release: ReleaseField
+    title: Title = ""
+    kind: Kind = "test"
+    opens: Date | None = None
+    freezes: Date | None = None
+    closes: Date | None = None
+    tasks: TasksField = ()
+    limits: Limits = PhaseLimits()
+    visibility: Seen = Visibility.HIDDEN
+
+
+class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to change of a phase; corpus, release and tasks only before its first lane.
+
+    A date of "" is taken away: then the phase is led on by hand.
+    """
+
+    phase: PhaseField
+    corpus: Corpus | None = None
+    release: ReleaseField | None = None
+    title: Title | None = None
+    kind: Kind | None = None
+    opens: Date | None = None
+    freezes: Date | None = None
+    closes: Date | None = None
+    tasks: TasksField | None = None
+    limits: Limits | None = None
+    visibility: Seen | None = None
+
+
+class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase by name."""
+
+    phase: PhaseField
+
+
+class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone."""
+
+    phase: str
+    challenge: str
+    title: str
+    timezone: str
+    state: PhaseState
+    kind: PhaseState
+    opens: datetime | None
+    freezes: datetime | None
+    closes: datetime | None
+    tasks: tuple[str, ...]
+    limits: PhaseLimits
+    visibility: Visibility
+    release: str
+    articles: int
+    gold: dict[str, int]
+    servers: int
+
+
+def detail(service: Service, running: RunningPhase) -> PhaseDetail:
+    """Return what is shown of a phase."""
+    phase = running.phase
+    return PhaseDetail(
+        phase=phase.name,
+        challenge=phase.challenge,
+        title=phase.plan.title,
+        timezone=phase.timezone,
+        state=phase.state(service.clock()),
+        kind=phase.plan.kind,
+        opens=_in_zone(phase, phase.plan.opens),
+        freezes=_in_zone(phase, phase.plan.freezes),
+        closes=_in_zone(phase, phase.plan.closes),
+        tasks=tuple(task.name for task in running.tasks),
+        limits=phase.plan.limits,
+        visibility=phase.plan.visibility,
+        release=phase.release,
+        articles=len(running.corpus),
+        gold={task: version.version for task, version in running.gold.items()},
+        servers=len(running.servers),
+    )
+
+
+@operation("Phases.create", "POST /phases", Role.ORGANISER)
+async def create(service: Service, caller: Caller, given: NewPhase) -> PhaseDetail:
+    """Plan a phase. Import its corpus before, set its gold after."""
+    challenge = await challenge_named(service, given.challenge)
+    if given.phase in service.dispatcher.phases:
+        message = f"there is a phase {given.phase!r} already"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    corpus = await _corpus(service, given.corpus)
+    _release(service, given.release)
+    plan = _planned(
+        PhasePlan(
+            title=given.title,
+            kind=PhaseState(given.kind),
+            opens=moment_in(given.opens, challenge.timezone, "opens"),
+            freezes=moment_in(given.freezes, challenge.timezone, "freezes"),
+            closes=moment_in(given.closes, challenge.timezone, "closes"),
+            tasks=given.tasks,
+            limits=given.limits,
+            visibility=given.visibility,
+        )
+    )
+    async with service.store.writing() as connection:
+        await phases.add(
+            connection,
+            PhaseName(given.phase),
+            challenge.id,
+            plan,
+            corpus_id=corpus.corpus_id,
+            release=given.release,
+        )
+        await noted(connection, caller, "phases.create", given.phase, **_told(given))
+    return detail(service, await _reopened(service, given.phase))
+
+
+@operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)
+async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseDetail:
+    """Change a phase's plan."""
+    running = service.phase(given.phase)
+    zone, before = running.phase.timezone, running.phase.plan
+    values: dict[str, object] = {
+        name: value
+        for name in ("title", "tasks", "limits", "visibility")
+        if (value := getattr(given, name)) is not None
+    }
+    if given.kind is not None:
+        values["kind"] = PhaseState(given.kind)
+    for name in ("opens", "freezes", "closes"):
+        if (value := getattr(given, name)) is not None:
+            values[name] = moment_in(value, zone, name)
+    columns: dict[str, object] = {"plan": _planned(msgspec.structs.replace(before, **values))}
+    if given.corpus is not None:
+        columns["corpus_id"] = (await _corpus(service, given.corpus)).corpus_id
+    if given.release is not None:
+        _release(service, given.release)
+        columns["release"] = given.release
+    if running.servers and (len(columns) > 1 or given.tasks is not None):
+        message = "servers take part already: corpus, release and tasks stay as they are"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    async with service.store.writing() as connection:
+        await phases.change(connection, running.phase.id, **columns)
+        await noted(connection, caller, "phases.update", given.phase, **_told(given))
+    return detail(service, await _reopened(service, given.phase))
+
+
+@operation("Phases.list", "GET /phases", None)
+async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[PhaseDetail]:
+    """Return all phases, oldest first, and where each stands."""
+    return [detail(service, running) for running in service.dispatcher.phases.values()]
+
+
+@operation("Phases.get", "GET /phases/{phase}", None)
+async def get(service: Service, _caller: Caller, given: OnePhase) -> PhaseDetail:
+    """Return one phase, and where it stands."""
+    return detail(service, service.phase(given.phase))
+
+
+@operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER)
+async def open_(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+    """Open a phase by hand, before its date: servers that are started are sent articles."""
+    running = service.phase(given.phase)
+    return await _led(service, caller, running, running.phase.plan.kind, "phases.open")
+
+
+@operation("Phases.freeze", "POST /phases/{phase}/freeze", Role.ORGANISER)
+async def freeze(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+    """Freeze a phase by hand: no more articles are sent, its boards stand still."""
+    running = service.phase(given.phase)
+    return await _led(service, caller, running, PhaseState.FROZEN, "phases.freeze")
+
+
+@operation("Phases.close", "POST /phases/{phase}/close", Role.ORGANISER)
+async def close(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+    """Close a phase by hand: it is over."""
+    running = service.phase(given.phase)
+    return await _led(service, caller, running, PhaseState.CLOSED, "phases.close")
+
+
+async def _led(
+    service: Service, caller: Caller, running: RunningPhase, state: PhaseState, action: str
+) -> PhaseDetail:
+    """Put a phase into a state by hand, unless its dates have led it further."""
+    clock = running.phase.plan.state(service.clock(), None)
+    if running.phase.plan.state(service.clock(), state) is not state:
+        message = f"by its dates it is {clock}: change them first (phases update)"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    async with service.store.writing() as connection:
+        await phases.change(connection, running.phase.id, standing=state)
+        await noted(connection, caller, action, running.name)
+    return detail(service, await _reopened(service, running.name))
+
+
+async def _reopened(service: Service, name: str) -> RunningPhase:
+    """Take a changed phase over from the store, and lead it to where it now stands."""
+    async with service.store.reading() as connection:
+        phase = await phases.get(connection, PhaseName(name))
+    assert phase is not None
+    return await service.dispatcher.take_over(phase)
+
+
+async def _corpus(service: Service, wanted: str) -> CorpusVersion:
+    name, at, version = wanted.partition("@")
+    if at and not version.isdigit():
+        message = f"{wanted!r} is not NAME or NAME@VERSION"
+        raise RefusedError(Refusal.INVALID, message, field="corpus")
+    async with service.store.reading() as connection:
+        found = await phases.corpus_version(connection, name, int(version) if at else None)
+    if found is None:
+        message = f"there is no corpus {wanted!r}: import it first (corpora import)"
+        raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
+    return found
+
+
+def _release(service: Service, name: str) -> None:
+    if not re.fullmatch(NAME, name):
+        raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
+    try:
+        Release.open(service.release_folder(name))
+    except InputError as error:
+        message = f"there is no usable UniProt release {name!r}: {error.message}"
+        raise RefusedError(Refusal.INVALID, message, field="release") from error
+
+
+def _planned(plan: PhasePlan) -> PhasePlan:
+    """Return a plan that makes sense; `RefusedError` names the field."""
+    dates = [(name, getattr(plan, name)) for name in ("opens", "freezes", "closes")]
+    known = [(name, moment) for name, moment in dates if moment is not None]
+    for (earlier, first), (later, second) in itertools.pairwise(known):
+        if first >= second:
+            raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
+    unknown = [task for task in plan.tasks if task not in installed_tasks()]
+    if unknown:
+        message = f"{unknown[0]!r} is none of {', '.join(installed_tasks())}"
+        raise RefusedError(Refusal.INVALID, message, field="tasks")
+    return plan
+
+
+def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(ZoneInfo(phase.timezone))
+
+
+def _told(given: NewPhase | PhaseChange) -> dict[str, object]:
+    """Return what the audit log is told of a plan: what was given of it."""
+    told = msgspec.to_builtins(given)
+    return {name: value for name, value in told.items() if name != "phase" and value is not None}

@@ -1,0 +1,284 @@
+"""Annotation servers: a team registers, tests, changes and retires its own."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Meta
+
+from metaserver.client.http import check_url, masked
+from metaserver.dispatch.trials import Trial, report
+from metaserver.errors import InputError, Refusal, RefusedError
+from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import NewName, ServerField
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import Nothing, operation
+from metaserver.plans import PhaseLimits
+from metaserver.records import Server, ServerName, TaskName
+from metaserver.services.conformance import Conformance
+from metaserver.store import servers
+from metaserver.store.servers import Registered
+from metaserver.store.teams import Team
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot.vocabulary import FormatVocabulary
+
+Url = Annotated[str, Meta(max_length=2_000, description="http://HOST:PORT/PATH or https://...")]
+Method = Annotated[
+    str,
+    Meta(pattern=r"^[A-Za-z0-9_.:/]{1,200}$", description="The XML-RPC method that annotates"),
+]
+Parameters = Annotated[
+    Literal["text", "text+context"], Meta(description="What the method is given")
+]
+Tasks = Annotated[
+    tuple[str, ...], Meta(max_length=20, description="What it is asked for; none: all of a phase")
+]
+Concurrency = Annotated[
+    int, Meta(ge=1, le=1_000, description="Requests it may have in flight at a time")
+]
+
+
+class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A new server."""
+
+    server: NewName
+    url: Url
+    method: Method = "Annotator.getAnnotation"
+    parameters: Parameters = "text"
+    tasks: Tasks = ()
+    concurrency: Concurrency = 1
+    team: Annotated[str | None, Meta(description="Whose it is; organisers say it")] = None
+
+
+class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to change of a server."""
+
+    server: ServerField
+    url: Url | None = None
+    method: Method | None = None
+    parameters: Parameters | None = None
+    tasks: Tasks | None = None
+    concurrency: Concurrency | None = None
+
+
+class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server by name."""
+
+    server: ServerField
+
+
+class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server stands in one phase; `eta` is in seconds."""
+
+    phase: str
+    state: str
+    note: str
+    done: int
+    given_up: int
+    total: int
+    in_flight: int
+    eta: float | None
+
+
+class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A server as its team and organisers see it; `tested` is how its last test went."""
+
+    server: str
+    team: str | None
+    url: str
+    method: str
+    parameters: str
+    tasks: tuple[str, ...]
+    concurrency: int
+    retired: bool
+    tested: Literal["never", "passed", "failed"]
+    reasons: tuple[str, ...]
+    phases: tuple[LaneStanding, ...]
+
+
+def detail(service: Service, registered: Registered) -> ServerDetail:
+    """Return what is shown of a server."""
+    server, last = registered.server, report(registered)
+    return ServerDetail(
+        server=server.name,
+        team=registered.team,
+        url=server.url,
+        method=server.method,
+        parameters=server.parameters,
+        tasks=server.tasks,
+        concurrency=server.concurrency,
+        retired=registered.retired_at is not None,
+        tested="never" if last is None else "passed" if last.passed else "failed",
+        reasons=tuple(last.reasons()) if last else (),
+        phases=tuple(_standings(service, server.name)),
+    )
+
+
+def _standings(service: Service, name: ServerName) -> Sequence[LaneStanding]:
+    return [
+        LaneStanding(
+            phase=running.name,
+            state=status.state,
+            note=status.note,
+            done=status.done,
+            given_up=status.given_up,
+            total=status.total,
+            in_flight=status.in_flight,
+            eta=status.eta,
+        )
+        for running in service.dispatcher.phases.values()
+        if name in running.servers
+        for status in [running.boards.watch.status(name)]
+    ]
+
+
+@operation("Servers.register", "POST /servers", Role.TEAM)
+async def register(service: Service, caller: Caller, given: RegisterServer) -> ServerDetail:
+    """Register an annotation server. Test it next, then start it."""
+    team = await _owner(service, caller, given.team)
+    server = _checked(
+        Server(
+            name=ServerName(given.server),
+            url=given.url,
+            method=given.method,
+            parameters=given.parameters,
+            tasks=tuple(map(TaskName, given.tasks)),
+            concurrency=given.concurrency,
+        )
+    )
+    async with service.store.writing() as connection:
+        limit = _servers_a_team(service)
+        if await servers.count(connection, team.name) >= limit:
+            raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
+        try:
+            await servers.add(connection, server, team.id)
+        except sa.exc.IntegrityError as error:
+            message = f"the name {server.name!r} is taken: choose another"
+            raise RefusedError(Refusal.STATE, message, field="server") from error
+        await noted(
+            connection, caller, "servers.register", server.name, team=team.name, **_told(server)
+        )
+    return detail(service, await service.server(caller, server.name))
+
+
+@operation("Servers.list", "GET /servers", Role.TEAM)
+async def list_(service: Service, caller: Caller, _given: Nothing) -> Sequence[ServerDetail]:
+    """Return the team's servers; to organisers those of all teams."""
+    async with service.store.reading() as connection:
+        known = await servers.every(connection, None if caller.organiser else caller.team)
+    return [detail(service, registered) for registered in known]
+
+
+@operation("Servers.get", "GET /servers/{server}", Role.TEAM)
+async def get(service: Service, caller: Caller, given: OneServer) -> ServerDetail:
+    """Return one server, and how it stands in each phase."""
+    return detail(service, await service.server(caller, given.server))
+
+
+@operation("Servers.update", "PATCH /servers/{server}", Role.TEAM)
+async def update(service: Service, caller: Caller, given: ServerChange) -> ServerDetail:
+    """Change a server that is not at work. It must be tested again."""
+    registered = await service.server_in_use(caller, given.server)
+    if service.dispatcher.at_work(registered):
+        raise RefusedError(Refusal.STATE, "it is at work: pause it first")
+    values = {
+        name: value
+        for name in ("url", "method", "parameters", "tasks", "concurrency")
+        if (value := getattr(given, name)) is not None
+    }
+    server = _checked(dataclasses.replace(registered.server, **values))
+    async with service.store.writing() as connection:
+        await servers.change(connection, registered.id, server)
+        await noted(connection, caller, "servers.update", server.name, **_told(server))
+    changed = await service.server(caller, given.server)
+    await service.dispatcher.changed(changed)
+    return detail(service, changed)
+
+
+@operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
+async def test(service: Service, caller: Caller, given: OneServer) -> Conformance:
+    """Test a server as the hub will use it; what fails keeps it out of the queue.
+
+    Takes as long as the server takes for some ten articles.
+    """
+    registered = await service.server_in_use(caller, given.server)
+    await noted_test(service, caller, given.server)
+    return await asyncio.shield(begin_test(service, registered).task)
+
+
+async def noted_test(service: Service, caller: Caller, server: str) -> None:
+    """Write into the audit log that a test was asked for."""
+    async with service.store.writing() as connection:
+        await noted(connection, caller, "servers.test", server)
+
+
+def begin_test(service: Service, registered: Registered) -> Trial:
+    """Begin a server's conformance run, or join the one under way.
+
+    Accessions are checked as in the phase that is open, or the newest; without any, by format.
+    """
+    phases = list(service.dispatcher.phases.values())
+    running = next((known for known in phases if known.state in OPEN_STATES), None)
+    running = running or (phases[-1] if phases else None)
+    tasks = running.tasks if running else list(installed_tasks().values())
+    vocabulary = running.vocabulary if running else FormatVocabulary()
+    limits = (running.settings if running else service.settings).limits
+    return service.trials.begin(registered, tasks, vocabulary, limits.timeout)
+
+
+@operation("Servers.retire", "POST /servers/{server}/retire", Role.TEAM)
+async def retire(service: Service, caller: Caller, given: OneServer) -> None:
+    """Take a server out of use. Its runs stay on the boards, its name stays taken."""
+    registered = await service.server_in_use(caller, given.server)
+    await service.dispatcher.leave(registered)
+    async with service.store.writing() as connection:
+        await servers.retire(connection, registered.id)
+        await noted(connection, caller, "servers.retire", given.server)
+
+
+async def _owner(service: Service, caller: Caller, team: str | None) -> Team:
+    if caller.organiser and team is None:
+        raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
+    if not caller.organiser and team not in (None, caller.team):
+        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+    return await service.team(team or caller.team or "")
+
+
+def _checked(server: Server) -> Server:
+    """Return a server whose values make sense together; `RefusedError` names the field."""
+    try:
+        check_url(server.url, "url")
+    except InputError as error:
+        raise RefusedError(Refusal.INVALID, error.message, field="url") from error
+    unknown = [task for task in server.tasks if task not in installed_tasks()]
+    if unknown:
+        message = f"{unknown[0]!r} is none of {', '.join(installed_tasks())}"
+        raise RefusedError(Refusal.INVALID, message, field="tasks")
+    return server
+
+
+def _servers_a_team(service: Service) -> int:
+    """Return the most servers that a phase which is not over allows a team."""
+    plans = [
+        running.phase.plan.limits.servers
+        for running in service.dispatcher.phases.values()
+        if running.state is not PhaseState.CLOSED
+    ]
+    return max(plans, default=PhaseLimits().servers)
+
+
+def _told(server: Server) -> dict[str, object]:
+    """Return what the audit log is told of a server."""
+    return {
+        "url": masked(server.url),
+        "method": server.method,
+        "parameters": server.parameters,
+        "tasks": list(server.tasks),
+        "concurrency": server.concurrency,
+    }

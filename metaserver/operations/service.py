@@ -1,0 +1,99 @@
+"""What operations work on: the running hub's parts in one value."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.client.http import HttpClient
+from metaserver.config import Settings
+from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.trials import Trials
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import OPEN_STATES
+from metaserver.operations.caller import Caller
+from metaserver.records import PhaseName, ServerName, TeamName
+from metaserver.store import audit, servers, teams
+from metaserver.store.servers import Registered
+from metaserver.store.store import Store
+from metaserver.store.teams import Team
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Service:
+    """The running hub, as operations see it; `clock` gives Unix seconds."""
+
+    store: Store
+    client: HttpClient
+    settings: Settings
+    dispatcher: Dispatcher
+    trials: Trials
+    clock: Callable[[], float] = time.time
+
+    def release_folder(self, name: str) -> Path:
+        """Return where the UniProt release of this name is, or would be."""
+        return Path(self.settings.uniprot.releases) / name
+
+    async def team(self, name: str) -> Team:
+        """Return a team that takes part; `RefusedError` where there is none of that name."""
+        async with self.store.reading() as connection:
+            team = await teams.get(connection, TeamName(name))
+        if team is None or team.retired_at is not None:
+            raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
+        return team
+
+    async def server(self, caller: Caller, name: str) -> Registered:
+        """Return a server that is the caller's to see; `RefusedError` otherwise."""
+        async with self.store.reading() as connection:
+            registered = await servers.get(connection, ServerName(name))
+        if registered is None or (not caller.organiser and registered.team != caller.team):
+            raise RefusedError(
+                Refusal.UNKNOWN,
+                f"there is no server {name!r}" + ("" if caller.organiser else " among yours"),
+                field="server",
+            )
+        return registered
+
+    async def server_in_use(self, caller: Caller, name: str) -> Registered:
+        """Return a server that is the caller's and not retired."""
+        registered = await self.server(caller, name)
+        if registered.retired_at is not None:
+            raise RefusedError(Refusal.STATE, f"server {name} is retired", field="server")
+        return registered
+
+    def phase(self, name: str | None) -> RunningPhase:
+        """Return a phase by name; without a name the one that is open, where there is just one."""
+        phases = self.dispatcher.phases
+        if name is not None:
+            if name not in phases:
+                raise RefusedError(Refusal.UNKNOWN, f"there is no phase {name!r}", field="phase")
+            return phases[PhaseName(name)]
+        opened = [running for running in phases.values() if running.state in OPEN_STATES]
+        if not opened:
+            raise RefusedError(Refusal.STATE, "no phase is open", field="phase")
+        if len(opened) > 1:
+            names = ", ".join(running.name for running in opened)
+            raise RefusedError(
+                Refusal.INVALID, f"is needed: {names} are open at the same time", field="phase"
+            )
+        return opened[0]
+
+
+async def noted(
+    connection: AsyncConnection, caller: Caller, action: str, subject: str, **detail: Any
+) -> None:
+    """Write into the audit log that a caller did something; no secret may be in `detail`."""
+    await audit.note(
+        connection,
+        actor=caller.name,
+        action=action,
+        subject=subject,
+        detail={name: value for name, value in detail.items() if value is not None},
+        request_id=caller.request_id,
+    )

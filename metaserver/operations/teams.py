@@ -1,0 +1,131 @@
+"""Teams: who takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+import sqlalchemy as sa
+from msgspec import Meta
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import NewName, TeamField, Text, Title
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import Nothing, operation
+from metaserver.records import TeamName
+from metaserver.store import servers, teams
+from metaserver.store.teams import Team
+
+Email = Annotated[
+    str, Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", max_length=254, description="Its e-mail address")
+]
+
+
+class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team that takes part from now on."""
+
+    team: NewName
+    title: Title = ""
+    email: Email = ""
+
+
+class TeamChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is to change of a team."""
+
+    team: TeamField
+    title: Title | None = None
+    email: Email | None = None
+
+
+class OneTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team by name."""
+
+    team: TeamField
+
+
+class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A team as organisers and its members see it."""
+
+    team: str
+    title: Text
+    email: str
+    created_at: float
+    retired_at: float | None
+
+    @classmethod
+    def of(cls, team: Team) -> TeamDetail:
+        """Return what is shown of a team."""
+        return cls(
+            team=team.name,
+            title=team.title,
+            email=team.email,
+            created_at=team.created_at,
+            retired_at=team.retired_at,
+        )
+
+
+@operation("Teams.create", "POST /teams", Role.ORGANISER)
+async def create(service: Service, caller: Caller, given: NewTeam) -> TeamDetail:
+    """Let a team take part. Give it a token next: `tokens create`."""
+    async with service.store.writing() as connection:
+        try:
+            await teams.add(connection, TeamName(given.team), given.title, given.email)
+        except sa.exc.IntegrityError as error:
+            raise RefusedError(
+                Refusal.STATE, f"there is a team {given.team!r} already", field="team"
+            ) from error
+        await noted(connection, caller, "teams.create", given.team, title=given.title)
+    return TeamDetail.of(await service.team(given.team))
+
+
+@operation("Teams.list", "GET /teams", Role.ORGANISER)
+async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[TeamDetail]:
+    """Return all teams by name, retired ones too."""
+    async with service.store.reading() as connection:
+        return [TeamDetail.of(team) for team in await teams.every(connection)]
+
+
+@operation("Teams.get", "GET /teams/{team}", Role.TEAM)
+async def get(service: Service, caller: Caller, given: OneTeam) -> TeamDetail:
+    """Return one team: a team sees itself alone."""
+    _need_own(caller, given.team)
+    return TeamDetail.of(await service.team(given.team))
+
+
+@operation("Teams.update", "PATCH /teams/{team}", Role.TEAM)
+async def update(service: Service, caller: Caller, given: TeamChange) -> TeamDetail:
+    """Change a team's title or address."""
+    _need_own(caller, given.team)
+    await service.team(given.team)
+    values = {
+        name: value for name in ("title", "email") if (value := getattr(given, name)) is not None
+    }
+    if values:
+        async with service.store.writing() as connection:
+            await teams.change(connection, TeamName(given.team), **values)
+            await noted(connection, caller, "teams.update", given.team, **values)
+    return TeamDetail.of(await service.team(given.team))
+
+
+@operation("Teams.retire", "POST /teams/{team}/retire", Role.ORGANISER)
+async def retire(service: Service, caller: Caller, given: OneTeam) -> None:
+    """End a team's part: its tokens hold no longer, its servers rest, its runs stay."""
+    team = await service.team(given.team)
+    for registered in await _servers(service, team):
+        await service.dispatcher.leave(registered)
+    async with service.store.writing() as connection:
+        await teams.change(connection, team.name, retired_at=service.clock())
+        await noted(connection, caller, "teams.retire", given.team)
+
+
+async def _servers(service: Service, team: Team) -> Sequence[servers.Registered]:
+    async with service.store.reading() as connection:
+        return await servers.every(connection, team.name)
+
+
+def _need_own(caller: Caller, team: str) -> None:
+    if not caller.organiser and caller.team != team:
+        raise RefusedError(Refusal.UNKNOWN, "that is not your team", field="team")
