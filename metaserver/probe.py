@@ -125,7 +125,7 @@ async def _probe(
 
 def _lines(step: Step) -> Iterator[str]:
     seconds = " " * 10 if step.seconds is None else f"{step.seconds:8.3f} s"
-    wrong = step.outcome not in (None, Outcome.OK, step.name)
+    wrong = step.outcome not in (None, Outcome.OK, step.name.lower())
     word = f"{step.outcome}: " if wrong else ""
     yield f"{step.state:7}  {seconds}  {step.name:{_NAME_WIDTH}}  {word}{step.message}".rstrip()
     for problem in step.problems:

@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from metaserver.client.http import open_client
 from metaserver.lifecycle import Outcome
 from metaserver.packing import unpack
 from metaserver.records import Attempt
+from metaserver.services.conformance import conformance
+from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import CheckedAnswer
 from metaserver.wire.xmlrpc import decode_response
 from tests.conformance.foreign import LANGUAGES, Command, running
-from tests.integration.callers import TEXT, article_caller, server
+from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
 
 PAYLOADS = {
     "ACT": [True, 0.75],
@@ -100,3 +103,12 @@ async def test_a_failure_of_its_code_does_not_pass_for_an_answer(peer: str) -> N
 async def test_a_server_that_is_there_is_found(peer: str) -> None:
     async with article_caller() as caller:
         assert await caller.probe(server(peer)) is None
+
+
+@pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next
+async def test_it_passes_the_conformance_run(peer: str) -> None:
+    async with open_client() as client:
+        tasks = list(installed_tasks().values())
+        run = await conformance(client, server(peer), tasks, VOCABULARY, time_limit=SECONDS)
+    assert run.passed, run.reasons()
+    assert [step.name for step in run.steps if step.state == "skipped"] == ["resolve", "TLS"]

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from annotators.canned import FaultyKit, Turns
-from annotators.server import Kit, application
+from annotators.server import Kit
 from annotators.ways import WAYS, Way
 from metaserver.client.http import HttpLimits
 from metaserver.lifecycle import ANSWERED
 from metaserver.packing import unpack
 from metaserver.wire.xmlrpc import Limits, decode_response
 from tests.integration.callers import SECONDS, article_caller, server
+from tests.integration.kits import served
 from tests.integration.peers import ANSWER, PAYLOADS
-
-
-@asynccontextmanager
-async def served(kit: Kit) -> AsyncIterator[str]:
-    """Serve a kit while the context lasts; gives its URL."""
-    runner = web.AppRunner(
-        application(kit), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
-    )
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    finally:
-        await runner.cleanup()
 
 
 def echo(text: str, context: Any) -> Any:

@@ -14,10 +14,8 @@ A_FAULT = frozenset({Outcome.FAULT})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TestArticle:
+class ConformanceArticle:
     """One article. `forgiven` outcomes are a warning: no article of a corpus need be like it."""
-
-    __test__ = False  # pytest is not meant
 
     name: str
     id: ArticleId
@@ -94,18 +92,24 @@ def _sentences() -> Iterator[str]:
         yield sentence.format(n=number, a=a, b=b)
 
 
-ARTICLES: Sequence[TestArticle] = (
-    TestArticle(name="short article", id=ArticleId("conformance-short"), text=SHORT),
-    TestArticle(name="long article (300 KB)", id=ArticleId("conformance-long"), text=_long()),
-    TestArticle(name="non-ASCII article", id=ArticleId("conformance-non-ascii"), text=LETTERS),
-    TestArticle(
+ARTICLES: Sequence[ConformanceArticle] = (
+    ConformanceArticle(name="short article", id=ArticleId("conformance-short"), text=SHORT),
+    ConformanceArticle(
+        name="long article (300 KB)", id=ArticleId("conformance-long"), text=_long()
+    ),
+    ConformanceArticle(
+        name="non-ASCII article", id=ArticleId("conformance-non-ascii"), text=LETTERS
+    ),
+    ConformanceArticle(
         name="astral article",
         id=ArticleId("conformance-astral"),
         text=ASTRAL,
         forgiven=A_FAULT,  # libraries of 16-bit characters refuse it (xmlrpc-c)
     ),
-    TestArticle(name="empty article", id=ArticleId("conformance-empty"), text="", forgiven=A_FAULT),
-    TestArticle(
+    ConformanceArticle(
+        name="empty article", id=ArticleId("conformance-empty"), text="", forgiven=A_FAULT
+    ),
+    ConformanceArticle(
         name="control characters",
         id=ArticleId("conformance-control"),
         text=CONTROL,

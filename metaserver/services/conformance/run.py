@@ -12,7 +12,7 @@ from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import HttpClient, address
 from metaserver.lifecycle import ANSWERED, RULES, Outcome
 from metaserver.records import Attempt, Server
-from metaserver.services.conformance.articles import ARTICLES, FIRST, TOGETHER, TestArticle
+from metaserver.services.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.services.conformance.contact import contact
 from metaserver.services.conformance.request import beginning
 from metaserver.services.conformance.steps import Conformance, Step, StepState, skipped
@@ -100,7 +100,7 @@ async def _steps(
     yield await _two_at_once(caller, server, ends, obstacle)
 
 
-def _article_step(article: TestArticle, end: _End) -> Step:
+def _article_step(article: ConformanceArticle, end: _End) -> Step:
     outcome = end.attempt.outcome
     state = _STATES.get(outcome, StepState.FAILED)
     return _step(article.name, StepState.WARNING if outcome in article.forgiven else state, end)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from metaserver.client.caller import AWAY, NOBODY_THERE
+from metaserver.client.caller import NOBODY_THERE
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
-from metaserver.lifecycle import Outcome
+from metaserver.lifecycle import AWAY, Outcome
 from metaserver.records import Server
 from metaserver.services.conformance.request import Reply, ask, beginning
 from metaserver.services.conformance.steps import Step, StepState

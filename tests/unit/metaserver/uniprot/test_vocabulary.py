@@ -1,4 +1,6 @@
-from metaserver.uniprot import ReleaseVocabulary, Ruling, SecondaryPolicy
+from metaserver.uniprot import FormatVocabulary, ReleaseVocabulary, Ruling, SecondaryPolicy
+from metaserver.uniprot.intent import Intent
+from metaserver.uniprot.verdicts import INTENTS
 
 
 def test_only_what_is_not_accepted_as_it_stands_is_ruled_on(release):
@@ -41,3 +43,15 @@ def test_what_was_accepted_before_changes_no_ruling(release):
     assert set(first) == {1, 3}
     assert vocabulary.rulings(sent) == first
     assert vocabulary.rulings(["P02340", "A0A023GPI8", "P99999"]) == {2: first[1]}
+
+
+def test_without_a_release_the_form_of_an_accession_decides():
+    sent = ["P04637", "Q0ZZZ9", "A0A023GPI8", "P04637-2", "P53_HUMAN", "TP53", "", "p04637"]
+    assert FormatVocabulary().rulings(sent) == {
+        3: Ruling(None, "names an isoform, not an entry: perhaps P04637 is meant"),
+        4: Ruling(None, "is an entry name, not an accession"),
+        5: Ruling(None, f"{INTENTS[Intent.NONE]}"),
+        6: Ruling(None, f"{INTENTS[Intent.NONE]}"),
+        7: Ruling(None, "is not in upper case: perhaps P04637 is meant"),
+    }
+    assert FormatVocabulary().rulings([]) == {}

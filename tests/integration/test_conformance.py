@@ -1,0 +1,405 @@
+"""The conformance run against real servers: which step says what is wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from typing import Any
+from xmlrpc.client import Fault
+
+import msgspec
+import pytest
+
+from annotators.canned import FaultyKit, Turns
+from annotators.server import Kit
+from annotators.ways import WAYS, Way
+from metaserver.client.http import HttpLimits, open_client
+from metaserver.lifecycle import ANSWERED, RULES, Outcome
+from metaserver.services.conformance import Conformance, Step, StepState, conformance
+from metaserver.services.conformance.articles import ARTICLES
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.wire.values import FORBIDDEN
+from metaserver.wire.xmlrpc import Limits, decode_call
+from tests.integration.callers import SECONDS, VOCABULARY, server
+from tests.integration.kits import served
+from tests.integration.peers import ANSWER, GOOD, Connection, Script, answering, peer, response
+
+NETWORK = ["resolve", "connect", "TLS"]
+NAMES = [*NETWORK, "state", *(article.name for article in ARTICLES), "two at once"]
+RUNNING = response({"state": "Running", "version": "1", "max_concurrent": 2})
+NO_METHOD = response(Fault(-32601, "no such method"))
+LIMITS = HttpLimits(answer=Limits(bytes=2_000_000))
+
+
+async def probed(
+    url: str, *, time_limit: float = SECONDS, told: list[Step] | None = None, **options: Any
+) -> Conformance:
+    """Return how the server at `url` fares."""
+    async with open_client(LIMITS) as client:
+        return await conformance(
+            client,
+            server(url, **options),
+            list(installed_tasks().values()),
+            VOCABULARY,
+            time_limit=time_limit,
+            on_step=None if told is None else told.append,
+        )
+
+
+async def scripted(script: Script, **options: Any) -> Conformance:
+    async with peer(script) as there:
+        return await probed(there.url, **options)
+
+
+def states(run: Conformance) -> dict[str, str]:
+    """Return the state of each step."""
+    return {step.name: str(step.state) for step in run.steps}
+
+
+def step(run: Conformance, name: str) -> Step:
+    (found,) = (step for step in run.steps if step.name == name)
+    return found
+
+
+def by_method(**responses: bytes) -> Script:
+    """Return a script that answers each method (named after its dot) with its own bytes."""
+
+    async def script(connection: Connection) -> None:
+        while True:
+            method = decode_call((await connection.request()).body).method
+            await connection.respond(responses.get(method.partition(".")[2], NO_METHOD))
+
+    return script
+
+
+def good(text: str, context: Any) -> Any:
+    return ANSWER
+
+
+class OneArticle(Turns):
+    """Deals its way to the article with one text, and lets all others alone."""
+
+    def __init__(self, way: Way, text: str) -> None:
+        super().__init__((way,))
+        self._text = FORBIDDEN.sub("\ufffd", text)  # as it arrives
+
+    def take(self, text: str) -> Way | None:
+        return super().take(text) if text == self._text else None
+
+
+def faulty(turns: Turns) -> FaultyKit:
+    kit = FaultyKit(good)
+    kit._turns = turns
+    return kit
+
+
+def limit(way: Way) -> float:
+    return 2.0 if way.outcome == "timeout" else SECONDS
+
+
+# A server that is as it should be
+
+
+async def test_the_kit_passes_and_each_step_is_told_as_it_ends() -> None:
+    told: list[Step] = []
+    async with served(Kit(good, workers=2)) as url:
+        run = await probed(url.replace("127.0.0.1", "localhost"), told=told)
+    assert [step.name for step in run.steps] == NAMES
+    assert states(run) == dict.fromkeys(NAMES, "passed") | {"TLS": "skipped"}
+    assert told == list(run.steps)
+    assert run.passed
+    assert run.reasons() == []
+    assert run.url.startswith("http://localhost:")
+    assert all(step.seconds is not None for step in run.steps if step.name != "TLS")
+    assert step(run, "short article").message == "hits: 4 (ACT, INT, IPT)"
+    assert "<methodResponse>" in step(run, "short article").raw
+
+
+async def test_a_run_is_kept_as_json() -> None:
+    async with served(faulty(Turns(WAYS))) as url:
+        run = await probed(url)
+    assert any(step.problems for step in run.steps)
+    assert msgspec.json.decode(msgspec.json.encode(run), type=Conformance) == run
+
+
+async def test_no_secret_of_the_address_is_kept() -> None:
+    async with peer(answering(GOOD)) as there:
+        run = await probed(there.url.replace("//", "//me:secret@") + "?key=secret")
+    assert b"secret" not in msgspec.json.encode(run)
+
+
+async def test_the_articles_arrive_with_their_context() -> None:
+    seen: dict[str, tuple[str, Any]] = {}
+
+    def note(text: str, context: Any) -> Any:
+        seen[context["article_id"]] = (text, context)
+        return ANSWER
+
+    async with served(Kit(note)) as url:
+        run = await probed(url, parameters="text+context", tasks=("INT", "ACT"))
+    assert run.passed
+    texts = {name.removeprefix("conformance-"): text for name, (text, _) in seen.items()}
+    assert list(texts) == ["short", "long", "non-ascii", "astral", "empty", "control"]
+    assert 300_000 <= len(texts["long"]) < 302_000
+    assert {"α", "é", "蛋", "Б"} < set(texts["non-ascii"])
+    assert max(texts["non-ascii"]) < "\U00010000" <= max(texts["astral"])
+    assert texts["empty"] == ""
+    assert texts["control"].count("\ufffd") == 6
+    for _, context in seen.values():
+        assert sorted(context["tasks"]) == ["ACT", "INT"]
+        assert context["attempt"] == 1
+
+
+async def test_an_answer_without_hits_is_a_good_one() -> None:
+    run = await scripted(by_method(getState=RUNNING, getAnnotation=response({})))
+    assert run.passed
+    assert step(run, "short article").message == "an answer without any task's member"
+
+
+# The faulty server's ways
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+async def test_each_way_on_one_article_is_told_at_its_step(way: Way) -> None:
+    long = ARTICLES[1]
+    async with served(faulty(OneArticle(way, long.text))) as url:
+        run = await probed(url, time_limit=limit(way))
+    found = step(run, long.name)
+    expected = {"ok": "passed", "partial": "warning"}.get(way.outcome, "failed")
+    assert (found.outcome, found.state) == (way.outcome, expected)
+    assert bool(found.problems) is (way.outcome in ("partial", "shape", "no_valid_hit")) or (
+        way.name in ("untyped", "quirks")
+    )
+    others = {name: state for name, state in states(run).items() if name != long.name}
+    assert set(others.values()) == {"passed", "skipped"}
+    assert [name for name in others if others[name] == "skipped"] == ["resolve", "TLS"]
+    assert run.passed is (found.state != "failed")
+    assert run.reasons() == ([] if run.passed else [f"{long.name}: {found.message}"])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+async def test_each_way_on_every_article_ends_as_its_outcome_says(way: Way) -> None:
+    async with served(faulty(Turns((way,)))) as url:
+        run = await probed(url, time_limit=limit(way))
+    outcome = Outcome(way.outcome)
+    assert run.passed is (outcome in ANSWERED)
+    assert step(run, "state").state == "passed"
+    assert step(run, "short article").outcome == outcome
+    after = [step for step in run.steps if step.name in NAMES[5:]]
+    if RULES[outcome].circuit:
+        assert {(step.state, step.message) for step in after} == {
+            ("skipped", "short article failed")
+        }
+    else:
+        assert {step.outcome for step in after[:-1]} == {outcome}
+        assert (after[-1].state == "skipped") is not run.passed
+
+
+@pytest.mark.parametrize("place", [3, 4, 5])
+@pytest.mark.parametrize("way", ["fault", "hangs up", "http 500", "malformed", "wrong types"])
+async def test_a_fault_on_an_article_that_no_corpus_need_hold_is_a_warning(
+    way: str, place: int
+) -> None:
+    (played,) = (known for known in WAYS if known.name == way)
+    async with served(faulty(OneArticle(played, ARTICLES[place].text))) as url:
+        run = await probed(url)
+    expected = StepState.WARNING if way == "fault" else StepState.FAILED
+    assert step(run, ARTICLES[place].name).state is expected
+    assert run.passed is (way == "fault")
+
+
+# Resolve, connect, TLS
+
+
+async def test_a_name_that_does_not_resolve() -> None:
+    run = await probed("http://no.such.host.invalid/")
+    assert states(run) == dict.fromkeys(NAMES, "skipped") | {"resolve": "failed"}
+    assert run.reasons() == ["resolve: the name 'no.such.host.invalid' does not resolve"]
+    assert step(run, "resolve").outcome is Outcome.DNS
+    assert step(run, "state").message == "resolve failed"
+
+
+@pytest.mark.parametrize(("host", "resolved"), [("127.0.0.1", "skipped"), ("localhost", "passed")])
+async def test_a_port_where_nobody_listens(host: str, resolved: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    run = await probed(f"http://{host}:{port}/")
+    found = states(run)
+    assert (found.pop("resolve"), found.pop("connect")) == (resolved, "failed")
+    assert set(found.values()) == {"skipped"}
+    (reason,) = run.reasons()
+    assert reason.startswith("connect: ")
+
+
+async def test_a_server_without_tls_where_https_is_asked_for() -> None:
+    async def plain(connection: Connection) -> None:
+        await connection.reader.read(1)
+        await connection.respond(GOOD)
+
+    async with peer(plain) as there:
+        run = await probed(there.url.replace("http:", "https:"))
+    assert [states(run)[name] for name in NETWORK] == ["skipped", "passed", "failed"]
+    assert step(run, "TLS").outcome is Outcome.TLS
+    assert step(run, "two at once").message == "TLS failed"
+
+
+async def test_a_connection_that_is_open_already_is_said_to_be() -> None:
+    async with served(Kit(good)) as url, open_client() as client:
+        for _ in range(2):
+            run = await conformance(
+                client, server(url), list(installed_tasks().values()), VOCABULARY, time_limit=60
+            )
+    assert step(run, "connect").message == "by a connection that was open already"
+    assert run.passed
+
+
+# State
+
+
+async def state_of(script: Script, **options: Any) -> tuple[Step, Conformance]:
+    run = await scripted(script, **options)
+    return step(run, "state"), run
+
+
+@pytest.mark.parametrize("word", ["Suspended", "Shutdown"])
+async def test_a_server_that_says_it_is_away_gets_no_article(word: str) -> None:
+    state, run = await state_of(by_method(getState=response({"state": word})))
+    assert (state.state, state.message) == ("failed", f"the server says it is {word}")
+    assert {states(run)[name] for name in NAMES[4:]} == {"skipped"}
+    assert run.reasons() == [f"state: the server says it is {word}"]
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        ({"state": "Overloaded", "version": "1", "max_concurrent": 4}, []),
+        ({"state": "Running", "version": "1", "max_concurrent": 2}, ["state.max_concurrent"]),
+        ({"state": "Fine"}, ["state.version", "state.max_concurrent", "state.state"]),
+        ("Running", ["state"]),
+    ],
+    ids=["overloaded", "fewer at once", "odd words", "no struct"],
+)
+async def test_a_state_that_is_not_as_agreed_is_a_warning(value: Any, paths: Sequence[str]) -> None:
+    script = by_method(getState=response(value), getAnnotation=GOOD)
+    state, run = await state_of(script, concurrency=4)
+    assert (state.state, [problem.path for problem in state.problems]) == ("warning", paths)
+    assert run.passed
+
+
+@pytest.mark.parametrize(
+    ("methods", "ends", "says"),
+    [
+        (response(["Annotator.getAnnotation"]), "passed", "no Annotator.getState, which is opt"),
+        (response(["Annotator.getannotation"]), "warning", "system.listMethods does not list"),
+        (NO_METHOD, "warning", "neither Annotator.getState (fault: -32601: no such method) nor"),
+    ],
+    ids=["listed", "not listed", "neither"],
+)
+async def test_a_server_without_a_state_is_asked_for_its_methods(
+    methods: bytes, ends: str, says: str
+) -> None:
+    state, run = await state_of(by_method(listMethods=methods, getAnnotation=GOOD))
+    assert state.state == ends
+    assert state.message.startswith(says)
+    assert run.passed
+
+
+async def test_a_status_for_a_method_that_is_not_there_is_a_warning() -> None:
+    async def script(connection: Connection) -> None:
+        while True:
+            if decode_call((await connection.request()).body).method == "Annotator.getAnnotation":
+                await connection.respond(GOOD)
+            else:
+                await connection.respond(b"what?", status="500 Internal Server Error")
+
+    state, run = await state_of(script)
+    assert state.state == "warning"
+    assert state.message == (
+        "Annotator.getState: HTTP status 500 Internal Server Error; expected 200;"
+        " a method that is not there should be a fault"
+    )
+    assert run.passed
+
+
+@pytest.mark.parametrize("unknown", ["Annotator.getState", "system.listMethods"])
+async def test_a_server_that_hangs_up_on_a_method_fails(unknown: str) -> None:
+    async def script(connection: Connection) -> None:
+        while (method := decode_call((await connection.request()).body).method) != unknown:
+            await connection.respond(GOOD if method.endswith("Annotation") else NO_METHOD)
+
+    state, run = await state_of(script)
+    assert (state.state, state.outcome) == ("failed", Outcome.CONNECT)
+    assert step(run, "short article").state == "passed"
+    assert len(run.reasons()) == 1
+
+
+# Two at once
+
+
+def hits(accession: str) -> Any:
+    return {"normalizations": [{"dbid": accession, "rank": 1, "confidence": 0.5}]}
+
+
+def of_text(text: str) -> Any:
+    return hits("P04637" if "α" in text else "Q00987")
+
+
+class Forgetful:
+    """A server that keeps the article it works on where the next one overwrites it."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._at_work = 0
+
+    async def annotate(self, text: str, context: Any) -> Any:
+        self._text = text
+        await asyncio.sleep(0.3)
+        return of_text(self._text)
+
+
+class OneAtATime:
+    """A server that refuses an article while it has another."""
+
+    def __init__(self) -> None:
+        self._busy = False
+
+    async def annotate(self, text: str, context: Any) -> Any:
+        if self._busy:
+            raise RuntimeError("busy")
+        self._busy = True
+        try:
+            await asyncio.sleep(0.3)
+            return of_text(text)
+        finally:
+            self._busy = False
+
+
+@pytest.mark.parametrize(("concurrency", "ends"), [(2, "failed"), (1, "warning")])
+async def test_answers_that_go_to_the_wrong_article_are_found(concurrency: int, ends: str) -> None:
+    async with served(Kit(Forgetful().annotate, workers=2)) as url:
+        run = await probed(url, concurrency=concurrency)
+    found = step(run, "two at once")
+    assert (found.state, found.outcome) == (ends, Outcome.OK)
+    assert found.message.endswith("got one another's answer when they were sent at the same time")
+    assert run.passed is (concurrency == 1)
+
+
+@pytest.mark.parametrize(("concurrency", "ends"), [(2, "failed"), (1, "warning")])
+async def test_a_server_that_takes_one_at_a_time_fails_if_registered_for_more(
+    concurrency: int, ends: str
+) -> None:
+    async with served(Kit(OneAtATime().annotate, workers=2)) as url:
+        run = await probed(url, concurrency=concurrency)
+    found = step(run, "two at once")
+    assert (found.state, found.outcome) == (ends, Outcome.FAULT)
+    assert "busy" in found.message
+
+
+async def test_different_articles_may_get_different_answers_at_once() -> None:
+    async def annotate(text: str, context: Any) -> Any:
+        await asyncio.sleep(0.1)
+        return of_text(text)
+
+    async with served(Kit(annotate)) as url:
+        assert step(await probed(url), "two at once").state == "passed"
