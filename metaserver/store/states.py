@@ -1,0 +1,72 @@
+"""The states that servers went through, as the monitor saw them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.lifecycle import ServerState
+from metaserver.store.reader import of_lane
+from metaserver.store.tables import state_changes
+from metaserver.store.writer import LaneKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateChange:
+    """A lane's server came into a state at `at` (Unix seconds), and why."""
+
+    key: LaneKey
+    at: float
+    state: ServerState
+    note: str = ""
+
+
+async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> None:
+    """Keep changes, in the order they came."""
+    rows = [
+        {
+            "phase_id": change.key.phase_id,
+            "server_id": change.key.server_id,
+            "at": change.at,
+            "state": change.state.value,
+            "note": change.note,
+        }
+        for change in changes
+    ]
+    if rows:
+        await connection.execute(sa.insert(state_changes), rows)
+
+
+async def of(
+    connection: AsyncConnection, key: LaneKey, *, since: float = 0.0
+) -> Sequence[StateChange]:
+    """Return a lane's changes from `since` (Unix seconds) on and the one before; oldest first."""
+    lane = of_lane(state_changes, key)
+    before = (
+        sa.select(sa.func.max(state_changes.c.id))
+        .where(lane, state_changes.c.at < since)
+        .scalar_subquery()
+    )
+    query = (
+        sa.select(state_changes)
+        .where(lane, sa.or_(state_changes.c.at >= since, state_changes.c.id == before))
+        .order_by(state_changes.c.id)
+    )
+    return [
+        StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)
+        for row in await connection.execute(query)
+    ]
+
+
+async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, ServerState]:
+    """Return the last state of each of a phase's lanes, by server id."""
+    last = (
+        sa.select(sa.func.max(state_changes.c.id))
+        .where(state_changes.c.phase_id == phase_id)
+        .group_by(state_changes.c.server_id)
+    )
+    query = sa.select(state_changes).where(state_changes.c.id.in_(last))
+    return {row.server_id: ServerState(row.state) for row in await connection.execute(query)}
