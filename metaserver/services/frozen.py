@@ -6,7 +6,7 @@ another gold would make of the runs does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -28,7 +28,7 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
     articles_scored: int
     articles_in_gold: int
     values: Mapping[str, float | int | None]
-    curve: Sequence[tuple[float, float]]
+    curve: tuple[tuple[float, float], ...]
     interval: Interval | None
 
     @classmethod
@@ -42,7 +42,7 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
             articles_scored=row.score.articles_scored,
             articles_in_gold=row.score.articles_in_gold,
             values=row.score.values,
-            curve=row.score.curve,
+            curve=tuple(row.score.curve),
             interval=row.interval,
         )
 
@@ -70,7 +70,7 @@ class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
 
     signature: str
     resampling: str
-    rows: Sequence[FrozenRow]
+    rows: tuple[FrozenRow, ...]
 
 
 class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,11 +89,6 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...]
     views: Mapping[str, FrozenView]
     format: int = FORMAT
-
-    @property
-    def resampled(self) -> bool:
-        """Whether its runs have intervals."""
-        return any(view.resampling for view in self.views.values())
 
     def board(self, view: str) -> Board:
         """Return the board in one of `views`."""
@@ -132,7 +127,7 @@ def freeze(
             board.view: FrozenView(
                 signature=board.signature,
                 resampling=board.resampling,
-                rows=[FrozenRow.of(row) for row in board.rows],
+                rows=tuple(FrozenRow.of(row) for row in board.rows),
             )
             for board in boards
         },

@@ -71,15 +71,20 @@ class Articles:
     def rows(self) -> list[ArticleRow]:
         """Return the rows in the chosen order."""
         sort = self.choice.sort
-        rows = [ArticleRow(place=i + 1, level=level) for i, level in enumerate(self.board.levels)]
+        rows = [ArticleRow(place=i + 1, level=level) for i, level in enumerate(self.levels)]
         return sorted(rows, key=lambda row: row.value(sort.key), reverse=sort.descending)
+
+    @property
+    def levels(self) -> Sequence[ArticleLevel]:
+        """The levels the reader may see."""
+        return () if self.board.hidden else self.board.levels
 
     @cached_property
     def points(self) -> list[Point]:
         """Return the articles by mean and deviation."""
         return [
             Point(name=level.article, x=level.mean, y=level.deviation, series=None)
-            for level in self.board.levels
+            for level in self.levels
         ]
 
     def axes(self) -> tuple[Axis, Axis]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 from metaserver.records import TaskName
 from metaserver.services.frozen import FrozenBoard
 from metaserver.services.snapshots import Board, BoardRow
-from metaserver.tasks.plugin import Column, ComparedTask
+from metaserver.tasks.plugin import Column
 from metaserver.web.choices import Choice, Show
 from metaserver.web.plots import SERIES, Axis, Curve, Point
 
@@ -114,6 +114,8 @@ class Leaderboard:
 
     @cached_property
     def _chosen(self) -> Sequence[BoardRow]:
+        if self.board.hidden:
+            return ()
         match self.choice.show:
             case Show.ONLINE:
                 return [row for row in self.board.rows if not row.offline]
@@ -220,7 +222,7 @@ class Leaderboard:
     @property
     def curved(self) -> bool:
         """Whether the task's runs have curves."""
-        return isinstance(self.task, ComparedTask) or any(row.score.curve for row in self._chosen)
+        return bool(self.board.resampling) or any(row.score.curve for row in self.board.rows)
 
     def curves(self) -> list[Curve]:
         """Return the precision/recall curves of the best runs that have one."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from aiohttp import web
+
 from metaserver.records import TaskName
 from metaserver.services.frozen import FrozenBoard
 from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, Monitor, Reader
 from metaserver.tasks.plugin import TaskPlugin
 
-READER = "reader"
-"""The request's key for its `Reader`: set by who signs readers in; absent for anybody."""
+READER = web.RequestKey("READER", Reader)
+"""Who reads: put into the request by who signs readers in; absent for anybody."""
 
 
 class Source(Protocol):

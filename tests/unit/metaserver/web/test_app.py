@@ -7,10 +7,13 @@ import re
 from contextlib import asynccontextmanager
 
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.lifecycle import ServerState
+from metaserver.services.snapshots import Reader
 from metaserver.web.app import make_app
+from metaserver.web.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
 
 PAGES = (
@@ -259,3 +262,85 @@ async def test_a_page_that_fails_once_goes_on_later(caplog):
         source.broken = False
         await source.set_state("Team 7 · S01", ServerState.DOWN)
         assert "servers-up" in (await next_frame(response))["html"]
+
+
+async def test_a_frozen_board_stays_as_it_was():
+    source = Challenge()
+    async with browsing(source) as client:
+        before = await text_of(client, "/t/INT.csv?view=both&sort=run")
+        source.freeze("k7Q2", "INT")
+        await source.add_run("Team 0", skill=0.9)
+        source.lanes[0].answered = 3
+        assert await text_of(client, "/t/INT.csv?view=both&sort=run") != before
+        assert await text_of(client, "/b/k7Q2.csv?view=both&sort=run") == before
+        told = json.loads(await text_of(client, "/b/k7Q2.json"))
+        assert told["frozen"] == {
+            "phase": "Test phase", "at": "2026-09-21T14:13:20Z", "reason": "gold version 1",
+        }  # fmt: skip
+        page = await text_of(client, "/b/k7Q2?show=best")
+        assert "data-stream" not in page
+        assert "Team 0" not in page
+        assert 'href="/b/k7Q2.csv?show=best"' in page
+        assert 'href="/b/k7Q2"' in await text_of(client, "/t/INT")
+
+
+async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them():
+    source = Challenge()
+    source.hidden = "The scores are shown when the phase ends."
+
+    @web.middleware
+    async def sign_in(request, handler):
+        if "X-Organiser" in request.headers:
+            request[READER] = Reader(organiser=True)
+        return await handler(request)
+
+    app = make_app(source)
+    app.middlewares.append(sign_in)
+    async with TestClient(TestServer(app)) as client:
+        for page in ("/t/INT", "/t/INT/articles"):
+            text = await text_of(client, page)
+            assert source.hidden in text
+            assert "<tbody" not in text
+            assert '<svg class="plot"' not in text
+            assert "data-stream" not in text
+            async with client.get(page, headers={"X-Organiser": "yes"}) as response:
+                assert "<tbody" in await response.text()
+        assert json.loads(await text_of(client, "/t/INT.json"))["runs"] == []
+        assert len((await text_of(client, "/t/INT/articles.csv")).splitlines()) == 1
+        async with client.get("/events?page=t/INT") as response:
+            assert (await next_frame(response))["lists"] == {"runs": []}
+
+
+async def test_articles_are_ordered_as_asked_and_the_same_in_csv():
+    async with browsing(Challenge()) as client:
+        page = await text_of(client, "/t/ACT/articles?sort=-deviation")
+        shown = re.findall(r'<th scope="row">(\d+)<', page)
+        text = await text_of(client, "/t/ACT/articles.csv?sort=-deviation")
+    table = list(csv.DictReader(io.StringIO(text)))
+    deviations = [float(row["deviation"]) for row in table]
+    assert deviations == sorted(deviations, reverse=True)
+    assert [row["article"] for row in table] == shown
+    assert len(shown) == 59
+    assert "2 more articles answered by fewer than three teams" in page
+
+
+async def test_a_task_without_ranked_answers_says_so():
+    async with browsing(Challenge()) as client:
+        text = await text_of(client, "/t/NER")
+        assert "This task has no curve" in text
+        assert "/t/NER/articles" not in text
+        assert "no levels of difficulty" in await text_of(client, "/t/NER/articles")
+        assert "auc_ipr_low" in await text_of(client, "/t/INT.csv")
+        assert "interval" not in await text_of(client, "/t/NER.csv")
+
+
+async def test_only_rows_that_changed_are_sent():
+    source = Challenge()
+    async with browsing(source) as client, client.get("/events?page=t/INT&show=best") as response:
+        first = await next_frame(response)
+        source.lanes[6].answered = 60
+        await source.tell()
+        second = await next_frame(response)
+        changed = [key for key in second["html"] if key.startswith("r-")]
+        assert changed == ["r-Team%2018%20%C2%B7%20S07"]
+        assert len(first["lists"]["runs"]) == 11
