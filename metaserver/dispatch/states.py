@@ -20,5 +20,46 @@ log = logging.getLogger(__name__)
 
 
 class StateLog:
-    """Keeps the changes of all lanes' states; `listeners` are told of each when it is kept.
+    """Keeps the changes of all lanes' states; `listeners` are told of each when it is kept."""
 
+    def __init__(
+        self,
+        store: Store,
+        phases: Callable[[], Iterable[RunningPhase]],
+        clock: Callable[[], float],
+    ) -> None:
+        self.listeners: list[Callable[[RunningPhase, StateChange], None]] = []
+        self._store = store
+        self._phases = phases
+        self._clock = clock
+        self._last: dict[LaneKey, ServerState] = {}
+
+    async def run(self) -> None:
+        """Look for changes for ever."""
+        while True:
+            try:
+                await self._keep(self.look())
+            except UnavailableError as error:  # the store is blocked: they are found again
+                log.warning("states are not kept: %s", error)
+            await asyncio.sleep(LOOK_SECONDS)
+
+    def look(self) -> Sequence[tuple[RunningPhase, StateChange]]:
+        """Return what has changed since the last look that was kept."""
+        return [
+            (running, StateChange(key=key, at=self._clock(), state=state, note=note))
+            for running in self._phases()
+            for name, registered in running.servers.items()
+            for key in [running.key(registered)]
+            for state, note in [running.boards.watch.state(name)]
+            if state is not self._last.get(key)
+        ]
+
+    async def _keep(self, changes: Sequence[tuple[RunningPhase, StateChange]]) -> None:
+        if not changes:
+            return
+        async with self._store.writing() as connection:
+            await states.add(connection, [change for _, change in changes])
+        for running, change in changes:
+            self._last[change.key] = change.state
+            for listener in self.listeners:
+                listener(running, change)
