@@ -254,6 +254,21 @@ async def test_a_connection_that_is_open_already_is_said_to_be() -> None:
     assert run.passed
 
 
+async def test_a_name_that_is_known_from_a_moment_ago_is_said_to_be() -> None:
+    async def closing(connection: Connection) -> None:
+        await connection.request()
+        await connection.respond(GOOD, connection="close")
+
+    async with peer(closing) as there, open_client() as client:
+        found = server(there.url.replace("127.0.0.1", "localhost"))
+        tasks = list(installed_tasks().values())
+        first = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
+        again = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
+    assert step(first, "resolve").seconds is not None
+    assert step(again, "resolve").message == "known from a moment ago"
+    assert step(again, "connect").seconds is not None
+
+
 # State
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import count, islice, product
 
 from metaserver.lifecycle import Outcome
 from metaserver.records import ArticleId
@@ -79,17 +79,16 @@ def _long() -> str:
     parts = ["A survey of signalling complexes by six methods.\n"]
     size = len(parts[0])
     sentences = _sentences()
-    for number in range(1, LONG_BYTES):
-        parts.append(f"Section {number}\n{' '.join(islice(sentences, _PARAGRAPH))}\n")
+    while size < LONG_BYTES:
+        parts.append(f"Section {len(parts)}\n{' '.join(islice(sentences, _PARAGRAPH))}\n")
         size += len(parts[-1])
-        if size >= LONG_BYTES:
-            break
     return "".join(parts)
 
 
 def _sentences() -> Iterator[str]:
-    for number, sentence, (a, b) in product(range(1, LONG_BYTES), _SENTENCES, _PAIRS):
-        yield sentence.format(n=number, a=a, b=b)
+    for number in count(1):
+        for sentence, (a, b) in product(_SENTENCES, _PAIRS):
+            yield sentence.format(n=number, a=a, b=b)
 
 
 ARTICLES: Sequence[ConformanceArticle] = (
