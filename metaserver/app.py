@@ -20,7 +20,6 @@ from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import address, open_client
 from metaserver.config import Settings
 from metaserver.dispatch.boards import asked_tasks, restore, scored_tasks
-from metaserver.engine import Engine
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
 from metaserver.records import Article, Server, ServerName, TaskName
@@ -76,10 +75,10 @@ class Hub:
     corpus: Corpus
     keys: Mapping[ServerName, LaneKey]
     boards: LiveBoards
-    engine: Engine
+    lanes: Sequence[Lane]
 
 
-def _prepare_process() -> None:
+def prepare_process() -> None:
     """Take as many open files as the system allows, and collect garbage less often.
 
     A request in flight is a socket. An answer is thousands of small objects that live for a
@@ -105,7 +104,8 @@ def run_to_end(phase: Coroutine[Any, Any, int]) -> int:
         raise KeyboardInterrupt from None
 
 
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder, or say in one line why it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -116,8 +116,8 @@ def _make_folder(folder: Path) -> None:
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
     settings, vocabulary = plan.settings, plan.vocabulary
-    _prepare_process()
-    _make_folder(plan.folder)
+    prepare_process()
+    make_folder(plan.folder)
     async with (
         open_store(plan.folder / STORE_FILE) as store,
         open_client(settings.http_limits()) as client,
@@ -164,16 +164,21 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             corpus=corpus,
             keys=keys,
             boards=boards,
-            engine=Engine(lanes),
+            lanes=lanes,
         )
 
 
 @asynccontextmanager
 async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator[str]:
-    """Serve the pages while the context lasts; gives their address."""
-    runner = web.AppRunner(
-        make_app(boards), access_log=None, handle_signals=False, shutdown_timeout=1.0
-    )
+    """Serve the boards' pages while the context lasts; gives their address."""
+    async with site(make_app(boards), host, port) as address:
+        yield address
+
+
+@asynccontextmanager
+async def site(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
+    """Serve an application while the context lasts; gives its address."""
+    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

@@ -38,6 +38,18 @@ class ServerState(StrEnum):
     FINISHED = "finished"  # its queue is empty
 
 
+class SaidState(StrEnum):
+    """What an annotation server says of itself (`Annotator.getState`, docs/wire.md)."""
+
+    RUNNING = "Running"
+    OVERLOADED = "Overloaded"  # sent one article at a time
+    SUSPENDED = "Suspended"  # sent none: its circuit is opened
+    SHUTDOWN = "Shutdown"  # likewise
+
+
+AWAY = frozenset({SaidState.SUSPENDED, SaidState.SHUTDOWN})
+
+
 class Control(StrEnum):
     """What is wanted of a lane; kept in the store, so that a restarted hub goes on with it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NewType
 
-from metaserver.lifecycle import Outcome
+from metaserver.lifecycle import Outcome, SaidState
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
@@ -41,6 +41,14 @@ class Server:
     parameters: str = "text"
     tasks: tuple[TaskName, ...] = ()
     concurrency: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerSaid:
+    """What a server says of itself; `max_concurrent` (>= 1) is None where it does not say."""
+
+    state: SaidState = SaidState.RUNNING
+    max_concurrent: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

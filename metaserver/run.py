@@ -13,6 +13,7 @@ from rich.console import Console
 from metaserver.app import Hub, Plan, open_hub, run_to_end, serve_pages
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
+from metaserver.engine import work_lanes
 from metaserver.errors import InputError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.lanes.lane import LaneEnd
@@ -117,7 +118,7 @@ async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool)
 async def work(hub: Hub, console: Console) -> Sequence[str]:
     """Run all lanes to their end, showing how they go; return the servers that were left."""
     async with shown(hub.boards, console):
-        ends = await hub.engine.run()
+        ends = await work_lanes(hub.lanes)
     return [name for name, end in ends.items() if end is not LaneEnd.FINISHED]
 
 

@@ -13,14 +13,14 @@ from metaserver.client.articles import ArticleTexts, CallBody
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
-from metaserver.lifecycle import ANSWERED, Outcome
-from metaserver.records import ArticleId, Attempt, Server
+from metaserver.lifecycle import ANSWERED, AWAY, Outcome, SaidState
+from metaserver.records import ArticleId, Attempt, Server, ServerSaid
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
 
 PROBE_SECONDS = 10.0
-AWAY = frozenset({"Suspended", "Shutdown"})
+GET_STATE = "Annotator.getState"
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
 
 
@@ -34,7 +34,7 @@ class PhaseArticles:
 
 
 class ArticleCaller:
-    """Sends the phase's articles; implements `lanes.lane.Caller`.
+    """Sends the phase's articles; implements `lanes.ports.Caller`.
 
     `time_limit` is for the whole of an article's request and answer, in seconds.
     """
@@ -95,17 +95,28 @@ class ArticleCaller:
         Asks for its state, then for its methods. Any answer says that it is there, but for a state
         that says otherwise and for a proxy's word that it is not (HTTP 5xx without a fault).
         """
-        for method in ("Annotator.getState", "system.listMethods"):
-            exchange = Exchange(self._client.limits.answer.bytes)
-            body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+        for method in (GET_STATE, "system.listMethods"):
             try:
-                state = await self._client.post(server.url, body, exchange, PROBE_SECONDS)
+                said = _said(await self._ask(server, method))
             except PeerError as error:
                 if error.outcome in NOBODY_THERE or error.message.startswith("HTTP status 5"):
                     return f"{error.outcome}: {error.message}"
             else:
-                return _away(state)
+                return f"the server says it is {said.state}" if said.state in AWAY else None
         return None
+
+    async def state(self, server: Server) -> ServerSaid | None:
+        """Return what the server says of itself, or None if nothing that can be understood."""
+        try:
+            value = await self._ask(server, GET_STATE)
+        except PeerError:
+            return None
+        return _said(value) if isinstance(value, dict) else None
+
+    async def _ask(self, server: Server, method: str) -> Value:
+        exchange = Exchange(self._client.limits.answer.bytes)
+        body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+        return await self._client.post(server.url, body, exchange, PROBE_SECONDS)
 
     def _body(self, server: Server, position: int, number: int) -> CallBody:
         template = _plain_template(server.method)
@@ -135,6 +146,11 @@ def _plain_template(method: str) -> CallTemplate:
     return call_template(method)
 
 
-def _away(state: Value) -> str | None:
-    said = state.get("state") if isinstance(state, dict) else None
-    return f"the server says it is {said}" if isinstance(said, str) and said in AWAY else None
+def _said(value: Value) -> ServerSaid:
+    """Return what can be understood of a server's state; the rest says nothing."""
+    told = value if isinstance(value, dict) else {}
+    state, most = told.get("state"), told.get("max_concurrent")
+    return ServerSaid(
+        state=SaidState(state) if state in list(SaidState) else SaidState.RUNNING,
+        max_concurrent=most if type(most) is int and most >= 1 else None,
+    )

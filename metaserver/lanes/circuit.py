@@ -66,6 +66,17 @@ class Circuit:
         else:
             self._open(failure, now)
 
+    def away(self, reason: str, now: float) -> None:
+        """Open it: the server itself says that it takes no articles."""
+        if self.state is CircuitState.CLOSED:
+            self._first_failure = now
+            self._open(reason, now)
+
+    def try_now(self) -> None:
+        """Let one article through on trial without a probe, if it is open."""
+        if self.state is CircuitState.OPEN:
+            self.state = CircuitState.TRIAL
+
     def _open(self, reason: str, now: float) -> None:
         if self.down_since is None:
             self.down_since = self._first_failure

@@ -1,7 +1,9 @@
 """A lane at work: take the next article, call, check, store, publish; again, until all are done.
 
-What is committed is done; what is not was never done. A lane that is stopped drops its calls in
-flight: those articles are asked for again, and nothing is counted against the team.
+What is committed is done; what is not was never done. A lane that is paused takes no more articles
+and finishes those in flight; one that is cancelled ends them as attempts with outcome `cancelled`.
+A lane whose task is cancelled (the hub stops) drops its calls in flight: those articles are asked
+for again, and nothing is counted against the team.
 """
 
 from __future__ import annotations
@@ -9,24 +11,27 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from metaserver.errors import StaleLaneError
 from metaserver.lanes.circuit import Circuit, CircuitState
-from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
-from metaserver.lifecycle import RULES, Backoff, RetryDecision, decide
-from metaserver.records import Attempt, Server
+from metaserver.lanes.cut import CutError, Cuttable
+from metaserver.lanes.ports import Caller, Recorder
+from metaserver.lanes.queue import ArticleQueue, Later, Next, QueueView, Work
+from metaserver.lifecycle import AWAY, RULES, Backoff, Outcome, RetryDecision, SaidState, decide
+from metaserver.records import Attempt, Phases, Server, ServerSaid
 from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState, Tries
-from metaserver.store.writer import Entry
+from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 
 RETRY_BACKOFF = Backoff(base=1.0, cap=60.0)
 PROBE_BACKOFF = Backoff(base=5.0, cap=60.0)
+BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +39,8 @@ class LaneLimits:
     """What an organiser sets for the lanes of a phase; times in seconds.
 
     `attempts` (>= 1) an article; `circuit` failures in a row open the circuit; a server that has
-    been down for `patience` is left for good (None: never).
+    been down for `patience` is left for good (None: never); while it is sent articles it is asked
+    for its state every `health` seconds (None: never).
     """
 
     attempts: int = 5
@@ -42,13 +48,15 @@ class LaneLimits:
     circuit: int = 5
     probe: Backoff = PROBE_BACKOFF
     patience: float | None = None
+    health: float | None = None
 
 
 class LaneEnd(StrEnum):
-    """Why a lane's slice ended."""
+    """Why a lane's run ended."""
 
     FINISHED = "finished"  # every article is answered or given up
     SLICE = "slice"  # its turn is over: to be enqueued again
+    PAUSED = "paused"  # told to take no more articles, or its allowance is used up
     ABANDONED = "abandoned"  # the server was down for longer than the lane's patience
     LOST = "lost"  # another hub has taken the lane
     STOPPED = "stopped"  # the hub stops
@@ -75,27 +83,11 @@ class LaneChanged:
     end: LaneEnd | None = None
 
 
-class Caller(Protocol):
-    """Sends one article to a server and checks what comes back."""
-
-    async def call(
-        self, server: Server, position: int, number: int
-    ) -> tuple[Attempt, CheckedAnswer | None]:
-        """Return how the attempt ended; a peer's failure is an outcome, not an exception."""
-
-    async def probe(self, server: Server) -> str | None:
-        """Return None if the server is there, else what is wrong in one line."""
-
-
-class Recorder(Protocol):
-    """Commits ended attempts."""
-
-    async def record(self, entry: Entry) -> None:
-        """Return when the entry is committed; raises `StaleLaneError`."""
-
-
 class Lane:
-    """One server's lane in one phase. `run` works a slice; the lane keeps its place between."""
+    """One server's lane in one phase. `run` works; the lane keeps its place between two runs.
+
+    `clock` gives Unix seconds: it dates attempts, and nothing waits by it.
+    """
 
     def __init__(
         self,
@@ -108,6 +100,7 @@ class Lane:
         recorder: Recorder,
         publish: Callable[[AttemptEnded | LaneChanged], None],
         rng: random.Random | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self.server = server
         self._state = state
@@ -116,49 +109,138 @@ class Lane:
         self._recorder = recorder
         self._publish = publish
         self._rng = rng or random.Random()
+        self._articles = corpus.ids
         self._queue = ArticleQueue(
             len(corpus), cursor=state.cursor, finished=state.finished, tries=state.tries
         )
         self._circuit = Circuit(limits.circuit, limits.probe, self._rng)
         self._changed = asyncio.Event()
+        self._clock = clock
         self._recovering = False
-        self._in_flight = 0
-        self._requests_left = math.inf
+        self._places = server.concurrency
+        self._slice = math.inf  # requests left in this run
+        self._allowance = math.inf  # requests left until it pauses
+        self._calls = Cuttable()
+        self._probes = Cuttable()
+        self._cancelled_by = ""
         self._end: LaneEnd | None = None
 
+    # -- control ---------------------------------------------------------------------------------
+
+    @property
+    def key(self) -> LaneKey:
+        """The lane's key in the store."""
+        return self._state.key
+
+    @property
+    def pausing(self) -> bool:
+        """Whether it ends, or has ended, without having been through its queue."""
+        return math.isfinite(self._allowance)
+
+    @property
+    def places(self) -> int:
+        """How many requests it may have in flight: as registered, or fewer if the server asks."""
+        return self._places
+
+    def view(self, most: int = 10) -> QueueView:
+        """Return how the queue stands, with at most so many retries and new articles."""
+        return self._queue.view(_now(), most)
+
+    def allow(self, requests: int | None) -> None:
+        """Let the lane begin so many more requests, and pause then; None: as many as there are.
+
+        The first to be sent are those that wait for another attempt, at once, whatever their
+        back-off; and if the circuit is open, without a probe. May be said before or in a run.
+        """
+        self._allowance = math.inf if requests is None else requests
+        if requests:
+            self._circuit.try_now()
+        elif requests is not None:
+            self._probes.cut()
+        self._changed.set()
+
+    def share(self, requests: int) -> None:
+        """Let this turn end after so many more requests at the latest."""
+        self._slice = min(self._slice, requests)
+
+    def pause(self) -> None:
+        """Take no more articles; those in flight are finished, then `run` ends."""
+        self.allow(0)
+
+    def cancel(self, by: str) -> None:
+        """Pause, and end the calls in flight as attempts with outcome `cancelled`, not charged.
+
+        `by` says whose wish it is: "the team", "an organiser".
+        """
+        self._cancelled_by = by
+        self.pause()
+        self._calls.cut()
+
+    # -- work ------------------------------------------------------------------------------------
+
     async def run(self, requests: int | None = None) -> LaneEnd:
-        """Work until the queue is finished, or so many requests were begun (None: no limit)."""
-        self._requests_left = math.inf if requests is None else requests
+        """Work until the queue is finished, the lane is paused, or its turn is over.
+
+        Its turn is so many requests (None: no limit).
+        """
+        self._slice = math.inf if requests is None else requests
         self._end = None
         self._tell()
         try:
-            async with asyncio.TaskGroup() as group:
-                for _ in range(self.server.concurrency):
-                    group.create_task(self._work())
+            await self._work_all()
         except* StaleLaneError:
             self._end = LaneEnd.LOST
         finally:
             self._end = self._end or LaneEnd.STOPPED
+            if self._end in (LaneEnd.SLICE, LaneEnd.PAUSED) and self._queue.finished:
+                self._end = LaneEnd.FINISHED
             self._tell()
         return self._end
 
-    async def _work(self) -> None:
+    async def _work_all(self) -> None:
+        async with asyncio.TaskGroup() as around:
+            health = around.create_task(self._ask_state())
+            async with asyncio.TaskGroup() as places:
+                for place in range(self.server.concurrency):
+                    places.create_task(self._work(place))
+            health.cancel()
+
+    async def _work(self, place: int) -> None:
         """One place in the lane: serve article after article."""
         while self._end is None:
-            if self._circuit.state is not CircuitState.CLOSED:
+            if self._allowance <= 0:
+                await self._come_to_rest()
+            elif self._slice <= 0:
+                self._finish(LaneEnd.SLICE)
+            elif place >= self._places:
+                await self._wait(math.inf)
+            elif self._recorder.blocked:  # what is in flight waits to be stored; no more is sent
+                await self._wait(_now() + BLOCKED_SECONDS)
+            elif self._circuit.state is not CircuitState.CLOSED:
                 await self._recover()
-                continue
-            step = self._take(_now())
-            if isinstance(step, Work):
-                await self._serve(step)
-            elif isinstance(step, Later):
-                await self._wait(step.at)
+            else:
+                await self._take_on()
+
+    async def _take_on(self) -> None:
+        step = self._take(_now())
+        if isinstance(step, Work):
+            await self._serve(step)
+        elif isinstance(step, Later):
+            await self._wait(step.at)
+
+    async def _come_to_rest(self) -> None:
+        """End when nothing is in flight any more: until then the lane can be told to go on."""
+        if self._queue.in_flight:
+            await self._wait(math.inf)
+        else:
+            self._finish(LaneEnd.PAUSED)
 
     async def _recover(self) -> None:
         """The circuit is not closed: probe the server when it is time, or try one article."""
         circuit, now = self._circuit, _now()
         down = 0.0 if circuit.down_since is None else now - circuit.down_since
-        if self._limits.patience is not None and down >= self._limits.patience:
+        patience = math.inf if self._limits.patience is None else self._limits.patience
+        if circuit.state is CircuitState.OPEN and down >= patience:
             self._finish(LaneEnd.ABANDONED)
         elif self._recovering:
             await self._wait(math.inf)
@@ -177,38 +259,37 @@ class Lane:
 
     async def _probe_or_try(self, now: float) -> Next:
         if self._circuit.state is CircuitState.OPEN:
-            failure = await self._caller.probe(self.server)
-            self._circuit.probed(failure, _now())
-            self._tell()
+            await self._probe()
             return None
         step = self._take(now)
         if isinstance(step, Work):
             await self._serve(step)
         return step
 
+    async def _probe(self) -> None:
+        with suppress(CutError):
+            failure = await self._probes.wait(self._caller.probe(self.server))
+            self._circuit.probed(failure, _now())
+            self._tell()
+
     def _take(self, now: float) -> Next:
-        if self._requests_left <= 0:
-            self._finish(LaneEnd.SLICE)
-            return None
-        step = self._queue.take(now)
+        step = self._queue.take(now, eager=self.pausing)
         if step is None:
             self._finish(LaneEnd.FINISHED)
         elif isinstance(step, Work):
-            self._requests_left -= 1
+            self._slice -= 1
+            self._allowance -= 1
         return step
 
     async def _serve(self, work: Work) -> None:
         """Send one article, store how it ended, and say so."""
-        self._in_flight += 1
         self._tell()
         number = work.tries.made + 1
         try:
-            attempt, answer = await self._caller.call(self.server, work.position, number)
+            attempt, answer = await self._call(work.position, number)
         except BaseException:
             self._queue.again(work, _now())  # as if it had never been sent
             raise
-        finally:
-            self._in_flight -= 1
         tries = Tries(number, work.tries.charged + RULES[attempt.outcome].charged)
         limits = self._limits
         decision = decide(
@@ -225,6 +306,22 @@ class Lane:
         await asyncio.shield(self._keep(entry, decision))
         self._tell()
         self._changed.set()
+
+    async def _call(self, position: int, number: int) -> tuple[Attempt, CheckedAnswer | None]:
+        started_at, began = self._clock(), _now()
+        try:
+            return await self._calls.wait(self._caller.call(self.server, position, number))
+        except CutError:
+            attempt = Attempt(
+                server=self.server.name,
+                article=self._articles[position],
+                number=number,
+                started_at=started_at,
+                outcome=Outcome.CANCELLED,
+                message=f"cancelled by {self._cancelled_by}",
+                phases=Phases(total=_now() - began),
+            )
+            return attempt, None
 
     async def _keep(self, entry: Entry, decision: RetryDecision) -> None:
         await self._recorder.record(entry)
@@ -255,6 +352,28 @@ class Lane:
             cursor=self._queue.cursor,
         )
 
+    async def _ask_state(self) -> None:
+        """Follow what the server says of itself; one that never says anything is left alone."""
+        health, known = self._limits.health, False
+        while health is not None:
+            if self._circuit.state is CircuitState.CLOSED and not self.pausing:
+                said = await self._caller.state(self.server)
+                known = known or said is not None
+                if not known:
+                    return
+                if said is not None:
+                    self._heed(said)
+            await asyncio.sleep(health * self._rng.uniform(0.75, 1.25))  # not all lanes at once
+
+    def _heed(self, said: ServerSaid) -> None:
+        """Adapt to what the server says: fewer places, or none."""
+        most = 1 if said.state is SaidState.OVERLOADED else said.max_concurrent
+        self._places = min(self.server.concurrency, most or self.server.concurrency)
+        if said.state in AWAY:
+            self._circuit.away(f"the server says it is {said.state}", _now())
+        self._tell()
+        self._changed.set()
+
     def _finish(self, end: LaneEnd) -> None:
         self._end = end
         self._changed.set()
@@ -270,7 +389,7 @@ class Lane:
         self._publish(
             LaneChanged(
                 server=self.server,
-                in_flight=self._in_flight,
+                in_flight=self._queue.in_flight,
                 down=self._circuit.reason if self._circuit.down_since is not None else "",
                 end=self._end,
             )

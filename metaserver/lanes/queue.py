@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from metaserver.store.store import Tries
@@ -24,6 +26,29 @@ class Later(NamedTuple):
 
 NEW = Tries(0, 0)
 Next: TypeAlias = Work | Later | None
+
+
+class Retry(NamedTuple):
+    """An article that waits out its back-off; `seconds` from now, 0 where it is due."""
+
+    position: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QueueView:
+    """How a lane's queue stands; articles are told by their positions.
+
+    `pending` counts all that are not finished, those in flight too. `retries` are in the order they
+    come due; `new` are the first of those not sent yet by this lane.
+    """
+
+    total: int
+    cursor: int
+    pending: int
+    in_flight: tuple[int, ...]
+    retries: tuple[Retry, ...]
+    new: tuple[int, ...]
 
 
 class ArticleQueue:
@@ -47,37 +72,67 @@ class ArticleQueue:
         self._tries = dict(tries or {})
         self._retries: list[tuple[float, int]] = []
         self._next = cursor  # the lowest position not yet begun by this queue
-        self._in_flight = 0
+        self._in_flight: set[int] = set()
         self._advance()
 
-    def take(self, now: float) -> Next:
-        """Return the article to send now, when to ask again, or None if all are finished."""
-        if self._retries and self._retries[0][0] <= now:
+    @property
+    def in_flight(self) -> int:
+        """How many articles are taken, and neither finished nor to be sent again."""
+        return len(self._in_flight)
+
+    @property
+    def finished(self) -> bool:
+        """Whether every article is finished."""
+        return self.cursor >= self.total
+
+    def take(self, now: float, *, eager: bool = False) -> Next:
+        """Return the article to send now, when to ask again, or None if all are finished.
+
+        `eager`: what is to be sent again does not wait out its back-off.
+        """
+        if self._retries and (eager or self._retries[0][0] <= now):
             return self._begin(heapq.heappop(self._retries)[1])
-        while self._next < self.total:
-            position = self._next
-            self._next += 1
-            if position not in self._finished:
-                return self._begin(position)
+        position = next(self._new(), None)
+        if position is not None:
+            self._next = position + 1
+            return self._begin(position)
         if self._retries:
             return Later(self._retries[0][0])
         return Later(float("inf")) if self._in_flight else None
 
     def finish(self, position: int) -> None:
         """An article taken is answered, or given up."""
-        self._in_flight -= 1
+        self._in_flight.remove(position)
         self._tries.pop(position, None)
         self._finished.add(position)
         self._advance()
 
     def again(self, work: Work, at: float) -> None:
         """An article taken is to be sent again at the given time; `work.tries` as they are now."""
-        self._in_flight -= 1
+        self._in_flight.remove(work.position)
         self._tries[work.position] = work.tries
         heapq.heappush(self._retries, (at, work.position))
 
+    def view(self, now: float, most: int = 10) -> QueueView:
+        """Return how the queue stands, with at most so many retries and new articles."""
+        return QueueView(
+            total=self.total,
+            cursor=self.cursor,
+            pending=self.total - self.cursor - len(self._finished),
+            in_flight=tuple(sorted(self._in_flight)),
+            retries=tuple(
+                Retry(position, max(0.0, at - now))
+                for at, position in heapq.nsmallest(most, self._retries)
+            ),
+            new=tuple(islice(self._new(), most)),
+        )
+
+    def _new(self) -> Iterator[int]:
+        """Yield the positions not yet begun by this queue, in order."""
+        return (at for at in range(self._next, self.total) if at not in self._finished)
+
     def _begin(self, position: int) -> Work:
-        self._in_flight += 1
+        self._in_flight.add(position)
         return Work(position, self._tries.get(position, NEW))
 
     def _advance(self) -> None:

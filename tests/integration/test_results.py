@@ -17,6 +17,7 @@ import pytest
 from metaserver.app import Hub, Plan, open_hub
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
+from metaserver.engine import work_lanes
 from metaserver.errors import HubError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.records import ArticleId, ServerName, TaskName
@@ -55,7 +56,7 @@ async def worked(folder: Path) -> AsyncIterator[Hub]:
             settings=msgspec.convert(SETTINGS, Settings),
         )
         async with open_hub(plan, read_articles([DEMO / "articles"])) as hub:
-            await hub.engine.run()
+            await work_lanes(hub.lanes)
             yield hub
 
 

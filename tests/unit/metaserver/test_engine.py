@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pgqueuer import PgQueuer
 
-from metaserver.engine import SLICE, Engine
+from metaserver.engine import SLICE, work_lanes
 from metaserver.errors import HubError
 from metaserver.lanes.lane import Lane, LaneEnd, LaneLimits
 from metaserver.lifecycle import Backoff, Outcome
-from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState
 from metaserver.store.writer import Entry, LaneKey
@@ -51,9 +51,14 @@ class Servers:
     async def probe(self, server: Server) -> str | None:
         return None
 
+    async def state(self, server: Server) -> ServerSaid | None:
+        return None
+
 
 class Memory:
     """A recorder that keeps what lanes record, but for the lane that is `broken`."""
+
+    blocked: str | None = None
 
     def __init__(self, broken: str = "") -> None:
         self.entries: list[tuple[str, int]] = []
@@ -90,14 +95,14 @@ def everything(count: int, articles: int) -> list[tuple[str, int]]:
 
 async def test_every_lane_comes_to_its_end() -> None:
     servers, memory = Servers(), Memory()
-    ends = await Engine(make_lanes(5, 7, servers, memory)).run()
+    ends = await work_lanes(make_lanes(5, 7, servers, memory))
     assert ends == {f"s{n}": LaneEnd.FINISHED for n in range(5)}
     assert sorted(memory.entries) == everything(5, 7)
 
 
 async def test_no_lane_and_no_article_is_no_work() -> None:
-    assert await Engine([]).run() == {}
-    assert await Engine(make_lanes(1, 0, Servers(), Memory())).run() == {"s0": LaneEnd.FINISHED}
+    assert await work_lanes([]) == {}
+    assert await work_lanes(make_lanes(1, 0, Servers(), Memory())) == {"s0": LaneEnd.FINISHED}
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
@@ -105,7 +110,7 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
     articles = 2 * SLICE * concurrency + 1
     servers, memory = Servers(), Memory()
     lanes = make_lanes(5, articles, servers, memory, concurrency)
-    ends = await Engine(lanes, max_lanes=2).run()
+    ends = await work_lanes(lanes, max_lanes=2)
     assert set(ends.values()) == {LaneEnd.FINISHED}
     assert sorted(memory.entries) == everything(5, articles)
     # Nobody has a second turn before all have had their first.
@@ -121,13 +126,13 @@ async def test_a_lane_that_fails_by_our_fault_ends_alone() -> None:
     servers, memory = Servers(), Memory(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
     with pytest.raises(HubError, match=r"lane s1 stopped .*: HubError\('not stored: no reason'\)"):
-        await Engine(lanes).run()
+        await work_lanes(lanes)
     assert sorted(memory.entries) == [entry for entry in everything(3, 4) if entry[0] != "s1"]
 
 
 async def test_cancelled_it_stops_its_lanes_first() -> None:
     servers, memory = Servers(silent=("s0", "s2")), Memory()
-    engine = asyncio.create_task(Engine(make_lanes(3, 4, servers, memory)).run())
+    engine = asyncio.create_task(work_lanes(make_lanes(3, 4, servers, memory)))
     while len(memory.entries) < 4 or len(servers.calls) < 6:
         await asyncio.sleep(0)
     engine.cancel()
@@ -141,7 +146,7 @@ async def test_cancelled_at_any_moment_it_stops() -> None:
     """Above all while its jobs are being picked up, when no lane is at work yet."""
     for turns in range(60):
         servers = Servers(silent=("s0", "s1"))
-        engine = asyncio.create_task(Engine(make_lanes(2, 1, servers, Memory())).run())
+        engine = asyncio.create_task(work_lanes(make_lanes(2, 1, servers, Memory())))
         for _ in range(turns):
             await asyncio.sleep(0)
         engine.cancel()
@@ -163,7 +168,7 @@ async def test_a_supervisor_that_dies_is_started_again(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(PgQueuer, "run", dying)
     servers, memory = Servers(), Memory()
-    ends = await Engine(make_lanes(3, 4, servers, memory)).run()
+    ends = await work_lanes(make_lanes(3, 4, servers, memory))
     assert set(ends.values()) == {LaneEnd.FINISHED}
     assert sorted(memory.entries) == everything(3, 4)
     assert next(deaths, None) is None
@@ -192,7 +197,7 @@ async def test_a_supervisor_that_dies_at_work_takes_its_lanes_along_and_loses_no
 
     monkeypatch.setattr(PgQueuer, "run", dying)
     async with asyncio.timeout(timedelta(minutes=1).total_seconds()):
-        ends = await Engine(make_lanes(3, 4, servers, memory)).run()
+        ends = await work_lanes(make_lanes(3, 4, servers, memory))
     assert set(ends.values()) == {LaneEnd.FINISHED}
     assert servers.cancelled == ["s0"]
     assert sorted(memory.entries) == everything(3, 4)

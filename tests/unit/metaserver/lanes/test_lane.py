@@ -9,7 +9,7 @@ import pytest
 from metaserver.errors import StaleLaneError
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
 from metaserver.lifecycle import ANSWERED, Backoff, Outcome
-from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
@@ -53,9 +53,14 @@ class Peer:
         self.probed += 1
         return self.probes.pop(0) if self.probes else None
 
+    async def state(self, server: Server) -> ServerSaid | None:
+        return None
+
 
 class Memory:
     """A recorder that keeps the entries; stale from a given one on."""
+
+    blocked: str | None = None
 
     def __init__(self, stale_from: int | None = None) -> None:
         self.entries: list[Entry] = []
