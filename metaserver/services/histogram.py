@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -16,40 +15,60 @@ from hdrh.histogram import HdrHistogram
 UNIT = 1e-4  # seconds; all that is shorter counts as one unit
 LONGEST = 86_400.0  # seconds; all that is longer counts as this
 DIGITS = 2  # significant decimal digits that are told apart
+WAITING = 512  # durations that wait to be counted together: one by one the library takes long
 ACCURACY = 1 / 256  # relative: half of a bin's greatest width; below 128 units, half a unit
 BARS_A_DECADE = 40  # the finest bars of a picture
 
-_HIGHEST = round(LONGEST / UNIT)
-
 
 def _empty() -> HdrHistogram:
-    return HdrHistogram(1, _HIGHEST, DIGITS, b64_wrap=False)
+    return HdrHistogram(1, round(LONGEST / UNIT), DIGITS, b64_wrap=False)
 
 
-def _middles() -> npt.NDArray[np.float64]:
-    """The middle of each bin, in seconds."""
+def _bounds() -> npt.NDArray[np.float64]:
+    """Where the bins begin and the last one ends, in seconds."""
     bins = _empty()
-    begins = [bins.get_value_from_index(index) * UNIT for index in range(bins.counts_len + 1)]
-    return np.array([(begin + end) / 2 for begin, end in pairwise(begins)])
+    return np.array([bins.get_value_from_index(i) for i in range(bins.counts_len + 1)]) * UNIT
 
 
-_MIDDLES = _middles()
+_BOUNDS = _bounds()
+_MIDDLES = (_BOUNDS[:-1] + _BOUNDS[1:]) / 2
 
 
 class TimeHistogram:
     """Counts of durations in seconds; a percentile is the middle of its bin."""
 
     def __init__(self) -> None:
-        self._bins = _empty()
+        self._counted = _empty()
+        self._waiting: list[float] = []
 
     @property
     def total(self) -> int:
         """How many durations were counted."""
-        return int(self._bins.total_count)
+        return int(self._counted.total_count) + len(self._waiting)
 
     def add(self, seconds: float) -> None:
         """Count one duration."""
-        self._bins.record_value(min(max(int(seconds / UNIT), 1), _HIGHEST))
+        self._waiting.append(seconds)
+        if len(self._waiting) >= WAITING:
+            self._count()
+
+    def _count(self) -> None:
+        """Count the durations that wait."""
+        counts, total = np.frombuffer(self._counted.counts, np.uint64), self.total
+        seconds = np.clip(self._waiting, UNIT, LONGEST)
+        counts += np.bincount(
+            np.searchsorted(_BOUNDS, seconds, side="right") - 1, minlength=len(counts)
+        ).astype(np.uint64)
+        (filled,) = counts.nonzero()
+        self._counted.set_internal_tacking_values(int(filled[0]), int(filled[-1]), total)
+        self._waiting.clear()
+
+    @property
+    def _bins(self) -> HdrHistogram:
+        """The library's histogram, of all."""
+        if self._waiting:
+            self._count()
+        return self._counted
 
     def merge(self, other: TimeHistogram) -> None:
         """Count all that the other has counted."""
