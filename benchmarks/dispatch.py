@@ -22,6 +22,7 @@ import aiohttp
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles, make_plan
 from metaserver.app import open_hub
+from metaserver.engine import work_lanes
 from metaserver.wire.xmlrpc import encode_call
 
 SERVERS, CONCURRENCY, ARTICLES, ROUNDS = 8, 4, 250, 5
@@ -50,7 +51,7 @@ async def hub(url: str, folder: Path) -> float:
     plan = make_plan(folder, [url] * SERVERS, articles=ARTICLES, concurrency=CONCURRENCY)
     async with open_hub(plan, make_articles(ARTICLES, TEXT)) as opened:
         begin = time.perf_counter()
-        await opened.engine.run()
+        await work_lanes(opened.lanes)
         for task in opened.boards.tasks():
             opened.boards.board(task.name)
         took = time.perf_counter() - begin

@@ -19,6 +19,7 @@ import psutil
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles, make_plan
 from metaserver.app import Hub, open_hub
+from metaserver.engine import work_lanes
 
 IN_FLIGHT = 5_000
 OPEN_FILES = 2 * IN_FLIGHT + 1_000
@@ -36,7 +37,7 @@ async def _growth(url: str, folder: Path, lanes: int) -> int:
     plan = make_plan(folder, [url] * lanes, articles=each, concurrency=each)
     async with open_hub(plan, make_articles(each, TEXT)) as hub:
         before = _private()
-        running = asyncio.create_task(hub.engine.run())
+        running = asyncio.create_task(work_lanes(hub.lanes))
         while _in_flight(hub) < IN_FLIGHT or not _all_sent(url):
             await asyncio.sleep(0.2)
         await asyncio.sleep(1.0)

@@ -84,7 +84,7 @@ async def _serve_kit(answer: Answer, seconds: float, tell: Connection) -> None:
         await asyncio.sleep(seconds)
         return answer
 
-    runner = web.AppRunner(application(Kit(annotate)), access_log=None)
+    runner = web.AppRunner(application(Kit(annotate, workers=10_000)), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     tell.send(runner.addresses[0][1])

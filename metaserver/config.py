@@ -37,12 +37,13 @@ class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a server counts as down, how it is probed, and when it is left."""
+    """When a server counts as down, how it is probed and when it is left; how it says it is."""
 
     failures: Count = 5
     probe_base: Seconds = 5.0
     probe_cap: Seconds = 60.0
     patience: Seconds = 600.0
+    health: Seconds = 60.0
 
 
 class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -62,6 +63,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of `config.yaml`."""
 
+    folder: str = "hub"
     limits: LimitSettings = LimitSettings()
     retry: RetrySettings = RetrySettings()
     circuit: CircuitSettings = CircuitSettings()
@@ -85,6 +87,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             circuit=self.circuit.failures,
             probe=Backoff(base=self.circuit.probe_base, cap=self.circuit.probe_cap),
             patience=self.circuit.patience,
+            health=self.circuit.health,
         )
 
     def http_limits(self) -> HttpLimits:

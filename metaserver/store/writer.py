@@ -99,6 +99,7 @@ class Writer:
                 self.blocked = str(error.orig)
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception as error:
+                self.blocked = None  # it can be written; this batch cannot
                 await self._write_singly(batch, error)
                 return
             else:

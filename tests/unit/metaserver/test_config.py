@@ -30,11 +30,12 @@ def test_settings_reach_the_lanes_and_the_client(tmp_path: Path) -> None:
             tmp_path,
             "limits: {connect: 3, attempts: 2, answer_bytes: 1000, answer_values: 50}\n"
             "retry: {base: 0.5, cap: 4}\n"
-            "circuit: {failures: 7, probe_base: 2, probe_cap: 9, patience: 30}\n",
+            "circuit: {failures: 7, probe_base: 2, probe_cap: 9, patience: 30, health: 5}\n",
         )
     )
     lanes, http = settings.lane_limits(), settings.http_limits()
-    assert (lanes.attempts, lanes.circuit, lanes.patience) == (2, 7, 30.0)
+    assert (lanes.attempts, lanes.circuit) == (2, 7)
+    assert (lanes.patience, lanes.health) == (30.0, 5.0)
     assert (lanes.backoff.base, lanes.backoff.cap) == (0.5, 4.0)
     assert (lanes.probe.base, lanes.probe.cap) == (2.0, 9.0)
     assert (http.connect, http.answer.bytes, http.answer.values) == (3.0, 1000, 50)
