@@ -12,12 +12,12 @@ from ipaddress import ip_address
 
 from yarl import URL
 
-from metaserver.client.caller import PROBE_SECONDS
+from metaserver.client.caller import GET_STATE, PROBE_SECONDS
 from metaserver.client.http import HttpClient
 from metaserver.lifecycle import Outcome
 from metaserver.records import Server
 from metaserver.services.conformance.request import Reply, ask
-from metaserver.services.conformance.state import GET_STATE, STATE, state_step
+from metaserver.services.conformance.state import STATE, state_step
 from metaserver.services.conformance.steps import Step, StepState, skipped
 
 RESOLVE, CONNECT, TLS = "resolve", "connect", "TLS"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from metaserver.client.caller import NOBODY_THERE
+from metaserver.client.caller import GET_STATE, NOBODY_THERE
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
-from metaserver.lifecycle import AWAY, Outcome
+from metaserver.lifecycle import AWAY, Outcome, SaidState
 from metaserver.records import Server
 from metaserver.services.conformance.request import Reply, ask, beginning
 from metaserver.services.conformance.steps import Step, StepState
@@ -14,8 +14,7 @@ from metaserver.wire.report import Report, Severity
 from metaserver.wire.xmlrpc import Value
 
 STATE = "state"
-GET_STATE, LIST_METHODS = "Annotator.getState", "system.listMethods"
-STATES = ("Running", "Overloaded", "Suspended", "Shutdown")
+LIST_METHODS = "system.listMethods"
 UNREACHED = NOBODY_THERE | {Outcome.CANCELLED}
 """Outcomes after which there is no use in asking for the methods."""
 
@@ -58,7 +57,7 @@ def _judged(server: Server, reply: Reply, seconds: float) -> Step:
     said, message = _read_state(server, reply.value, report)
     if said in AWAY:
         state = StepState.FAILED
-    elif said == "Overloaded" or report.count(Severity.SHAPE):
+    elif said == SaidState.OVERLOADED or report.count(Severity.SHAPE):
         state = StepState.WARNING
     else:
         state = StepState.PASSED
@@ -81,9 +80,9 @@ def _read_state(server: Server, value: Value, report: Report) -> tuple[str | Non
     said = read_member(struct, "state", str, STATE, report)
     version = read_member(struct, "version", str, STATE, report)
     most = read_member(struct, "max_concurrent", int, STATE, report)
-    if said is not None and said not in STATES:
+    if said is not None and said not in list(SaidState):
         report.shape(
-            f"{STATE}.state", f"expected one of {', '.join(STATES)}, got {described(said)}"
+            f"{STATE}.state", f"expected one of {', '.join(SaidState)}, got {described(said)}"
         )
     if most is not None and most < server.concurrency:
         expected = f"{server.concurrency} or more, as registered"
