@@ -6,6 +6,7 @@ What differs between tasks (columns, order, help) comes from the task plug-in.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -130,16 +131,19 @@ class Leaderboard:
 
     @cached_property
     def _best(self) -> frozenset[str]:
-        return frozenset(row.run for row in _best_of_teams(self.board.rows))
+        """The best runs of the teams that have more than one."""
+        teams = Counter(row.team for row in self.board.rows)
+        best = _best_of_teams(self.board.rows)
+        return frozenset(row.run for row in best if row.team and teams[row.team] > 1)
 
-    @cached_property
+    @property
     def teams(self) -> bool:
         """Whether a team has more than one run, so that some are its best."""
-        return len(self._best) < len(self.board.rows)
+        return bool(self._best)
 
     def best(self, row: BoardRow) -> bool:
         """Tell whether the run is the best of its team, where that is worth a word."""
-        return self.teams and row.place is not None and row.run in self._best
+        return row.place is not None and row.run in self._best
 
     def text(self, row: BoardRow, column: Column) -> str:
         """Return a cell's text; `n/a` where the value is undefined."""

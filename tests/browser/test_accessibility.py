@@ -12,6 +12,12 @@ PAGES = {
     "board": ("/t/INT", None),
     "board, sorted": ("/t/ACT?sort=run", None),
     "board, empty": ("/t/INT", []),
+    "board, chosen": ("/t/INT?view=mapped&show=best", None),
+    "board without curves": ("/t/NER", None),
+    "articles": ("/t/INT/articles?sort=-mean", None),
+    "articles, none yet": ("/t/ACT/articles", []),
+    "articles without levels": ("/t/NER/articles", None),
+    "frozen board": ("/b/k7Q2", None),
     "error": ("/nope", []),
 }
 
@@ -22,8 +28,10 @@ PAGES = {
 def test_axe_finds_nothing(make_site, visits, shown, scheme, size):
     path, names = PAGES[shown]
     width, height = SIZES[size]
+    site = make_site(names)
+    site.source.freeze("k7Q2", "INT")
     page = visits.open(
-        f"{make_site(names).url}{path}",
+        f"{site.url}{path}",
         color_scheme=scheme,
         viewport={"width": width, "height": height},
     )
@@ -31,3 +39,10 @@ def test_axe_finds_nothing(make_site, visits, shown, scheme, size):
     assert len(result["passes"]) > 10
     assert [(v["id"], v["nodes"][0]["html"]) for v in result["violations"]] == []
     visits.problems = [told for told in visits.problems if "404" not in told]
+
+
+def test_axe_finds_nothing_where_scores_are_hidden(site, visits):
+    site.source.hidden, site.source.note = "The scores are shown when the phase ends.", "A note."
+    page = visits.open(f"{site.url}/t/INT")
+    result = Axe().run(page, options=OPTIONS).response
+    assert [(v["id"], v["nodes"][0]["html"]) for v in result["violations"]] == []

@@ -129,3 +129,36 @@ def test_the_first_results_fill_an_empty_board(make_site, visits):
     expect(page.locator("#runs th")).to_have_text([FIRST])
     expect(page.get_by_text("No run yet")).to_be_hidden()
     expect(page.locator("#scatter svg.plot")).to_be_visible()
+
+
+def test_a_page_stays_live_in_its_view_and_choice(site, visits):
+    page = visits.open(f"{site.url}/t/INT?view=mapped&show=best&sort=run")
+    expect(page.locator("#live")).to_have_text("live")
+    before = page.locator("#runs th").all_inner_texts()
+    site.do(site.source.upload("Team 7 · R01", skill=0.99))
+    expect(page.locator("#news")).to_have_text("1 new result")
+    assert page.locator("#runs th").all_inner_texts() == before
+    page.locator("#news").click()
+    expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · R01 best"])
+    expect(page.locator("#runs tr")).to_have_count(11)
+    expect(page.locator("#runs tr", has_text="Team 7")).to_contain_text("offline")
+
+
+def test_intervals_come_when_they_are_computed_and_are_marked_while_they_are_not(site, visits):
+    site.source.compared = False
+    page = visits.open(f"{site.url}/t/INT")
+    expect(page.locator("#live")).to_have_text("live")
+    row = page.locator("#runs tr").first
+    expect(row.locator(".interval")).to_have_text("[…]")
+    expect(row.locator(".ranks")).to_have_text("…")
+    site.source.compared = True
+    site.do(site.source.tell())
+    expect(row.locator(".ranks")).to_have_text("1–2")
+    interval = row.locator(".interval").inner_text()
+    score = float(row.locator("b").inner_text())
+    low, high = map(float, interval.strip("[]").split(", "))
+    assert low < score < high
+    site.source.behind = 0.01
+    site.do(site.source.tell())
+    expect(row.locator(".ranks")).to_have_text("1–2…")
+    expect(page.locator("#runs tr", has_text="n/a").locator(".interval")).to_have_count(0)

@@ -26,14 +26,14 @@ def test_sorting_by_keyboard(site, visits):
     page.wait_for_url("**/t/INT?sort=-f_score")
     heading = page.get_by_role("columnheader", name="F", exact=True)
     expect(heading).to_have_attribute("aria-sort", "descending")
-    cells = page.locator("#runs tr td:nth-child(9)").all_inner_texts()
+    cells = page.locator("#runs tr td:nth-child(10)").all_inner_texts()
     figures = [float(cell) for cell in cells if cell != "n/a"]
     assert figures == sorted(figures, reverse=True)
     assert cells[len(figures) :] == ["n/a"]
     tab_to(page, "F")
     page.keyboard.press("Enter")
     expect(heading).to_have_attribute("aria-sort", "ascending")
-    assert page.locator("#runs tr td:nth-child(9)").last.inner_text() == "n/a"
+    assert page.locator("#runs tr td:nth-child(10)").last.inner_text() == "n/a"
 
 
 def test_the_skip_link_leads_past_the_header(site, visits):
@@ -115,20 +115,112 @@ def test_times_are_in_the_readers_zone(site, visits):
     expect(time).to_have_text(shown)
 
 
-def test_csv_is_the_table_of_the_page(site, visits):
-    page = visits.open(f"{site.url}/t/ACT?sort=-precision_at_full_recall")
+CELLS = """rows => rows.map(row => [...row.cells].map(cell => {
+    const text = cell.cloneNode(true);
+    text.querySelectorAll(".tag").forEach(tag => tag.remove());
+    return text.innerText.trim() || text.textContent.trim();
+}))"""
+
+
+def as_shown(line, main):
+    """Return a line of the CSV as the page's cells have it."""
+    known = line["interval"] == "current"
+    ranks = "–".join(dict.fromkeys([line["rank_low"], line["rank_high"]])) if known else ""
+    bounds = f" [{line[f'{main}_low']}, {line[f'{main}_high']}]" if known else ""
+    hidden = {"rank_low", "rank_high", "team", f"{main}_low", f"{main}_high", "interval"}
+    cells = {key: text for key, text in line.items() if key not in hidden}
+    return [*(cells | {"place": cells["place"] + ranks, main: cells[main] + bounds}).values()]
+
+
+@pytest.mark.parametrize(
+    "query", ["?sort=-precision_at_full_recall", "?show=best&sort=run", "?show=online"]
+)
+def test_csv_is_the_table_of_the_page(site, visits, query):
+    site.do(site.source.upload("Team 7 · R01", skill=0.4))
+    page = visits.open(f"{site.url}/t/ACT{query}")
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
-    table = list(csv.reader(download.value.path().read_text().splitlines()))
-    shown = page.locator("#runs tr").evaluate_all(
-        "rows => rows.map(row => [...row.cells].map(cell => cell.firstChild.nodeName === '#text' "
-        "? cell.firstChild.data.trim() : cell.textContent.trim()))"
-    )
-    assert table[1:] == shown
+    table = csv.DictReader(download.value.path().read_text().splitlines())
+    shown = page.locator("#runs tr").evaluate_all(CELLS)
+    assert [as_shown(line, "auc_ipr") for line in table] == shown
 
 
-@pytest.mark.parametrize("path", ["/monitor", "/t/INT", "/t/ACT", "/nope"])
+def test_views_and_kinds_of_runs_by_keyboard_and_without_scripts(site, visits):
+    site.do(site.source.upload("Team 7 · R01", skill=0.95))
+    page = visits.open(f"{site.url}/t/INT?sort=run", java_script_enabled=False)
+    first = page.locator("#runs tr").first.locator("b")
+    raw = first.inner_text()
+    views = page.get_by_role("navigation", name="View of the hits")
+    views.get_by_role("link", name="both").press("Enter")
+    page.wait_for_url("**/t/INT?view=both&sort=run")
+    expect(views.get_by_role("link", name="both")).to_have_attribute("aria-current", "true")
+    assert first.inner_text() != raw
+    page.get_by_role("link", name="best of team").press("Enter")
+    page.wait_for_url("**/t/INT?view=both&show=best&sort=run")
+    names = page.locator("#runs th")
+    expect(names.first).to_have_text("Team 10 · S03")
+    expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · R01 best"])
+    page.get_by_role("link", name="online").click()
+    expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · S01"])
+    csv_link = page.get_by_role("link", name="CSV").get_attribute("href")
+    assert csv_link == "/t/INT.csv?view=both&show=online&sort=run"
+
+
+def test_a_kind_of_run_that_is_not_there_leads_back_to_all(make_site, visits):
+    site = make_site(["Team 1 · R01"])
+    site.source.uploads, site.source.lanes = site.source.lanes, []
+    page = visits.open(f"{site.url}/t/INT?show=online")
+    page.get_by_role("link", name="show all runs").click()
+    expect(page.locator("#runs th")).to_have_text(["Team 1 · R01"])
+
+
+def test_articles_by_difficulty(site, visits):
+    page = visits.open(f"{site.url}/t/ACT")
+    page.get_by_role("link", name="Articles").first.click()
+    page.wait_for_url("**/t/ACT/articles")
+    expect(page.get_by_role("heading", name="Mean rank against")).to_be_visible()
+    expect(page.locator("svg.plot .dot")).to_have_count(59)
+    page.get_by_role("columnheader", name="SD").get_by_role("link").click()
+    cells = page.locator("tbody tr td:nth-child(4)").all_inner_texts()
+    assert [float(cell) for cell in cells] == sorted(map(float, cells), reverse=True)
+    page.get_by_role("link", name="INT").click()
+    expect(page.get_by_role("heading", name="Mean AUC iP/R against")).to_be_visible()
+    page.get_by_role("link", name="mapped").click()
+    expect(page).to_have_url(f"{site.url}/t/INT/articles?view=mapped")
+
+
+def test_a_permanent_link_shows_the_board_as_it_was(site, visits):
+    site.source.freeze("k7Q2", "INT")
+    site.do(site.source.add_run("Latecomer", skill=0.99))
+    page = visits.open(f"{site.url}/t/INT", timezone_id="Asia/Tokyo")
+    expect(page.locator("#runs th", has_text="Latecomer")).to_be_visible()
+    page.get_by_role("link", name="Permanent link").press("Enter")
+    page.wait_for_url("**/b/k7Q2")
+    expect(page.locator("#runs th")).to_have_count(11)
+    expect(page.locator("#runs th", has_text="Latecomer")).to_have_count(0)
+    expect(page.locator("#live")).to_have_count(0)
+    expect(page.locator("time")).to_contain_text("23:13:20")
+    page.get_by_role("link", name="mapped").click()
+    page.get_by_role("columnheader", name="Run").get_by_role("link").click()
+    expect(page).to_have_url(f"{site.url}/b/k7Q2?view=mapped&sort=run")
+    names = page.locator("#runs th").all_inner_texts()
+    assert names == sorted(names)
+
+
+def test_hidden_scores_are_told_with_what_can_be_seen(site, visits):
+    site.source.hidden = "The scores are shown when the phase ends."
+    page = visits.open(f"{site.url}/t/INT")
+    expect(page.get_by_text(site.source.hidden)).to_be_visible()
+    expect(page.locator("table, svg.plot, #live")).to_have_count(0)
+    page.locator("main").get_by_role("link", name="monitor").click()
+    page.wait_for_url("**/monitor")
+
+
+@pytest.mark.parametrize(
+    "path", ["/monitor", "/t/INT", "/t/ACT", "/t/INT/articles", "/b/k7Q2", "/nope"]
+)
 def test_no_page_is_wider_than_a_phone(site, visits, path):
+    site.source.freeze("k7Q2", "INT")
     page = visits.open(f"{site.url}{path}", **PHONE)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     visits.problems = [told for told in visits.problems if "404" not in told]
