@@ -58,6 +58,16 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8020
+    session_hours: Annotated[float, Meta(gt=0, le=720)] = 12.0
+    secure_cookies: bool = False  # also where the hub itself is not asked by https
+    trusted_proxies: list[str] = []  # networks whose X-Forwarded-For is believed
+    requests_a_minute: Count = 600  # with one token
+    anonymous_requests_a_minute: Count = 600  # without one, from one address
+    streams_an_address: Count = 20
+    streams: Count = 1_000
+    body_seconds: Seconds = 30.0  # for a request's body, besides 1 s for each 64 KiB that came
+    idle_seconds: Seconds = 75.0  # for a request's head, and between requests
+    upload_bytes: Count = 64 * 2**20
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

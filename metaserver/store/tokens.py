@@ -1,0 +1,208 @@
+"""Tokens that open the interfaces, and the sessions of pages that begin with them.
+
+A token is 256 random bits. Its SHA-256 digest, all that is kept, cannot be turned back, so no slow
+hash is needed; and as it is looked up by digest, how long that takes tells nothing of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.lifecycle import Role
+from metaserver.records import TeamName
+from metaserver.store.tables import sessions, teams, tokens
+
+PREFIX = "bcms_"
+FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{{43}}")
+"""What a token looks like, also for who must keep them out of logs: prefix, role, 32 bytes."""
+
+TOUCH_SECONDS = 60.0
+"""`used_at` is renewed no more often than this: reading must not make the store write."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Token:
+    """A token as kept: all but itself. Times are Unix seconds."""
+
+    id: int
+    role: Role
+    team: TeamName | None
+    team_id: int | None
+    label: str
+    created_at: float
+    expires_at: float | None = None
+    used_at: float | None = None
+    revoked_at: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Session:
+    """A signed-in browser; its forms carry `csrf`, its cookie is not kept."""
+
+    token: Token
+    csrf: str
+    created_at: float
+    expires_at: float
+
+
+def digest(secret: str) -> str:
+    """Return what is kept of a token or a cookie."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def issue(
+    connection: AsyncConnection,
+    role: Role,
+    label: str,
+    *,
+    team_id: int | None = None,
+    expires_at: float | None = None,
+) -> tuple[int, str]:
+    """Make a token; return its id and the token itself, which nobody can show again."""
+    secret = f"{PREFIX}{role[0]}{secrets.token_urlsafe(32)}"
+    row = {"digest": digest(secret), "role": role.value, "team_id": team_id, "label": label}
+    result = await connection.execute(
+        sa.insert(tokens).values(**row, created_at=time.time(), expires_at=expires_at)
+    )
+    assert result.inserted_primary_key is not None
+    return int(result.inserted_primary_key[0]), secret
+
+
+async def find(connection: AsyncConnection, secret: str, now: float) -> Token | None:
+    """Return the token that this is, if it holds: not expired, not revoked, its team takes part."""
+    if not FORM.fullmatch(secret):
+        return None
+    query = _tokens().where(tokens.c.digest == digest(secret), _holds(now))
+    row = (await connection.execute(query)).first()
+    return None if row is None else _token(row)
+
+
+async def get(connection: AsyncConnection, token_id: int) -> Token | None:
+    """Return a token by its id, whether it holds or not."""
+    row = (await connection.execute(_tokens().where(tokens.c.id == token_id))).first()
+    return None if row is None else _token(row)
+
+
+async def every(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:
+    """Return all tokens, or a team's, in the order they were made; revoked ones too."""
+    query = _tokens().order_by(tokens.c.id)
+    if team_id is not None:
+        query = query.where(tokens.c.team_id == team_id)
+    return [_token(row) for row in await connection.execute(query)]
+
+
+async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
+    """Return how many tokens of a team (None: of no team) hold."""
+    query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _holds(now))
+    counted = sa.select(sa.func.count()).select_from(query.subquery())
+    return int((await connection.execute(counted)).scalar_one())
+
+
+async def touch(connection: AsyncConnection, token: Token, now: float) -> None:
+    """Keep that a token was used."""
+    await connection.execute(sa.update(tokens).where(tokens.c.id == token.id).values(used_at=now))
+
+
+def must_touch(token: Token, now: float) -> bool:
+    """Tell whether a use of the token is to be kept."""
+    return token.used_at is None or now - token.used_at >= TOUCH_SECONDS
+
+
+async def revoke(connection: AsyncConnection, token_id: int, now: float) -> None:
+    """Let a token hold no longer, nor the sessions that began with it."""
+    await connection.execute(
+        sa.update(tokens)
+        .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
+        .values(revoked_at=now)
+    )
+    await connection.execute(sa.delete(sessions).where(sessions.c.token_id == token_id))
+
+
+# -- sessions --------------------------------------------------------------------------------------
+
+
+async def begin_session(
+    connection: AsyncConnection, token: Token, now: float, seconds: float
+) -> tuple[str, Session]:
+    """Begin a session; return its cookie's value, made here and never taken from a browser."""
+    cookie = secrets.token_urlsafe(32)
+    ends = now + seconds
+    session = Session(
+        token=token,
+        csrf=secrets.token_urlsafe(32),
+        created_at=now,
+        expires_at=ends if token.expires_at is None else min(ends, token.expires_at),
+    )
+    await connection.execute(
+        sa.insert(sessions).values(
+            digest=digest(cookie),
+            token_id=token.id,
+            csrf=session.csrf,
+            created_at=now,
+            expires_at=session.expires_at,
+        )
+    )
+    return cookie, session
+
+
+async def find_session(connection: AsyncConnection, cookie: str, now: float) -> Session | None:
+    """Return the session of a cookie, if it and its token hold."""
+    query = (
+        _tokens()
+        .join(sessions, sessions.c.token_id == tokens.c.id)
+        .add_columns(
+            sessions.c.csrf, sessions.c.created_at.label("begun"), sessions.c.expires_at.label("to")
+        )
+        .where(sessions.c.digest == digest(cookie), sessions.c.expires_at > now, _holds(now))
+    )
+    row = (await connection.execute(query)).first()
+    if row is None:
+        return None
+    return Session(token=_token(row), csrf=row.csrf, created_at=row.begun, expires_at=row.to)
+
+
+async def end_session(connection: AsyncConnection, cookie: str) -> None:
+    """End a session, if there is one."""
+    await connection.execute(sa.delete(sessions).where(sessions.c.digest == digest(cookie)))
+
+
+async def purge_sessions(connection: AsyncConnection, now: float) -> None:
+    """Forget the sessions that are over."""
+    await connection.execute(sa.delete(sessions).where(sessions.c.expires_at <= now))
+
+
+def _tokens() -> sa.Select[Any]:
+    return sa.select(tokens, teams.c.name.label("team")).select_from(
+        tokens.outerjoin(teams, teams.c.id == tokens.c.team_id)
+    )
+
+
+def _holds(now: float) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        tokens.c.revoked_at.is_(None),
+        sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now),
+        teams.c.retired_at.is_(None),
+    )
+
+
+def _token(row: sa.Row[Any]) -> Token:
+    return Token(
+        id=row.id,
+        role=Role(row.role),
+        team=None if row.team is None else TeamName(row.team),
+        team_id=row.team_id,
+        label=row.label,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        used_at=row.used_at,
+        revoked_at=row.revoked_at,
+    )

@@ -1,0 +1,314 @@
+"""Who asks: a token in the request's head, or a session that began with one.
+
+`setup` puts a gate before every request: it is given an id, counted against what its client may
+ask for, and its `Caller` is found. A session's cookie alone changes nothing: what it sends must
+carry the session's CSRF value too, and come from a page of this site.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+import structlog
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Handler
+
+from metaserver.config import WebSettings
+from metaserver.errors import Refusal, RefusedError, UnavailableError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.store import tokens
+from metaserver.store.store import Store
+from metaserver.store.tokens import Session, Token
+from metaserver.web import bodies
+from metaserver.web.addresses import Origin, Proxies
+from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
+
+CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
+REQUEST_ID = "X-Request-Id"
+SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
+UNCOUNTED = ("/static/", "/healthz", "/readyz")
+STREAMS = frozenset({"/events", "/api/v1/events"})
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_EVERYBODY = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visitor:
+    """Who a page is made for; `session` None: nobody who is signed in."""
+
+    caller: Caller
+    origin: Origin
+    session: Session | None = None
+    path: str = "/"  # to come back to after signing in
+
+
+VISITOR = web.RequestKey("VISITOR", Visitor)
+CALLER = web.RequestKey("CALLER", Caller)
+_visitor: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
+
+
+def caller_of(request: web.Request) -> Caller:
+    """Return who asks; nobody known where the application has no gate."""
+    return request.get(CALLER) or Caller()
+
+
+def visitor() -> Visitor | None:
+    """Return who the page under way is made for; None where one cannot sign in."""
+    return _visitor.get()
+
+
+class Gate:
+    """What is before every request. `now` gives Unix seconds, `clock` measures."""
+
+    def __init__(
+        self,
+        store: Store,
+        settings: WebSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.now = now
+        self._proxies = Proxies(settings.trusted_proxies)
+        self._tokens = Buckets(settings.requests_a_minute, clock=clock)
+        self._addresses = Buckets(settings.anonymous_requests_a_minute, clock=clock)
+        self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
+        self._streams = Slots(settings.streams_an_address, settings.streams)
+        self._uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS)
+        self._sign_ins = Failures(Delays(), clock=clock)
+        self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
+
+    # -- who asks --------------------------------------------------------------------------------
+
+    def origin(self, request: web.Request) -> Origin:
+        """Return whence a request came."""
+        return self._proxies.origin(
+            request.remote,
+            secure=request.secure,
+            forwarded=request.headers.getall("X-Forwarded-For", ()),
+            protocol=request.headers.get("X-Forwarded-Proto", ""),
+        )
+
+    async def token(self, secret: str, origin: Origin) -> Token:
+        """Return the token that this is; `RefusedError` where it does not hold."""
+        refuse_after(self._wrong.wait(origin.key), "too many wrong tokens")
+        now = self.now()
+        async with self.store.reading() as connection:
+            token = await tokens.find(connection, secret, now)
+        if token is None:
+            self._wrong.take(origin.key)
+            raise RefusedError(Refusal.TOKEN, "this token does not hold: ask for a new one")
+        if tokens.must_touch(token, now):
+            with suppress(UnavailableError):  # a busy store is no reason to refuse
+                async with self.store.writing() as connection:
+                    await tokens.touch(connection, token, now)
+        return token
+
+    async def signing_in(self, secret: str, origin: Origin) -> Token:
+        """Return the token that someone signs in with; each failure makes the next try wait."""
+        wait = max(self._sign_ins.wait(origin.key), self._all_sign_ins.wait(_EVERYBODY))
+        refuse_after(wait, "too many failed sign-ins")
+        try:
+            token = await self.token(secret, origin)
+        except RefusedError:
+            self._sign_ins.failed(origin.key)
+            self._all_sign_ins.failed(_EVERYBODY)
+            raise
+        self._sign_ins.succeeded(origin.key)
+        return token
+
+    async def session(self, request: web.Request, origin: Origin) -> Session | None:
+        """Return the session of a request's cookie, if it holds."""
+        cookie = request.cookies.get(self.cookie_name(origin))
+        if not cookie:
+            return None
+        async with self.store.reading() as connection:
+            return await tokens.find_session(connection, cookie, self.now())
+
+    def secure(self, origin: Origin) -> bool:
+        """Whether cookies are for https alone."""
+        return origin.secure or self.settings.secure_cookies
+
+    def cookie_name(self, origin: Origin) -> str:
+        """Return what the session's cookie is called: by https no other host can set it."""
+        return "__Host-session" if self.secure(origin) else "session"
+
+    # -- how much --------------------------------------------------------------------------------
+
+    def count(self, visitor: Visitor) -> None:
+        """Count a request; `RefusedError` where its client asks too often."""
+        token_id = visitor.caller.token_id
+        if token_id is None:
+            wait = self._addresses.take(visitor.origin.key)
+        else:
+            wait = self._tokens.take(token_id)
+        refuse_after(wait, "too many requests")
+
+    def slots(self, request: web.Request, caller: Caller) -> Slots | None:
+        """Return what a request holds a place of while it lasts, if of anything."""
+        if request.path in STREAMS:
+            return self._streams
+        return self._uploads if may_upload(request, caller) else None
+
+
+GATE = web.AppKey("GATE", Gate)
+
+
+def refuse_after(wait: float, message: str) -> None:
+    """Raise `RefusedError` if there are seconds to wait."""
+    if wait:
+        raise RefusedError(
+            Refusal.TOO_MANY, f"{message}: try again in {wait:.0f} s", retry_after=wait
+        )
+
+
+def setup(app: web.Application, store: Store, settings: WebSettings) -> Gate:
+    """Put the gate before an application's requests; call it before the application starts.
+
+    The gate's middlewares stand around those of the application for what they log, and within them
+    for what they refuse: `error_pages` must be the application's first.
+    """
+    app[GATE] = gate = Gate(store, settings)
+    app.middlewares.insert(0, identified)
+    app.middlewares.append(bodies.deadline(settings.body_seconds))
+    app.middlewares.append(gated)
+    app.on_response_prepare.append(_mark)
+    return gate
+
+
+@web.middleware
+async def identified(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Give a request its id: the one a proxy gave it, if that is fit to be written into logs."""
+    given = request.headers.get(REQUEST_ID, "")
+    request[REQUEST_ID] = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
+    with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
+        return await handler(request)
+
+
+@web.middleware
+async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Find out who asks, and let in who may."""
+    if request.path.startswith(UNCOUNTED):
+        return await handler(request)
+    gate = request.config_dict[GATE]
+    visitor = await _recognised(request, gate)
+    request[VISITOR], request[CALLER] = visitor, visitor.caller
+    _visitor.set(visitor)
+    gate.count(visitor)
+    if may_upload(request, visitor.caller):
+        request = request.clone(client_max_size=gate.settings.upload_bytes)
+    slots = gate.slots(request, visitor.caller)
+    if slots is None:
+        return await _answered(request, handler, visitor)
+    if not slots.take(visitor.origin.key):
+        refuse_after(bodies.RETRY_SECONDS, "too many of these at the same time")
+    try:
+        return await _answered(request, handler, visitor)
+    finally:
+        slots.give(visitor.origin.key)
+
+
+async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
+    if visitor.session is not None and request.method not in SAFE:
+        await _check_sent_by_page(request, visitor.session)
+    try:
+        return await handler(request)
+    except RefusedError as error:
+        if error.refusal is Refusal.TOKEN and _is_page(request) and request.method in SAFE:
+            raise web.HTTPSeeOther(f"/signin?next={quote(request.path_qs, safe='/')}") from error
+        raise
+
+
+async def authenticate(request: web.Request) -> Caller:
+    """Return who asks, by token or session; `RefusedError` for a token that does not hold."""
+    return (await _recognised(request, request.config_dict[GATE])).caller
+
+
+async def token_caller(request: web.Request, secret: str) -> Caller:
+    """Return who asks with a token that stands in the request's body (XML-RPC)."""
+    gate = request.config_dict[GATE]
+    caller = _caller(await gate.token(secret, gate.origin(request)), request)
+    gate.count(Visitor(caller=caller, origin=gate.origin(request)))
+    return caller
+
+
+async def _recognised(request: web.Request, gate: Gate) -> Visitor:
+    origin = gate.origin(request)
+    kind, _, secret = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    path = request.path_qs if request.method == hdrs.METH_GET else "/"
+    if kind:
+        if kind.lower() != "bearer":
+            raise RefusedError(Refusal.TOKEN, "expected Authorization: Bearer TOKEN")
+        token = await gate.token(secret.strip(), origin)
+        return Visitor(caller=_caller(token, request), origin=origin, path=path)
+    session = await gate.session(request, origin)
+    if session is None:
+        caller = Caller(request_id=request.get(REQUEST_ID, ""))
+        return Visitor(caller=caller, origin=origin, path=path)
+    caller = _caller(session.token, request)
+    return Visitor(caller=caller, origin=origin, session=session, path=path)
+
+
+def _caller(token: Token, request: web.Request) -> Caller:
+    of_team = token.role is Role.TEAM
+    return Caller(
+        role=token.role,
+        team=token.team if of_team else None,
+        team_id=token.team_id if of_team else None,
+        token_id=token.id,
+        name=f"team {token.team}" if of_team else f"{token.role} {token.label}".strip(),
+        request_id=request.get(REQUEST_ID, ""),
+    )
+
+
+def may_upload(request: web.Request, caller: Caller) -> bool:
+    """Whether a request may bring a file."""
+    uploader = caller.role in (Role.TEAM, Role.ORGANISER)
+    return uploader and bodies.takes_upload(request.match_info.handler)
+
+
+# -- what a page may send --------------------------------------------------------------------------
+
+
+async def _check_sent_by_page(request: web.Request, session: Session) -> None:
+    check_same_site(request)
+    given = request.headers.get(CSRF_HEADER) or await bodies.form_text(request, CSRF_FIELD)
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), session.csrf.encode()):
+        raise RefusedError(
+            Refusal.NOT_YOURS, "this form is of another session: load its page again"
+        )
+
+
+def check_same_site(request: web.Request) -> None:
+    """Raise `RefusedError` for what a browser sent from another site's page."""
+    fetched, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get(hdrs.ORIGIN)
+    if fetched is not None:
+        same = fetched == "same-origin"
+    else:  # an old browser, or a program
+        same = origin is None or urlsplit(origin).netloc == request.host
+    if not same:
+        raise RefusedError(Refusal.NOT_YOURS, "sent from a page of another site")
+
+
+def _is_page(request: web.Request) -> bool:
+    return not request.path.startswith(("/api/", "/xmlrpc")) and "text/html" in request.headers.get(
+        hdrs.ACCEPT, ""
+    )
+
+
+async def _mark(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers[REQUEST_ID] = request.get(REQUEST_ID, "")
+    known = request.get(CALLER)
+    if known is not None and known.role is not None:
+        response.headers.setdefault(hdrs.CACHE_CONTROL, "private, no-store")

@@ -1,0 +1,88 @@
+"""Bodies of requests: how long they may take, which may be large, and their forms."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TypeVar
+
+from aiohttp import StreamReader, web
+from aiohttp.typedefs import Handler, Middleware
+
+UPLOADS_OF_ONE, UPLOADS = 2, 4  # at the same time: of one address, in all
+RETRY_SECONDS = 5.0
+BYTES_A_SECOND = 65_536
+"""What brings a body more time: a large file over a slow line is no attack."""
+
+H = TypeVar("H")
+_MARK = "takes_upload"
+_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
+
+
+def upload(handler: H) -> H:
+    """Let a handler take bodies of up to `web.upload_bytes`, of teams and organisers."""
+    vars(handler)[_MARK] = True
+    return handler
+
+
+def takes_upload(handler: object) -> bool:
+    """Whether a handler was marked as `upload`."""
+    return bool(getattr(handler, _MARK, False))
+
+
+def deadline(seconds: float) -> Middleware:
+    """Return the middleware that ends requests whose body does not come.
+
+    However a handler reads the body, it has `seconds`, and a second more for each 64 KiB that came.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.content.is_eof():
+            return await handler(request)
+        watch = _Watch(request.content, seconds)
+        try:
+            return await handler(request)
+        except TimeoutError as error:
+            if not watch.ended:
+                raise
+            raise web.HTTPRequestTimeout(text="The request's body did not come in time.") from error
+        finally:
+            watch.cancel()
+
+    return middleware
+
+
+class _Watch:
+    """Ends a body that comes too slowly: who reads it gets a `TimeoutError`."""
+
+    def __init__(self, content: StreamReader, seconds: float) -> None:
+        self.ended = False
+        self._content = content
+        self._loop = asyncio.get_running_loop()
+        self._due = self._loop.time() + seconds
+        self._timer = self._loop.call_at(self._due, self._check)
+
+    def cancel(self) -> None:
+        """Watch no longer."""
+        self._timer.cancel()
+
+    def _check(self) -> None:
+        if self._content.is_eof():
+            return
+        due = self._due + self._content.total_bytes / BYTES_A_SECOND
+        if due > self._loop.time():
+            self._timer = self._loop.call_at(due, self._check)
+        else:
+            self.ended = True
+            self._content.set_exception(TimeoutError())
+
+
+async def form_text(request: web.Request, name: str) -> str:
+    """Return a text of the form that a request carries; empty where there is none."""
+    if request.content_type not in _FORMS:
+        return ""
+    try:
+        value = (await request.post()).get(name, "")
+    except ValueError as error:
+        raise web.HTTPBadRequest(text="The form cannot be read.") from error
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,147 @@
+"""How much one client may ask for: pure, with the clock as an argument and bounded memory.
+
+A client is a key: a token's id, or an address as `addresses.bundled` gives it. At most `size`
+clients are remembered, the longest unseen forgotten first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Clock = Callable[[], float]
+V = TypeVar("V")
+SIZE = 10_000
+
+
+class Remembered(Generic[V]):
+    """Values by key, at most `size` of them: those seen last."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Hashable) -> V | None:
+        """Return a key's value."""
+        return self._values.get(key)
+
+    def put(self, key: Hashable, value: V) -> None:
+        """Keep a key's value, and forget the longest unseen one if there are too many."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._size:
+            self._values.popitem(last=False)
+
+    def drop(self, key: Hashable) -> None:
+        """Forget a key."""
+        self._values.pop(key, None)
+
+
+class Buckets:
+    """A token bucket a client: `a_minute` requests at once, and as many again each minute."""
+
+    def __init__(self, a_minute: float, *, size: int = SIZE, clock: Clock = time.monotonic) -> None:
+        self._capacity = a_minute
+        self._rate = a_minute / 60.0  # a second
+        self._clock = clock
+        self._levels: Remembered[tuple[float, float]] = Remembered(size)  # level, when
+
+    def __len__(self) -> int:
+        return len(self._levels)
+
+    def wait(self, key: Hashable) -> float:
+        """Return the seconds until the client may ask again: 0.0 for now."""
+        return max(0.0, (1.0 - self._level(key)) / self._rate)
+
+    def take(self, key: Hashable) -> float:
+        """Count a request and return 0.0; or count nothing and return the seconds to wait."""
+        wait = self.wait(key)
+        if not wait:
+            self._levels.put(key, (self._level(key) - 1.0, self._clock()))
+        return wait
+
+    def _level(self, key: Hashable) -> float:
+        known = self._levels.get(key)
+        if known is None:
+            return self._capacity
+        level, at = known
+        return min(self._capacity, level + (self._clock() - at) * self._rate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Delays:
+    """After `free` failures a client waits `base` seconds, each time twice as long, up to `cap`.
+
+    After `forget` seconds without a failure it begins anew.
+    """
+
+    free: int = 5
+    base: float = 1.0
+    cap: float = 60.0
+    forget: float = 900.0
+
+
+class Failures:
+    """The failures of each client, and how long it waits for its next try."""
+
+    def __init__(self, delays: Delays, *, size: int = SIZE, clock: Clock = time.monotonic) -> None:
+        self._delays = delays
+        self._clock = clock
+        self._known: Remembered[tuple[int, float]] = Remembered(size)  # failures, the last when
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def wait(self, key: Hashable) -> float:
+        """Return the seconds until the client may try again: 0.0 for now."""
+        count, last = self._failures(key)
+        over = count - self._delays.free
+        if over <= 0:
+            return 0.0
+        delay = min(self._delays.cap, self._delays.base * 2.0 ** min(over - 1, 62))
+        return max(0.0, last + delay - self._clock())
+
+    def failed(self, key: Hashable) -> None:
+        """Count a failure."""
+        self._known.put(key, (self._failures(key)[0] + 1, self._clock()))
+
+    def succeeded(self, key: Hashable) -> None:
+        """Begin anew."""
+        self._known.drop(key)
+
+    def _failures(self, key: Hashable) -> tuple[int, float]:
+        count, last = self._known.get(key) or (0, 0.0)
+        return (0, 0.0) if self._clock() - last >= self._delays.forget else (count, last)
+
+
+class Slots:
+    """What may be held at the same time: `each` of a client, `total` in all."""
+
+    def __init__(self, each: int, total: int) -> None:
+        self._each = each
+        self._total = total
+        self._held: Counter[Hashable] = Counter()
+
+    @property
+    def held(self) -> int:
+        """How many are held in all."""
+        return self._held.total()
+
+    def take(self, key: Hashable) -> bool:
+        """Take one, if there is one left for this client."""
+        if self._held[key] >= self._each or self.held >= self._total:
+            return False
+        self._held[key] += 1
+        return True
+
+    def give(self, key: Hashable) -> None:
+        """Give one back."""
+        self._held[key] -= 1
+        if not self._held[key]:
+            del self._held[key]
