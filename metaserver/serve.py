@@ -1,0 +1,84 @@
+"""`metaserver serve`: the hub as a service, for weeks: phases, teams, three interfaces, pages."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end, site
+from metaserver.client.http import open_client
+from metaserver.config import Settings, read_settings
+from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.states import StateLog
+from metaserver.dispatch.trials import Trials
+from metaserver.operations.service import Service
+from metaserver.store.store import open_store
+from metaserver.web.service import make_service_app
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `serve` command."""
+    parser = commands.add_parser(
+        "serve",
+        help="run the hub as a service: challenges, teams, their servers, pages",
+        description="Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
+        " Stopped at any moment, it goes on where it was.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    settings = read_settings(args.config) if args.config else Settings()
+    return run_to_end(_serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    prepare_process()
+    async with open_service(settings) as service:
+        app = make_service_app(service)
+        async with site(app, settings.web.host, settings.web.port) as address:
+            print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
+            await work(service)
+    return 0
+
+
+async def work(service: Service) -> None:
+    """Drive the phases, and keep the states of their servers, until cancelled."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(service.dispatcher.run(), name="dispatcher")
+        group.create_task(service.states.run(), name="states")
+
+
+@asynccontextmanager
+async def open_service(
+    settings: Settings, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Service]:
+    """Open the hub's store, bring its phases into memory, and build the rest; `work` drives it."""
+    folder = Path(settings.folder)
+    make_folder(folder)
+    async with (
+        open_store(folder / STORE_FILE) as store,
+        open_client(settings.http_limits()) as client,
+    ):
+        dispatcher = Dispatcher(store, client, settings, clock=clock)
+        await dispatcher.load()
+        trials = Trials(store, client)
+        try:
+            yield Service(
+                store=store,
+                client=client,
+                settings=settings,
+                dispatcher=dispatcher,
+                states=StateLog(store, dispatcher.phases.values, clock),
+                trials=trials,
+                clock=clock,
+            )
+        finally:
+            await trials.close()

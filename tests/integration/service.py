@@ -1,0 +1,87 @@
+"""A hub as a service in the test's own process: a store, a release, a challenge with a phase."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaserver.config import LimitSettings, RetrySettings, Settings, UniprotSettings
+from metaserver.corpus import read_articles
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.service import Service
+from metaserver.operations.table import perform
+from metaserver.records import TaskName, TeamName
+from metaserver.serve import open_service, work
+from metaserver.store import phases
+from tests.integration.hub import DEMO, build_release
+
+ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service at work, and short ways to ask it."""
+
+    service: Service
+
+    async def do(self, name: str, caller: Caller = ORGANISER, **values: Any) -> Any:
+        """Do an operation; raises `RefusedError`."""
+        return await perform(OPERATIONS[name], self.service, caller, values)
+
+    def team(self, name: str) -> Caller:
+        """Return a caller of a team."""
+        return Caller(role=Role.TEAM, team=TeamName(name), name=f"team {name}")
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until something is so; `TimeoutError` where it is not so for long."""
+        async with asyncio.timeout(30):
+            while not true():
+                await asyncio.sleep(0.01)
+
+
+async def settings(folder: Path, **changes: Any) -> Settings:
+    """Return a service's settings with a small release; time-outs and pauses are short."""
+    if not (folder / "releases" / "test").exists():
+        await build_release(folder / "releases" / "test")
+    values: dict[str, Any] = {
+        "folder": str(folder / "hub"),
+        "uniprot": UniprotSettings(releases=str(folder / "releases")),
+        "limits": LimitSettings(timeout=20.0, connect=2.0),
+        "retry": RetrySettings(base=0.01, cap=0.05),
+    }
+    return Settings(**values | changes)
+
+
+@asynccontextmanager
+async def at_work(given: Settings) -> AsyncIterator[Running]:
+    """Run a service while the context lasts; begun again with the same settings it goes on."""
+    async with open_service(given) as service:
+        task = asyncio.create_task(work(service))
+        try:
+            yield Running(service)
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def plan_phase(running: Running, name: str = "test", **values: Any) -> None:
+    """Make a challenge with one phase on the demo's articles and gold, not yet open."""
+    store = running.service.store
+    corpus = await store.add_corpus(read_articles([DEMO / "articles"]))
+    async with store.writing() as connection:
+        await phases.add_corpus_version(connection, "demo", corpus.id, "articles")
+    await running.do("challenges.set", challenge="bc", title="A challenge")
+    given = {"challenge": "bc", "phase": name, "corpus": "demo", "release": "test"}
+    await running.do("phases.create", **given | values)
+    for task in ("ACT", "INT", "IPT"):
+        path = DEMO / f"gold_{task.lower()}.tsv"
+        phase_id = running.service.phase(name).phase.id
+        await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
+    await running.service.phase(name).rescore()

@@ -1,0 +1,169 @@
+"""Teams and organisers control lanes through operations, on a hub at work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import PhaseState
+from tests.integration.hub import answer_for
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+ARTICLES = 32
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue")
+        yield running
+
+
+async def registered(running: Running, url: str, name: str = "blue-1") -> None:
+    """Register a server of team blue, and test it."""
+    blue = running.team("blue")
+    await running.do("servers.register", blue, server=name, url=url)
+    tested = await running.do("servers.test", blue, server=name)
+    assert tested.passed, tested.reasons()
+
+
+async def test_a_server_goes_through_a_phase(running: Running) -> None:
+    blue = running.team("blue")
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        with pytest.raises(RefusedError, match="no phase is open"):
+            await running.do("servers.start", blue, server="blue-1")
+        opened = await running.do("phases.open", phase="test")
+        assert opened.state is PhaseState.TEST
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+    detail = await running.do("servers.get", blue, server="blue-1")
+    assert [(lane.state, lane.done, lane.total) for lane in detail.phases] == [
+        ("finished", ARTICLES, ARTICLES)
+    ]
+    attempts = await running.do("servers.attempts", blue, server="blue-1")
+    assert len(attempts) == ARTICLES
+    raw = await running.do(
+        "servers.answer", blue, server="blue-1", article=attempts[0].article, number=1
+    )
+    assert b"<methodResponse>" in raw.raw
+
+
+async def test_next_sends_one_article(running: Running) -> None:
+    blue = running.team("blue")
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        await running.do("phases.open", phase="test")
+        phase = running.service.phase("test")
+        for done in (1, 2):
+            await running.do("servers.next", blue, server="blue-1")
+            key = phase.key(phase.servers["blue-1"])
+            engine = running.service.dispatcher.engine
+            while engine.at_work(key):
+                await asyncio.sleep(0.01)
+            assert phase.boards.watch.status("blue-1").done == done
+        queue = await running.do("servers.queue", blue, server="blue-1")
+        assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")
+
+
+async def test_an_untested_server_is_refused(running: Running) -> None:
+    blue = running.team("blue")
+    await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:9/")
+    await running.do("phases.open", phase="test")
+    with pytest.raises(RefusedError, match="test it first") as refused:
+        await running.do("servers.start", blue, server="blue-1")
+    assert refused.value.refusal is Refusal.STATE
+    tested = await running.do("servers.test", blue, server="blue-1")
+    assert not tested.passed
+    with pytest.raises(RefusedError, match="its test failed: connect"):
+        await running.do("servers.start", blue, server="blue-1")
+
+
+async def test_another_teams_server_is_unknown(running: Running) -> None:
+    await running.do("teams.create", team="red")
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+    for name in ("get", "test", "start", "pause", "attempts", "retire"):
+        with pytest.raises(RefusedError) as refused:
+            await running.do(f"servers.{name}", running.team("red"), server="blue-1")
+        assert refused.value.refusal is Refusal.UNKNOWN
+    assert await running.do("servers.list", running.team("red")) == []
+
+
+async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -> None:
+    blue = running.team("blue")
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        await running.do("phases.open", phase="test")
+        await running.do("servers.next", blue, server="blue-1")
+        reason = "sends other people's answers"
+        await running.do("servers.suspend", server="blue-1", reason=reason)
+        with pytest.raises(RefusedError, match=reason):
+            await running.do("servers.start", blue, server="blue-1")
+        await running.do("servers.pause", blue, server="blue-1")
+        detail = await running.do("servers.get", blue, server="blue-1")
+        assert [(lane.state, lane.note) for lane in detail.phases] == [("suspended", reason)]
+        await running.do("servers.resume", server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+
+
+async def test_given_up_articles_are_queued_again(running: Running) -> None:
+    blue, failing = running.team("blue"), True
+
+    def fails_sometimes(text: str, _context: Context) -> Answer:
+        if failing:
+            raise ValueError("not today")
+        return answer_for(text)
+
+    async with served(Kit(annotate)) as good, served(Kit(fails_sometimes)) as url:
+        await registered(running, good)
+        await running.do("servers.update", blue, server="blue-1", url=good)
+        await running.do("servers.test", blue, server="blue-1")
+        failing = False
+        await running.do("servers.update", blue, server="blue-1", url=url)
+        assert (await running.do("servers.test", blue, server="blue-1")).passed
+        failing = True
+        await running.do("phases.open", phase="test")
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").given_up == ARTICLES)
+        failing = False
+        requeued = await running.do("servers.requeue", server="blue-1")
+        assert requeued.articles == ARTICLES
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        assert watch.status("blue-1").given_up == 0
+
+
+async def test_a_frozen_phase_sends_nothing_and_goes_on_after_a_restart(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with served(Kit(annotate)) as url:
+        async with at_work(given) as running:
+            await plan_phase(running)
+            await running.do("teams.create", team="blue")
+            await registered(running, url)
+            await running.do("phases.open", phase="test")
+            await running.do("servers.start", running.team("blue"), server="blue-1")
+        async with at_work(given) as running:
+            watch = running.service.phase("test").boards.watch
+            await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+            frozen = await running.do("phases.freeze", phase="test")
+            assert frozen.state is PhaseState.FROZEN
+            with pytest.raises(RefusedError, match="frozen"):
+                await running.do(
+                    "servers.start", running.team("blue"), server="blue-1", phase="test"
+                )
