@@ -14,6 +14,7 @@ from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.dispatch.dispatcher import Dispatcher
 from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES
@@ -33,6 +34,7 @@ class Service:
     client: HttpClient
     settings: Settings
     dispatcher: Dispatcher
+    states: StateLog
     trials: Trials
     clock: Callable[[], float] = time.time
 
