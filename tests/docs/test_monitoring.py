@@ -1,0 +1,83 @@
+"""docs/monitoring.md tells every metric and every measure."""
+
+import re
+from dataclasses import fields
+
+import pytest
+from prometheus_client.core import Metric
+
+from metaserver.lanes.lane import AttemptEnded
+from metaserver.lifecycle import Outcome, RetryDecision
+from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.services.measures import Availability, Timing, Tips
+from metaserver.services.metrics import Metrics, Sources
+from metaserver.services.tally import PHASES
+from metaserver.services.windows import ServerWindow, Window
+from tests.shared import ROOT
+
+TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
+NOTHING = Sources(monitors=lambda: (), blocked=lambda: None, streams=lambda: 0)
+
+
+def collected() -> list[Metric]:
+    """All metrics, each with at least one series."""
+    metrics = Metrics(NOTHING, "")
+    metrics.publish(
+        AttemptEnded(
+            server=Server(name=ServerName("one"), url="http://127.0.0.1/"),
+            position=0,
+            attempt=Attempt(
+                server=ServerName("one"),
+                article=ArticleId("100"),
+                number=1,
+                started_at=0.0,
+                outcome=Outcome.FAULT,
+            ),
+            answer=None,
+            decision=RetryDecision(given_up=True),
+        )
+    )
+    return list(metrics.registry.collect())
+
+
+METRICS = collected()
+SUFFIX = {"counter": "_total", "info": "_info"}
+MEASURES = sorted(
+    {
+        name
+        for record in (ServerWindow, Timing, Availability, Tips)
+        for name in (
+            *(field.name for field in fields(record)),
+            *(name for name, value in vars(record).items() if isinstance(value, property)),
+        )
+    }
+)
+
+
+def full_name(metric: Metric) -> str:
+    return metric.name + SUFFIX.get(metric.type, "")
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=full_name)
+def test_every_metric_is_documented_with_its_labels(metric: Metric) -> None:
+    row = re.search(rf"^\| `{full_name(metric)}`.*$", TOLD, re.MULTILINE)
+    assert row, full_name(metric)
+    labels = {label for sample in metric.samples for label in sample.labels} - {"le"}
+    assert all(f"`{label}`" in row[0] for label in labels), labels
+
+
+def test_no_metric_is_documented_that_is_not_there() -> None:
+    told = set(re.findall(r"^\| `((?:metaserver|process)_\w+)`", TOLD, re.MULTILINE))
+    assert told == {full_name(metric) for metric in METRICS}
+
+
+@pytest.mark.parametrize("name", [*MEASURES, *Window, *PHASES])
+def test_every_measure_is_documented(name: str) -> None:
+    assert f"`{name}`" in TOLD
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=full_name)
+def test_metrics_have_base_units(metric: Metric) -> None:
+    assert not re.search(r"_(ms|millis|milliseconds|minutes|kb|mb|percent)\b", metric.name)
+    if metric.type == "histogram":
+        assert metric.name.endswith("_seconds")
