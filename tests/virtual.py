@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import selectors
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -40,3 +41,18 @@ def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine that waits for nothing but the loop's clock."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
         return runner.run(coroutine)
+
+
+def timed(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Let a test run in virtual time."""
+
+    @functools.wraps(test)
+    def run_it(*arguments: Any, **named: Any) -> None:
+        run(test(*arguments, **named))
+
+    return run_it
+
+
+def now() -> float:
+    """Return the loop's time, in seconds."""
+    return asyncio.get_running_loop().time()

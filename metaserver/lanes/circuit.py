@@ -39,10 +39,11 @@ class Circuit:
         self._failures = 0
         self._first_failure = 0.0
         self._probes = 0
+        self._away = False  # the server itself said so: answers in flight do not say otherwise
 
     def ended(self, outcome: Outcome, message: str, now: float) -> None:
         """Take note of how an attempt ended."""
-        if outcome is Outcome.CANCELLED:
+        if outcome is Outcome.CANCELLED or self._away:
             return
         if not RULES[outcome].circuit:
             self.state, self.down_since = CircuitState.CLOSED, None
@@ -62,7 +63,7 @@ class Circuit:
         if self.state is not CircuitState.OPEN:  # an answer in flight came back meanwhile
             return
         if failure is None:
-            self.state = CircuitState.TRIAL
+            self.try_now()
         else:
             self._open(failure, now)
 
@@ -70,12 +71,13 @@ class Circuit:
         """Open it: the server itself says that it takes no articles."""
         if self.state is CircuitState.CLOSED:
             self._first_failure = now
+            self._away = True
             self._open(reason, now)
 
     def try_now(self) -> None:
         """Let one article through on trial without a probe, if it is open."""
         if self.state is CircuitState.OPEN:
-            self.state = CircuitState.TRIAL
+            self.state, self._away = CircuitState.TRIAL, False
 
     def _open(self, reason: str, now: float) -> None:
         if self.down_since is None:

@@ -1,99 +1,17 @@
 """A lane at work, with a small real caller and recorder in memory."""
 
 import asyncio
-import random
-from collections.abc import Callable, Mapping
 
 import pytest
 
-from metaserver.errors import StaleLaneError
-from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
-from metaserver.lifecycle import ANSWERED, Backoff, Outcome
-from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
-from metaserver.store.reader import Corpus
+from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lifecycle import Backoff, Outcome
+from metaserver.records import Attempt, Server
 from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 from tests import virtual
-from tests.answers import NO_HITS
-
-SOON = Backoff(base=1e-6, cap=1e-6)
-LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
-
-
-class Peer:
-    """A caller whose outcomes are given by article and attempt; OK where nothing is said."""
-
-    def __init__(self, outcomes: Mapping[tuple[int, int], Outcome] | None = None) -> None:
-        self.outcomes = outcomes or {}
-        self.calls: list[tuple[int, int]] = []
-        self.probes: list[str | None] = []  # what the next probes find; then always None
-        self.probed = 0
-        self.most_in_flight = self._in_flight = 0
-
-    async def call(
-        self, server: Server, position: int, number: int
-    ) -> tuple[Attempt, CheckedAnswer | None]:
-        self.calls.append((position, number))
-        self._in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self._in_flight)
-        await asyncio.sleep(0)
-        self._in_flight -= 1
-        outcome = self.outcomes.get((position, number), Outcome.OK)
-        attempt = Attempt(
-            server=server.name,
-            article=ArticleId(str(position)),
-            number=number,
-            started_at=0.0,
-            outcome=outcome,
-        )
-        return attempt, NO_HITS if outcome in ANSWERED else None
-
-    async def probe(self, server: Server) -> str | None:
-        self.probed += 1
-        return self.probes.pop(0) if self.probes else None
-
-    async def state(self, server: Server) -> ServerSaid | None:
-        return None
-
-
-class Memory:
-    """A recorder that keeps the entries; stale from a given one on."""
-
-    blocked: str | None = None
-
-    def __init__(self, stale_from: int | None = None) -> None:
-        self.entries: list[Entry] = []
-        self._stale_from = stale_from
-
-    async def record(self, entry: Entry) -> None:
-        if self._stale_from is not None and len(self.entries) >= self._stale_from:
-            raise StaleLaneError("taken")
-        self.entries.append(entry)
-
-
-def lane(
-    peer: Peer,
-    memory: Memory,
-    *,
-    articles: int = 5,
-    limits: LaneLimits = LIMITS,
-    concurrency: int = 1,
-    state: LaneState | None = None,
-    publish: Callable[[AttemptEnded | LaneChanged], None] = lambda event: None,
-) -> Lane:
-    names = [ArticleId(str(position)) for position in range(articles)]
-    key = LaneKey(1, 1)
-    return Lane(
-        Server(name=ServerName("peer"), url="http://127.0.0.1/", concurrency=concurrency),
-        Corpus(id=1, ids=tuple(names), wire_bytes=(0,) * articles),
-        state or LaneState(key=key, epoch=1, cursor=0, finished=frozenset(), tries={}),
-        limits,
-        caller=peer,
-        recorder=memory,
-        publish=publish,
-        rng=random.Random(1),
-    )
+from tests.unit.metaserver.lanes.fakes import SOON, Memory, Peer, lane
 
 
 async def test_articles_are_sent_in_order_and_each_is_recorded() -> None:
@@ -226,7 +144,8 @@ async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() 
             await super().record(entry)
             await self.committed.wait()
 
-    peer, memory, told = Peer(), Slow(), []
+    peer, memory = Peer(), Slow()
+    told: list[AttemptEnded | LaneChanged] = []
     one = lane(peer, memory, articles=2, publish=told.append)
     task = asyncio.create_task(one.run())
     while not memory.entries:

@@ -1,0 +1,293 @@
+"""A lane under control: paused, cancelled, sent on article by article; and while nothing is stored.
+
+All in virtual time: an answer takes as many seconds as it is told to.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lanes.queue import QueueView
+from metaserver.lifecycle import Backoff, Outcome
+from metaserver.records import Server
+from metaserver.store.store import LaneState, Tries
+from metaserver.store.writer import Entry, LaneKey
+from tests.unit.metaserver.lanes.fakes import LIMITS, Memory, Peer, lane
+from tests.virtual import now, timed
+
+DAY = 86_400.0
+LATER = LaneLimits(backoff=Backoff(base=DAY, cap=DAY), circuit=1000)
+FRAGILE = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=DAY, cap=DAY))
+
+
+def slow(seconds: float = 10.0, **outcomes: Outcome) -> Peer:
+    """Return a peer that takes its time; `a3=FAULT` is how the first attempt for 3 ends."""
+    peer = Peer({(int(name[1:]), 1): outcome for name, outcome in outcomes.items()})
+    peer.seconds = seconds
+    return peer
+
+
+def stored(memory: Memory) -> Sequence[tuple[int, int, Outcome]]:
+    return [(e.position, e.attempt.number, e.attempt.outcome) for e in memory.entries]
+
+
+async def after(seconds: float, act: Callable[[], None]) -> None:
+    await asyncio.sleep(seconds)
+    act()
+
+
+async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd:
+    """Run a lane, and do something after a while."""
+    ended, _ = await asyncio.gather(one.run(), after(seconds, act))
+    return ended
+
+
+# -- pause -----------------------------------------------------------------------------------------
+
+
+@timed
+async def test_a_paused_lane_finishes_what_is_in_flight_and_takes_no_more() -> None:
+    peer, memory = slow(), Memory()
+    told: list[AttemptEnded | LaneChanged] = []
+    one = lane(peer, memory, concurrency=2, publish=told.append)
+    assert await run_and(one, 15, one.pause) is LaneEnd.PAUSED
+    assert stored(memory) == [(at, 1, Outcome.OK) for at in range(4)]
+    assert isinstance(told[-1], LaneChanged)
+    assert (told[-1].end, told[-1].in_flight) == (LaneEnd.PAUSED, 0)
+    one.allow(None)
+    assert await one.run() is LaneEnd.FINISHED
+    assert peer.calls == [(at, 1) for at in range(5)]
+
+
+@timed
+async def test_a_lane_that_is_paused_before_it_runs_sends_nothing() -> None:
+    peer = Peer()
+    one = lane(peer, Memory())
+    one.pause()
+    assert await one.run() is LaneEnd.PAUSED
+    assert peer.calls == []
+
+
+@timed
+async def test_a_lane_that_still_finishes_goes_on_with_all_its_places() -> None:
+    peer = slow()
+    one = lane(peer, Memory(), articles=20, concurrency=4)
+    ended, *_ = await asyncio.gather(
+        one.run(), after(4, one.pause), after(16, lambda: one.allow(None))
+    )
+    assert ended is LaneEnd.PAUSED  # too late: nothing was in flight any more
+    working = asyncio.gather(one.run(), after(4, one.pause), after(6, lambda: one.allow(None)))
+    assert (await working)[0] is LaneEnd.FINISHED
+    assert peer.most_in_flight == 4
+    assert now() == 16 + 16 / 4 * 10  # as if nothing had been said
+
+
+@timed
+async def test_a_lane_that_has_sent_all_when_it_is_paused_is_finished() -> None:
+    one = lane(slow(), Memory(), articles=1)
+    assert await run_and(one, 5, one.pause) is LaneEnd.FINISHED
+
+
+@timed
+async def test_a_pause_does_not_wait_for_a_retry() -> None:
+    one = lane(slow(a0=Outcome.FAULT), Memory(), articles=1, limits=LATER)
+    assert await run_and(one, 20, one.pause) is LaneEnd.PAUSED
+    assert now() == 20
+
+
+@timed
+async def test_a_pause_does_not_wait_for_a_probe() -> None:
+    class Mute(Peer):
+        async def probe(self, server: Server) -> str | None:
+            await asyncio.sleep(DAY)
+            return None
+
+    peer = Mute({(0, 1): Outcome.CONNECT})
+    limits = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=1, cap=1))
+    one = lane(peer, Memory(), limits=limits)
+    assert await run_and(one, 20, one.pause) is LaneEnd.PAUSED
+    assert now() == 20
+
+
+# -- cancel ----------------------------------------------------------------------------------------
+
+
+@timed
+async def test_cancelled_calls_are_stored_as_such_and_not_charged() -> None:
+    peer, memory = slow(), Memory()
+    one = lane(peer, memory, articles=3, concurrency=2, clock=lambda: 77.0)
+    assert await run_and(one, 14, lambda: one.cancel("the team")) is LaneEnd.PAUSED
+    assert stored(memory) == [
+        (0, 1, Outcome.OK), (1, 1, Outcome.OK), (2, 1, Outcome.CANCELLED)
+    ]  # fmt: skip
+    attempt = memory.entries[-1].attempt
+    assert attempt.message == "cancelled by the team"
+    assert (attempt.article, attempt.started_at, attempt.phases.total) == ("2", 77.0, 4.0)
+    assert not memory.entries[-1].final
+    one.allow(None)
+    assert await one.run() is LaneEnd.FINISHED
+    assert stored(memory)[3:] == [(2, 2, Outcome.OK)]
+
+
+@timed
+async def test_cancelled_time_after_time_an_article_keeps_its_attempts() -> None:
+    memory = Memory()
+    one = lane(slow(), memory, articles=1, limits=LIMITS)
+    for _ in range(LIMITS.attempts + 1):
+        one.allow(None)
+        await run_and(one, 1, lambda: one.cancel("an organiser"))
+    assert {(e.attempt.outcome, e.final) for e in memory.entries} == {(Outcome.CANCELLED, False)}
+    one.allow(None)
+    assert await one.run() is LaneEnd.FINISHED
+    assert memory.entries[-1].attempt.outcome is Outcome.OK
+
+
+@timed
+async def test_a_pause_that_takes_too_long_can_be_cut_short() -> None:
+    memory = Memory()
+    one = lane(slow(DAY), memory)
+    await asyncio.gather(one.run(), after(5, one.pause), after(9, lambda: one.cancel("the team")))
+    assert now() == 9
+    assert stored(memory) == [(0, 1, Outcome.CANCELLED)]
+
+
+# -- just the next article -------------------------------------------------------------------------
+
+
+@timed
+async def test_only_so_many_articles_are_sent_as_are_allowed() -> None:
+    peer = Peer()
+    one = lane(peer, Memory(), concurrency=3)
+    for allowed, sent in ((1, 1), (1, 2), (2, 4)):
+        one.allow(allowed)
+        assert await one.run() is LaneEnd.PAUSED
+        assert peer.calls == [(at, 1) for at in range(sent)]
+    one.allow(1)
+    assert await one.run() is LaneEnd.FINISHED
+
+
+@timed
+async def test_the_next_article_is_one_that_waits_for_another_attempt_at_once() -> None:
+    peer = slow(a0=Outcome.FAULT)
+    one = lane(peer, Memory(), limits=LATER)
+    for _ in range(3):
+        one.allow(1)
+        assert await one.run() is LaneEnd.PAUSED
+    assert peer.calls == [(0, 1), (0, 2), (1, 1)]
+    assert now() == 30
+
+
+@timed
+async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
+    peer = slow(a0=Outcome.CONNECT)
+    told: list[LaneChanged] = []
+    one = lane(peer, Memory(), limits=FRAGILE, publish=lambda event: (
+        told.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
+    assert await run_and(one, 60, one.pause) is LaneEnd.PAUSED
+    assert told[-1].down == "connect: "
+    one.allow(1)
+    assert await one.run() is LaneEnd.PAUSED
+    assert told[-1].down == ""
+    assert peer.calls == [(0, 1), (0, 2)]
+    assert peer.probed == 0
+    assert now() == 70
+
+
+@timed
+async def test_a_trial_that_fails_pauses_the_lane_too() -> None:
+    peer = Peer({(0, number): Outcome.CONNECT for number in range(1, 9)})
+    one = lane(peer, Memory(), limits=FRAGILE, concurrency=2)
+    for sent in (1, 2, 3):
+        one.allow(1)
+        assert await one.run() is LaneEnd.PAUSED
+        assert peer.calls == [(0, number) for number in range(1, sent + 1)]
+
+
+# -- the queue as a team sees it -------------------------------------------------------------------
+
+
+@timed
+async def test_the_queue_is_told_as_it_stands() -> None:
+    state = LaneState(
+        key=LaneKey(1, 1), epoch=1, cursor=2, finished=frozenset({4}), tries={2: Tries(1, 1)}
+    )
+    peer = slow(a3=Outcome.FAULT)
+    one = lane(peer, Memory(), articles=9, concurrency=2, state=state, limits=LATER)
+    assert one.view(2) == QueueView(
+        total=9, cursor=2, pending=6, in_flight=(), retries=(), new=(2, 3)
+    )
+    working = asyncio.create_task(one.run())
+    await asyncio.sleep(15)
+    view = one.view(2)
+    (retry,) = view.retries
+    assert retry.position == 3
+    assert 0 < retry.seconds <= DAY
+    assert view == QueueView(
+        total=9, cursor=3, pending=5, in_flight=(5, 6), retries=(retry,), new=(7, 8)
+    )
+    await asyncio.sleep(2 * DAY)
+    assert await working is LaneEnd.FINISHED
+
+
+# -- a store that takes nothing --------------------------------------------------------------------
+
+
+class Blocked(Memory):
+    """A recorder that waits while it is blocked, as the store does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.full = asyncio.Event()
+        self.room = asyncio.Event()
+
+    async def record(self, entry: Entry) -> None:
+        if self.full.is_set():
+            self.blocked = "database or disk is full"  # known when the first entry is tried
+            await self.room.wait()
+            self.blocked = None
+        await super().record(entry)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.FAULT, Outcome.CONNECT])
+@timed
+async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> None:
+    """Neither the next article nor one whose back-off is over, nor a trial."""
+    peer, memory = slow(a0=outcome), Blocked()
+    limits = LaneLimits(backoff=Backoff(base=30, cap=30), circuit=1, probe=LIMITS.probe)
+    one = lane(peer, memory, articles=9, concurrency=3, limits=limits)
+    working = asyncio.create_task(one.run())
+    await asyncio.sleep(5)
+    memory.full.set()
+    await asyncio.sleep(3600)
+    assert sorted(peer.calls) == [(0, 1), (1, 1), (2, 1)]
+    memory.full.clear()
+    memory.room.set()
+    assert await working is LaneEnd.FINISHED
+    assert sorted(e.position for e in memory.entries if e.final) == list(range(9))
+
+
+@timed
+async def test_a_lane_that_waits_for_a_retry_does_not_send_it_while_nothing_can_be_stored() -> None:
+    peer, memory = slow(a0=Outcome.FAULT), Memory()
+    limits = LaneLimits(backoff=Backoff(base=1000, cap=1000))
+    one = lane(peer, memory, articles=1, limits=limits)
+    working = asyncio.create_task(one.run())
+    await asyncio.sleep(15)
+    memory.blocked = "database is locked"
+    await asyncio.sleep(3600)
+    assert peer.calls == [(0, 1)]
+    memory.blocked = None
+    assert await working is LaneEnd.FINISHED
+
+
+@timed
+async def test_a_lane_that_starts_while_nothing_can_be_stored_waits() -> None:
+    peer, memory = slow(), Memory()
+    memory.blocked = "database is locked"
+    working = asyncio.create_task(lane(peer, memory).run())
+    await asyncio.sleep(3600)
+    assert peer.calls == []
+    memory.blocked = None
+    assert await working is LaneEnd.FINISHED

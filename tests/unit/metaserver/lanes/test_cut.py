@@ -1,0 +1,53 @@
+"""Waits that are cut: what waits goes on, and nothing else is taken for a cut."""
+
+import asyncio
+
+import pytest
+
+from metaserver.lanes.cut import CutError, Cuttable
+
+
+async def test_a_wait_that_is_not_cut_gives_what_is_awaited() -> None:
+    assert await Cuttable().wait(asyncio.sleep(0, "it")) == "it"
+
+
+async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
+    waits = Cuttable()
+    gone_on: list[int] = []
+
+    async def wait(number: int) -> None:
+        with pytest.raises(CutError):
+            await waits.wait(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        gone_on.append(number)
+
+    async with asyncio.TaskGroup() as group:
+        for number in range(3):
+            group.create_task(wait(number))
+        await asyncio.sleep(0)
+        waits.cut()
+    assert sorted(gone_on) == [0, 1, 2]
+
+
+async def test_a_cut_does_not_reach_later_waits() -> None:
+    waits = Cuttable()
+    waits.cut()
+    assert await waits.wait(asyncio.sleep(0, "it")) == "it"
+
+
+async def test_a_time_out_of_what_is_awaited_is_no_cut() -> None:
+    async def slow() -> None:
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        await Cuttable().wait(slow())
+
+
+async def test_a_task_that_is_cancelled_is_cancelled_even_if_its_wait_is_cut_too() -> None:
+    waits = Cuttable()
+    task = asyncio.create_task(waits.wait(asyncio.Event().wait()))
+    await asyncio.sleep(0)
+    waits.cut()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

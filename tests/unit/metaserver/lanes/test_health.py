@@ -1,0 +1,91 @@
+"""What a server says of itself, and what its lane makes of it."""
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+
+from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lifecycle import Backoff, SaidState
+from metaserver.records import ServerSaid
+from tests.unit.metaserver.lanes.fakes import Memory, Peer, lane
+from tests.virtual import now, timed
+
+HEALTH = 60.0
+LIMITS = LaneLimits(health=HEALTH, probe=Backoff(base=5.0, cap=5.0))
+
+
+def saying(*states: ServerSaid | None) -> Peer:
+    """Return a peer that needs 10 s an article and says this of itself, the last for good."""
+    peer = Peer()
+    peer.seconds, peer.states = 10.0, list(states)
+    return peer
+
+
+@timed
+async def test_a_server_gets_no_more_at_a_time_than_it_wants() -> None:
+    peer = saying(ServerSaid(max_concurrent=2))
+    one = lane(peer, Memory(), articles=40, concurrency=4, limits=LIMITS)
+    working = asyncio.create_task(one.run())
+    await asyncio.sleep(11)
+    assert (one.places, len(one.view().in_flight)) == (2, 2)
+    assert await working is LaneEnd.FINISHED
+    assert now() == pytest.approx(40 / 2 * 10, abs=10)
+
+
+@timed
+async def test_a_server_gets_no_more_than_was_agreed_whatever_it_says() -> None:
+    peer = saying(ServerSaid(max_concurrent=50))
+    await lane(peer, Memory(), articles=20, concurrency=3, limits=LIMITS).run()
+    assert peer.most_in_flight == 3
+
+
+@timed
+async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None:
+    peer = saying(ServerSaid(state=SaidState.OVERLOADED), ServerSaid())
+    one = lane(peer, Memory(), articles=60, concurrency=4, limits=LIMITS)
+    working, seen = asyncio.create_task(one.run()), []
+    for seconds in (11, 80):
+        await asyncio.sleep(seconds)
+        seen.append((one.places, len(one.view().in_flight)))
+    assert seen == [(1, 1), (4, 4)]
+    assert await working is LaneEnd.FINISHED
+
+
+@timed
+async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> None:
+    peer = saying(ServerSaid(), ServerSaid(state=SaidState.SUSPENDED), ServerSaid())
+    peer.probes = ["the server says it is Suspended"] * 3
+    memory, told = Memory(), list[AttemptEnded | LaneChanged]()
+    one = lane(peer, memory, articles=20, limits=LIMITS, publish=told.append)
+    assert await one.run() is LaneEnd.FINISHED
+    assert peer.probed == 4
+    assert "the server says it is Suspended" in [
+        event.down for event in told if isinstance(event, LaneChanged)
+    ]
+    assert len(memory.entries) == 20  # nothing failed for it
+
+
+@timed
+async def test_a_server_that_never_says_anything_is_left_alone() -> None:
+    peer = saying(None)
+    await lane(peer, Memory(), articles=100, limits=LIMITS).run()
+    assert peer.asked_at == [0.0]
+
+
+@timed
+async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
+    peer = saying(ServerSaid(), None, ServerSaid())
+    await lane(peer, Memory(), articles=100, limits=LIMITS).run()
+    pauses = [b - a for a, b in pairwise(peer.asked_at)]
+    assert len(pauses) >= 12
+    assert all(0.75 * HEALTH <= pause <= 1.25 * HEALTH for pause in pauses)
+
+
+@timed
+async def test_a_server_is_not_asked_for_the_sake_of_one_article() -> None:
+    peer = saying(ServerSaid())
+    one = lane(peer, Memory(), limits=LIMITS)
+    one.allow(1)
+    assert await one.run() is LaneEnd.PAUSED
+    assert peer.asked_at == []
