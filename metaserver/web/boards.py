@@ -190,7 +190,8 @@ class BoardPages:
 
 def reader_of(request: web.Request) -> Reader:
     """Return who reads, as found by who signs readers in."""
-    return request.get(READER, ANYBODY)
+    reader: Reader = request.get(READER, ANYBODY)
+    return reader
 
 
 def page(text: str) -> web.Response:
