@@ -87,6 +87,11 @@ class Engine:
         """Whether the lane was started and has not ended: its calls may be in flight."""
         return key in self._started
 
+    @property
+    def count(self) -> int:
+        """How many lanes are at work."""
+        return len(self._started)
+
     def lane(self, key: LaneKey) -> Lane | None:
         """Return a lane at work."""
         started = self._started.get(key)

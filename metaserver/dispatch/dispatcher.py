@@ -76,6 +76,7 @@ class Dispatcher:
             store=self._store,
             client=self._client,
             publish=self._published,
+            clock=self._clock,
         )
         self.phases[phase.name] = running
         return running
@@ -95,7 +96,7 @@ class Dispatcher:
         return running
 
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
-        running.boards.publish(event)
+        running.published(event)
         for listener in self.listeners:
             listener(running, event)
 

@@ -20,13 +20,16 @@ from metaserver.dispatch.boards import (
     scored_tasks,
 )
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged
-from metaserver.lifecycle import PhaseState
+from metaserver.lifecycle import ANSWERED, PhaseState
 from metaserver.records import PhaseName, ServerName, TaskName
 from metaserver.services.live import Entry, LiveBoards
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard
+from metaserver.services.tally import Ended
+from metaserver.services.windows import LONGEST, Windows
 from metaserver.store import phases as kept
 from metaserver.store import servers as kept_servers
+from metaserver.store import states
 from metaserver.store.reader import Corpus
 from metaserver.store.servers import LaneControl, Registered
 from metaserver.store.store import Store
@@ -51,6 +54,7 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        clock: Callable[[], float],
     ) -> None:
         self.phase = phase
         self.state: PhaseState | None = None
@@ -58,10 +62,13 @@ class RunningPhase:
         self.settings = settings
         self.vocabulary = vocabulary
         self.gold = gold
+        self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, Registered] = {}
         self.lanes: dict[ServerName, Lane] = {}
+        self.windows = Windows(settings.limits.timeout, clock=clock)
         self._store = store
         self._publish = publish
+        self._clock = clock
         golds = self._golds()
         self.boards = LiveBoards(
             Watch(phase.name, len(corpus), settings.limits.timeout),
@@ -81,6 +88,7 @@ class RunningPhase:
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        clock: Callable[[], float],
     ) -> RunningPhase:
         """Bring a phase into memory, its boards to where the store says they stood."""
         settings = settings.of_phase(phase.plan.limits)
@@ -98,6 +106,7 @@ class RunningPhase:
             store=store,
             client=client,
             publish=publish,
+            clock=clock,
         )
         for server in registered:
             if server.id in controls:
@@ -138,6 +147,38 @@ class RunningPhase:
         self.boards.watch.control(name, control.control, control.note)
         self.boards.enter(name, Entry(team=registered.team or ""))
         await restore(self._store, self.boards, self.corpus, name, self.key(registered))
+        await self._restore_windows(name, self.key(registered))
+
+    async def _restore_windows(self, name: ServerName, key: LaneKey) -> None:
+        """Measure a server's last month afresh from the store."""
+        self.windows.forget(name)
+        month = self._clock() - LONGEST.seconds
+        async with self._store.reading() as connection:
+            for change in await states.of(connection, key, since=month):
+                self.windows.state(name, change.at, change.state, change.note)
+        kept = await self._store.hits_kept(key)
+        ended = [
+            Ended.of(
+                stored.attempt,
+                hits=kept.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
+                article_bytes=self.corpus.wire_bytes[stored.position],
+                final=stored.final,
+            )
+            async for stored in self._store.attempts(key, name, self.corpus, since=month)
+        ]
+        self.windows.restore(name, ended)
+
+    def published(self, event: AttemptEnded | LaneChanged) -> None:
+        """Take in what a lane says."""
+        self.boards.publish(event)
+        if isinstance(event, AttemptEnded):
+            ended = Ended.of(
+                event.attempt,
+                hits=event.answer.hits_kept if event.answer else 0,
+                article_bytes=self.corpus.wire_bytes[event.position],
+                final=event.decision.final,
+            )
+            self.windows.attempt(event.server.name, ended)
 
     async def lane(self, name: ServerName) -> Lane:
         """Take a server's lane from the store; it must not be at work."""

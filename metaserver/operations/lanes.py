@@ -294,11 +294,11 @@ def _within_limits(running: RunningPhase, registered: Registered) -> None:
 
 
 def _position(running: RunningPhase, article: str) -> int:
-    try:
-        return running.corpus.ids.index(ArticleId(article))
-    except ValueError:
+    position = running.positions.get(ArticleId(article))
+    if position is None:
         message = f"phase {running.name} has no article {article!r}"
-        raise RefusedError(Refusal.UNKNOWN, message, field="article") from None
+        raise RefusedError(Refusal.UNKNOWN, message, field="article")
+    return position
 
 
 async def _done(

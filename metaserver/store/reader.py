@@ -113,13 +113,30 @@ class Reader:
             async for position, payloads in await connection.stream(query):
                 yield position, unpack_json(payloads)
 
+    async def answer(self, key: LaneKey, position: int) -> Mapping[TaskName, Any] | None:
+        """Return the payloads by task of an accepted answer, None where there is none."""
+        query = sa.select(t.answers.c.payloads).where(
+            of_lane(t.answers, key), t.answers.c.position == position
+        )
+        async with self._engine.connect() as connection:
+            payloads = (await connection.execute(query)).scalar_one_or_none()
+        return None if payloads is None else unpack_json(payloads)
+
+    async def hits_kept(self, key: LaneKey) -> Mapping[int, int]:
+        """Return how many hits were kept of each accepted answer of a lane, by position."""
+        query = sa.select(t.answers.c.position, t.answers.c.hits_kept).where(
+            of_lane(t.answers, key)
+        )
+        async with self._engine.connect() as connection:
+            return {row.position: row.hits_kept for row in await connection.execute(query)}
+
     async def attempts(
-        self, key: LaneKey, server: ServerName, corpus: Corpus
+        self, key: LaneKey, server: ServerName, corpus: Corpus, *, since: float = 0.0
     ) -> AsyncIterator[StoredAttempt]:
-        """Yield a lane's attempts in the order they began."""
+        """Yield a lane's attempts that began at or after `since`, in the order they began."""
         query = (
             sa.select(t.attempts)
-            .where(of_lane(t.attempts, key))
+            .where(of_lane(t.attempts, key), t.attempts.c.started_at >= since)
             .order_by(t.attempts.c.started_at, t.attempts.c.position, t.attempts.c.number)
         )
         async with self._engine.connect() as connection:

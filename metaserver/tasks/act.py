@@ -74,6 +74,10 @@ class ArticleClassification:
         """1, or 0 where there is no classification."""
         return 1 if payload else 0
 
+    def member(self, payload: ActPayload) -> ActPayload:
+        """The classification as it is: whether the article is relevant, and the confidence."""
+        return payload
+
     def read_gold(self, path: Path) -> Gold:
         """Read a gold file; raises `InputError` that names file and line."""
         return read_gold(Task.ACT, path)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
@@ -72,6 +72,11 @@ class NamedEntities:
     def count(self, payload: NerPayload) -> int:
         """How many mentions the payload holds."""
         return len(payload)
+
+    def member(self, payload: NerPayload) -> list[dict[str, Any]]:
+        """The mentions as structs, by place."""
+        names = ("offset", "mention", "type")
+        return [dict(zip(names, mention, strict=True)) for mention in payload]
 
     def read_gold(self, path: Path) -> NerGold:
         """Read a gold table (or corpus XML, its sentences being the articles).

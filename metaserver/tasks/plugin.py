@@ -118,6 +118,9 @@ class TaskPlugin(Protocol):
     def count(self, payload: Payload) -> int:
         """How many hits the payload holds."""
 
+    def member(self, payload: Payload) -> Any:
+        """The payload as the member `key` of an answer, in the shape of the wire contract."""
+
     def read_gold(self, path: Path) -> Any:
         """Read a gold file; raises `InputError` that names file and line."""
 

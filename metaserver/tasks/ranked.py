@@ -87,6 +87,11 @@ class RankedTask:
         """How many hits the payload holds."""
         return len(payload)
 
+    def member(self, payload: RankedPayload) -> list[dict[str, Any]]:
+        """The hits as structs, by rank."""
+        names = (*self.fields, "rank", "confidence")
+        return [dict(zip(names, hit, strict=True)) for hit in payload]
+
     def read_gold(self, path: Path) -> Gold:
         """Read a gold file; raises `InputError` that names file and line."""
         return read_gold(Task(self.name), path)

@@ -1,0 +1,139 @@
+"""What readers ask: the annotations of an article, and the servers that made them.
+
+Who may read a phase's answers: organisers always, a team those of its own servers, everybody those
+of a closed phase whose scores are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import PhaseState, Visibility
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import ServerField
+from metaserver.operations.service import Service
+from metaserver.operations.table import operation
+from metaserver.records import ArticleId, ServerName
+from metaserver.store.servers import Registered
+from metaserver.tasks.plugin import installed_tasks
+
+Article = Annotated[str, Meta(description="PubMed id, PMCID, DOI, or what it is called here")]
+
+
+class OneArticle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An article by id."""
+
+    article: Article
+
+
+class ArticleOfServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An article by id, and a server by name."""
+
+    article: Article
+    server: ServerField
+
+
+class ServerOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server by name."""
+
+    server: ServerField
+
+
+class Annotation(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of a server's answer for an article that was kept, in the shape it was sent."""
+
+    article: str
+    server: str
+    phase: str
+    answer: Mapping[str, Any]
+
+
+class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
+    """What everybody may know of a server."""
+
+    server: str
+    team: str
+    tasks: tuple[str, ...]
+
+
+@operation("Annotations.getAnnotations", "GET /annotations/{article}", None)
+async def get_annotations(
+    service: Service, caller: Caller, given: OneArticle
+) -> Sequence[Annotation]:
+    """Return what the servers answered for an article, as far as the caller may read it."""
+    return [
+        found
+        for running, registered in _readable(service, caller)
+        if (found := await _annotation(service, running, registered, given.article)) is not None
+    ]
+
+
+@operation("Annotations.getAnnotation", "GET /annotations/{article}/{server}", None)
+async def get_annotation(service: Service, caller: Caller, given: ArticleOfServer) -> Annotation:
+    """Return what one server answered for an article."""
+    for running, registered in _readable(service, caller):
+        if registered.server.name == given.server:
+            found = await _annotation(service, running, registered, given.article)
+            if found is not None:
+                return found
+    message = f"there is no annotation of article {given.article!r} by {given.server!r} to read"
+    raise RefusedError(Refusal.UNKNOWN, message, field="article")
+
+
+@operation("Annotations.getAnnotationServerList", "GET /annotations/{article}/servers", None)
+async def get_server_list(service: Service, caller: Caller, given: OneArticle) -> Sequence[str]:
+    """Return the names of the servers that have annotated an article."""
+    return [found.server for found in await get_annotations(service, caller, given)]
+
+
+@operation("Resources.getServer", "GET /resources/servers/{server}", None)
+async def get_server(service: Service, caller: Caller, given: ServerOnly) -> PublicServer:
+    """Return what may be known of a server whose annotations the caller may read."""
+    for _, registered in _readable(service, caller):
+        if registered.server.name == given.server:
+            return PublicServer(
+                server=registered.server.name,
+                team=registered.team or "",
+                tasks=registered.server.tasks,
+            )
+    raise RefusedError(Refusal.UNKNOWN, f"there is no server {given.server!r}", field="server")
+
+
+def _readable(service: Service, caller: Caller) -> Iterator[tuple[RunningPhase, Registered]]:
+    """Yield the servers whose answers the caller may read, newest phase first."""
+    for running in reversed(list(service.dispatcher.phases.values())):
+        public = (
+            running.state is PhaseState.CLOSED
+            and running.phase.plan.visibility is Visibility.PUBLIC
+        )
+        for registered in running.servers.values():
+            own = caller.team is not None and registered.team == caller.team
+            if public or own or caller.organiser:
+                yield running, registered
+
+
+async def _annotation(
+    service: Service, running: RunningPhase, registered: Registered, article: str
+) -> Annotation | None:
+    position = running.positions.get(ArticleId(article))
+    if position is None:
+        return None
+    payloads = await service.store.answer(running.key(registered), position)
+    if payloads is None:
+        return None
+    return Annotation(
+        article=article,
+        server=ServerName(registered.server.name),
+        phase=running.name,
+        answer={
+            plugin.key: plugin.member(payloads[name])
+            for name, plugin in installed_tasks().items()
+            if name in payloads
+        },
+    )
