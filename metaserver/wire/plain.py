@@ -4,8 +4,7 @@ Expat builds a tree of the whole body in C, and a walk takes the values from it.
 refuses: where anything is not as nearly all answers are, it gives up, and `stream` decides. So it
 has no error messages, and what it must prove is only that it reads what `stream` reads.
 
-A tree of lxml's would not do: libxml2 keeps the name of every element it ever saw in a table of the
-thread's, and a peer could fill the memory with names.
+A tree of lxml's would not do, for the reason that `stream` gives.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ from typing import Final
 
 from metaserver.wire.values import INT64, Value
 
-APACHE = "{http://ws.apache.org/xmlrpc/namespaces/extensions}"
-
 
 def _integer(text: str) -> int:
     number = int(text)  # int() also takes 1_000 and digits of other scripts
@@ -44,6 +42,9 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text.strip())
 
 
+EXTENSIONS: Final = frozenset({"nil", "i1", "i2", "i8", "float"})
+"""The types of Apache's extension; there they have a prefix, which peers do not always declare."""
+
 READERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "string": str,
     "int": _integer,
@@ -52,8 +53,9 @@ READERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "i4": _integer,
     "base64": _binary,
     "dateTime.iso8601": _moment,
-    # libxml2 drops a prefix that was never declared.
-    **{prefix + "nil": _nothing for prefix in (APACHE, "")},
-    **{prefix + name: _integer for prefix in (APACHE, "") for name in ("i1", "i2", "i8")},
-    **{prefix + "float": _double for prefix in (APACHE, "")},
+    "nil": _nothing,
+    "i1": _integer,
+    "i2": _integer,
+    "i8": _integer,
+    "float": _double,
 }

@@ -1,21 +1,25 @@
-"""Any XML-RPC message read from a stream of chunks: an lxml parser target, no document tree.
+"""Any XML-RPC message read from a stream of chunks: expat's events, no document tree.
 
 Accepted beyond the specification (http://xmlrpc.com/spec.md), because peers send it: `i8` and
 `nil`, both also in the Apache extension namespace with its `i1`, `i2` and `float`; exponents in
 `double`; `true` and `false` in `boolean`; white space around numbers; members in any order; a
 missing XML declaration; an array without `data`; 64 bits in `int`. Refused: a document type,
 attributes, unknown elements, NaN and infinities, integers beyond 64 bits.
+
+Not lxml: libxml2 keeps every name it meets in a table of the thread's, also those of attributes and
+processing instructions, and once a peer has filled it, nobody's answers are read any more.
 """
 
 from __future__ import annotations
 
+from codecs import IncrementalDecoder
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
-
-from lxml import etree
+from xml.parsers import expat
 
 from metaserver.lifecycle import Outcome
-from metaserver.wire.scalars import APACHE, READERS
+from metaserver.wire.charset import HEAD, NATIVE, declared, transcoder
+from metaserver.wire.scalars import EXTENSIONS, READERS
 from metaserver.wire.values import (
     CHUNK,
     Fault,
@@ -43,6 +47,12 @@ _MESSAGE: Final[_Grammar] = {
 
 _NONE_YET: Final = object()
 
+MAX_MARKUP: Final = 2**20
+"""The longest tag, comment or processing instruction, in bytes."""
+
+_MAX_PREFIXED: Final = 32
+"""How many names with a prefix a message may have: the parser keeps them while it lives."""
+
 
 class _Target:
     """Builds values from the parser's events.
@@ -59,6 +69,7 @@ class _Target:
         self.open: list[Any] = []
         self.names: list[str | None] = []
         self.known_names: dict[str, str] = {}
+        self.prefixed: set[str] = set()
         self.pieces: list[str] = []
         self.data = self.pieces.append
         self.value: Any = _NONE_YET
@@ -71,7 +82,7 @@ class _Target:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         inner = self.grammar[-1].get(tag)
         if inner is None or attributes:
-            self._refuse_element(tag, attributes)
+            inner = self._unusual(tag, attributes)
         self.grammar.append(inner)
         if inner is _TEXT:
             self.pieces.clear()
@@ -103,12 +114,7 @@ class _Target:
                 self.open[-1].append(self.value)
                 self.value = _NONE_YET
         elif tag in READERS:
-            if self.value is not _NONE_YET:
-                self._refuse("two values where one is expected")
-            try:
-                self.value = READERS[tag]("".join(self.pieces))
-            except (ValueError, KeyError):
-                self._refuse_text(tag)
+            self._scalar(tag, tag)
         elif tag == "name":
             name = "".join(self.pieces)
             self.names[-1] = self.known_names.setdefault(name, name)
@@ -122,14 +128,16 @@ class _Target:
         else:
             self._end_message_part(tag)
 
+    def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        """Refuse, before Python looks for it, an encoding that was not seen to be declared."""
+        if encoding is not None and encoding.lower() not in NATIVE:
+            self._refuse(f"the encoding {encoding[:40]!r} is not known")
+
     def doctype(self, *_: object) -> None:
         self._refuse("a document type is not allowed")
 
-    def close(self) -> None:
-        """Do nothing: lxml also calls it after an error, so the message is asked for apart."""
-
     def forget(self) -> None:
-        """Let go of all that was read: lxml's parser lives until the next garbage collection."""
+        """Let go of all that was read: an error may live longer than what it tells of."""
         self.pieces.clear()
         self.open.clear()
         self.params = None
@@ -153,8 +161,19 @@ class _Target:
         if len(self.open) > self.limits.depth:
             self._refuse(f"nested deeper than {self.limits.depth}")
 
+    def _scalar(self, name: str, tag: str) -> None:
+        if self.value is not _NONE_YET:
+            self._refuse("two values where one is expected")
+        text = "".join(self.pieces)
+        try:
+            self.value = READERS[name](text)
+        except (ValueError, KeyError):
+            self._refuse(f"{text[:40]!r} is no {tag[:80]}")
+
     def _end_message_part(self, tag: str) -> None:
-        if tag == "param" and self.params is not None:
+        if ":" in tag:
+            self._scalar(tag.rpartition(":")[2], tag)
+        elif tag == "param" and self.params is not None:
             self.params.append(self._take())
         elif tag == "fault":
             self.fault = self._take()
@@ -175,14 +194,18 @@ class _Target:
         string = self.fault.get("faultString", "")
         return Fault(code=code if isinstance(code, int) else str(code), string=str(string))
 
-    def _refuse_element(self, tag: str, attributes: Mapping[str, str]) -> NoReturn:
-        if attributes:
+    def _unusual(self, tag: str, attributes: Mapping[str, str]) -> _Grammar:
+        """Return what may stand in an element that declares a namespace or has a prefix."""
+        if any(name != "xmlns" and not name.startswith("xmlns:") for name in attributes):
             self._refuse(f"<{tag[:80]}> has attributes; XML-RPC has none")
-        self._refuse(f"<{tag[:80]}> is not allowed here")
-
-    def _refuse_text(self, tag: str) -> NoReturn:
-        text = "".join(self.pieces)
-        self._refuse(f"{text[:40]!r} is no {tag.replace(APACHE, 'ex:')}")
+        local = tag.rpartition(":")[2]
+        inner: _Grammar | None = self.grammar[-1].get(local if local in EXTENSIONS else tag)
+        if inner is None:
+            self._refuse(f"<{tag[:80]}> is not allowed here")
+        self.prefixed.update(attributes, [tag])
+        if len(self.prefixed) > _MAX_PREFIXED:
+            self._refuse(f"more than {_MAX_PREFIXED} names with a prefix")
+        return inner
 
     def _refuse(self, message: str) -> NoReturn:
         path = self._path()
@@ -207,16 +230,17 @@ class Stream:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._target = _Target(limits)
-        # libxml2's own limits stay on: 10 MB for a tag, 256 elements deep (64 structs make 198).
-        target: Any = self._target  # lxml's stubs ask for more methods than lxml does
-        self._parser = etree.XMLParser(target=target, resolve_entities=False, no_network=True)
-        self._joined = 0
+        self._parser: expat.XMLParserType | None = None
+        self._decoder: IncrementalDecoder | None = None
+        self._held = bytearray()
+        self._wanted = HEAD
+        self._fed = 0
 
     def feed(self, data: bytes) -> None:
         """Read the next bytes; any length, parsed at most `CHUNK` at a time."""
         try:
             for start in range(0, len(data), CHUNK):
-                self._parse(data[start : start + CHUNK])
+                self._take(data[start : start + CHUNK])
         except WireError:
             self._target.forget()
             raise
@@ -224,25 +248,61 @@ class Stream:
     def close(self) -> Message:
         """Return the message; raises `WireError` where the bytes so far are no whole message."""
         try:
-            self._parser.close()
+            self._parse(bytes(self._held), last=True)
             return self._target.message()
-        except etree.LxmlError as error:
-            raise _not_xml(error) from error
         finally:
             self._target.forget()
 
-    def _parse(self, chunk: bytes) -> None:
+    def _take(self, chunk: bytes) -> None:
+        """Parse what has come, unless it is only more of what could not be read to its end.
+
+        Expat would begin with that again each time; waiting until it has doubled keeps the work
+        in proportion to its length, in however small pieces it comes.
+        """
+        self._held += chunk
+        held = len(self._held)
+        waits = held < self._wanted and held + self._wanted <= MAX_MARKUP
+        if waits and (self._parser or b">" not in chunk):
+            return
+        data = bytes(self._held)
+        self._held.clear()
+        self._parse(data, last=False)
+
+    def _parse(self, data: bytes, *, last: bool) -> None:
+        parser = self._parser or self._begun(data)
+        if self._decoder is not None:
+            data = self._transcoded(data, last)
         try:
-            self._parser.feed(chunk)
-        except etree.LxmlError as error:
-            raise _not_xml(error) from error
-        target = self._target
-        if target.count > self._limits.values:
+            parser.Parse(data, last)
+        except expat.ExpatError as error:
+            words = str(error).replace("not well-formed (invalid token)", "invalid token")
+            raise WireError(Outcome.XML, f"not well-formed XML: {words}") from error
+        self._fed += len(data)
+        self._wanted = self._fed - parser.CurrentByteIndex
+        if self._wanted > MAX_MARKUP:
+            raise WireError(Outcome.XML, f"a tag or comment of more than {MAX_MARKUP:,} bytes")
+        if self._target.count > self._limits.values:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
-        # Character references arrive one by one: join them a chunk, so that they cannot pile up.
-        target.pieces[self._joined :] = ["".join(target.pieces[self._joined :])]
-        self._joined = len(target.pieces)
 
+    def _begun(self, head: bytes) -> expat.XMLParserType:
+        """Return the parser for a message that begins so."""
+        name = declared(head[:HEAD])
+        if name is not None and name not in NATIVE:
+            self._decoder = transcoder(name)
+        target = self._target
+        parser = self._parser = expat.ParserCreate("utf-8" if self._decoder else None)
+        parser.buffer_text = True  # or character references would arrive one by one
+        parser.buffer_size = CHUNK
+        parser.StartElementHandler = target.start
+        parser.EndElementHandler = target.end
+        parser.CharacterDataHandler = target.data
+        parser.XmlDeclHandler = None if self._decoder else target.declaration
+        parser.StartDoctypeDeclHandler = target.doctype
+        return parser
 
-def _not_xml(error: etree.LxmlError) -> WireError:
-    return WireError(Outcome.XML, f"not well-formed XML: {error}")
+    def _transcoded(self, data: bytes, last: bool) -> bytes:
+        assert self._decoder is not None
+        try:
+            return self._decoder.decode(data, last).encode()
+        except UnicodeError as error:
+            raise WireError(Outcome.XML, f"not the declared encoding: {error}"[:200]) from error

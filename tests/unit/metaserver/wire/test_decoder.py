@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import encodings
 import gc
 import xmlrpc.client
 from datetime import UTC, datetime
@@ -87,10 +88,39 @@ def test_reads_every_type_and_what_peers_make_of_it(
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "iso-8859-1", "utf-16", "utf-16-be"])
+ENCODINGS = ["utf-8", "utf8", "iso-8859-1", "latin1", "utf-16", "utf-16-be", "windows-1252", "gbk"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 def test_reads_the_declared_encoding(encoding: str) -> None:
     text = f"<?xml version='1.0' encoding='{encoding}'?>{response('<value>é</value>').decode()}"
     assert decode_response(text.encode(encoding)) == "é"
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_the_declared_encoding_may_come_in_pieces(encoding: str) -> None:
+    text = f"<?xml version='1.0' encoding='{encoding}'?>{response('<value>é</value>').decode()}"
+    stream = Stream(Limits())
+    for byte in text.encode(encoding):
+        stream.feed(bytes([byte]))
+    assert stream.close() == MethodResponse(value="é")
+
+
+@pytest.mark.parametrize("encoding", ["x-none", "zlib", "hex", "rot13", "idna", "a" * 40, "utf-32"])
+def test_an_encoding_that_is_not_known_is_not_looked_for(encoding: str) -> None:
+    before = set(encodings._cache)
+    with pytest.raises(WireError, match="is not known"):
+        decode_response(f"<?xml version='1.0' encoding='{encoding}'?><methodResponse/>".encode())
+    far = f"<?xml version='1.0'{' ' * 2_000}encoding='{encoding}'?><methodResponse/>"
+    with pytest.raises(WireError, match="is not known"):
+        decode_response(far.encode())
+    assert set(encodings._cache) == before
+
+
+def test_bytes_that_are_not_in_the_declared_encoding_are_refused() -> None:
+    body = b"<?xml version='1.0' encoding='ascii'?>" + response("<value>é</value>")
+    with pytest.raises(WireError, match="not the declared encoding: 'ascii' codec"):
+        decode_response(body)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 65_536])
@@ -184,13 +214,13 @@ def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> N
     [
         (b"", "not well-formed XML: no element found"),
         (b"<html><p>busy</html>", "<html> is not allowed here"),
-        (b"\n<?xml version='1.0'?><methodResponse/>", "XML declaration allowed only at the start"),
-        (b"<?xml version='1.0' encoding='x-none'?><methodResponse/>", "Unsupported encoding"),
-        (b"<methodResponse><params><param><value>\xe9</value>", "Invalid bytes"),
-        (b"<methodResponse><params><param><value>&e;</value>", "Entity 'e' not defined"),
-        (response("<value>&#0;</value>"), "invalid xmlChar value 0"),
+        (b"\n<?xml version='1.0'?><methodResponse/>", "XML or text declaration not at start"),
+        (b"<?xml version='1.0' encoding='x-none'?><methodResponse/>", "'x-none' is not known"),
+        (b"<methodResponse><params><param><value>\xe9</value>", "invalid token"),
+        (b"<methodResponse><params><param><value>&e;</value>", "undefined entity"),
+        (response("<value>&#0;</value>"), "reference to invalid character number"),
         (response("<value/>")[:-3], "not well-formed XML"),
-        (response("<value/>") + b"<x/>", "Extra content"),
+        (response("<value/>") + b"<x/>", "junk after document element"),
         (b"<methodResponse/>", "a response holds one value or a fault"),
         (b"<methodResponse><params/></methodResponse>", "a response holds one value or a fault"),
         (response("<value/></param><param><value/>"), "a response holds one value or a fault"),
@@ -250,6 +280,36 @@ class TestLimits:
         with pytest.raises(WireError, match="more than 9 values") as caught:
             decode_response(body, Limits(values=9))
         assert caught.value.outcome is Outcome.TOO_LARGE
+
+    @pytest.mark.parametrize(
+        "markup", ["<!--", "<?p ", "<value a='", "</value "], ids=["comment", "pi", "tag", "end"]
+    )
+    def test_markup(self, markup: str) -> None:
+        body = response("<value>").partition(b"</param>")[0] + markup.encode()
+        stream = Stream(Limits())
+        stream.feed(body)
+        for _ in range(2**20 - len(body)):  # the work must not grow with what is unread
+            stream.feed(b" ")
+        with pytest.raises(WireError, match="a tag or comment of more than 1,048,576 bytes"):
+            stream.feed(b" " * len(body))
+        assert decode_response(response("<!--" + " " * 2**19 + "--><value/>")) == ""
+
+    def test_text_is_no_markup(self) -> None:
+        letters = "x" * 2**21
+        assert decode_response(response(f"<value>{letters}</value>")) == letters
+        assert decode_response(response(f"<value><![CDATA[{letters}]]></value>")) == letters
+        assert decode_response(b" " * 2**21 + response("<value/>") + b" " * 2**21) == ""
+
+    def test_names_with_a_prefix(self) -> None:
+        def nils(count: int) -> bytes:
+            return response(array("".join(f"<value><e{n}:nil/></value>" for n in range(count))))
+
+        assert decode_response(nils(32)) == [None] * 32
+        with pytest.raises(WireError, match="more than 32 names with a prefix"):
+            decode_response(nils(33))
+        declared = "".join(f"<value xmlns:e{n}='urn:{n}'/>" for n in range(33))
+        with pytest.raises(WireError, match="more than 32 names with a prefix"):
+            decode_response(response(array(declared)))
 
     def test_a_text_of_character_references_keeps_its_order(self) -> None:
         text = "".join(chr(0x3B1 + place % 20) for place in range(50_000))
