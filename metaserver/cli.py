@@ -17,6 +17,7 @@ COMMANDS = {
     "attempts": "metaserver.attempts",
     "probe": "metaserver.probe",
     "demo": "metaserver.demo",
+    "token": "metaserver.token",
     "uniprot": "metaserver.uniprot.commands",
 }
 """The module of each command; its `add_parser` adds it."""

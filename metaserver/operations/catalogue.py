@@ -8,6 +8,7 @@ from metaserver.operations import (
     phases,
     servers,
     teams,
+    tokens,
 )
 from metaserver.operations.table import OPERATIONS
 
@@ -20,4 +21,5 @@ __all__ = [
     "phases",
     "servers",
     "teams",
+    "tokens",
 ]

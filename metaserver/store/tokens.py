@@ -43,6 +43,13 @@ class Token:
     used_at: float | None = None
     revoked_at: float | None = None
 
+    @property
+    def bearer(self) -> str:
+        """What the audit log calls who holds it: "team blue", "organiser ana"."""
+        if self.role is Role.TEAM:
+            return f"team {self.team}"
+        return f"{self.role} {self.label}".strip()
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:

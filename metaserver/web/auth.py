@@ -13,8 +13,6 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 import structlog
@@ -31,6 +29,7 @@ from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
 from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
+from metaserver.web.visitor import Visitor, caller_of, remember
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 REQUEST_ID = "X-Request-Id"
@@ -39,31 +38,6 @@ UNCOUNTED = ("/static/", "/healthz", "/readyz")
 STREAMS = frozenset({"/events", "/api/v1/events"})
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _EVERYBODY = ""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Visitor:
-    """Who a page is made for; `session` None: nobody who is signed in."""
-
-    caller: Caller
-    origin: Origin
-    session: Session | None = None
-    path: str = "/"  # to come back to after signing in
-
-
-VISITOR = web.RequestKey("VISITOR", Visitor)
-CALLER = web.RequestKey("CALLER", Caller)
-_visitor: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
-
-
-def caller_of(request: web.Request) -> Caller:
-    """Return who asks; nobody known where the application has no gate."""
-    return request.get(CALLER) or Caller()
-
-
-def visitor() -> Visitor | None:
-    """Return who the page under way is made for; None where one cannot sign in."""
-    return _visitor.get()
 
 
 class Gate:
@@ -184,6 +158,7 @@ def setup(app: web.Application, store: Store, settings: WebSettings) -> Gate:
     app.middlewares.append(bodies.deadline(settings.body_seconds))
     app.middlewares.append(gated)
     app.on_response_prepare.append(_mark)
+    app.on_response_prepare.append(bodies.end_stalled(settings.body_seconds))
     return gate
 
 
@@ -203,8 +178,7 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
         return await handler(request)
     gate = request.config_dict[GATE]
     visitor = await _recognised(request, gate)
-    request[VISITOR], request[CALLER] = visitor, visitor.caller
-    _visitor.set(visitor)
+    remember(request, visitor)
     gate.count(visitor)
     if may_upload(request, visitor.caller):
         request = request.clone(client_max_size=gate.settings.upload_bytes)
@@ -267,7 +241,7 @@ def _caller(token: Token, request: web.Request) -> Caller:
         team=token.team if of_team else None,
         team_id=token.team_id if of_team else None,
         token_id=token.id,
-        name=f"team {token.team}" if of_team else f"{token.role} {token.label}".strip(),
+        name=token.bearer,
         request_id=request.get(REQUEST_ID, ""),
     )
 
@@ -309,6 +283,5 @@ def _is_page(request: web.Request) -> bool:
 
 async def _mark(request: web.Request, response: web.StreamResponse) -> None:
     response.headers[REQUEST_ID] = request.get(REQUEST_ID, "")
-    known = request.get(CALLER)
-    if known is not None and known.role is not None:
-        response.headers.setdefault(hdrs.CACHE_CONTROL, "private, no-store")
+    if caller_of(request).role is not None:
+        response.headers[hdrs.CACHE_CONTROL] = "private, no-store"

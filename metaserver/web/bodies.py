@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from aiohttp import StreamReader, web
@@ -50,6 +52,24 @@ def deadline(seconds: float) -> Middleware:
             watch.cancel()
 
     return middleware
+
+
+def end_stalled(seconds: float) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    """Return what lets the system end a connection whose client takes nothing for so long.
+
+    It is asked for before each response; `TCP_USER_TIMEOUT` is Linux's alone.
+    """
+
+    async def prepare(request: web.Request, _: web.StreamResponse) -> None:
+        connection = request.get_extra_info("socket")
+        if connection is not None and connection.family in (socket.AF_INET, socket.AF_INET6):
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
+
+    return prepare if hasattr(socket, "TCP_USER_TIMEOUT") else _nothing
+
+
+async def _nothing(_: web.Request, __: web.StreamResponse) -> None:
+    pass
 
 
 class _Watch:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 
+from metaserver.errors import Refusal, RefusedError
 from metaserver.web.templates import Templates
 
 log = logging.getLogger(__name__)
@@ -29,6 +31,7 @@ REASONS = {
     400: "The address asks for something that this page cannot show.",
     404: "There is no such page.",
     405: "This page can only be read.",
+    413: "This is more than may be sent here.",
     500: "The hub failed to make this page. The reason is in its log.",
 }
 
@@ -52,11 +55,25 @@ def error_pages(templates: Templates) -> Middleware:
             if "Allow" in error.headers:
                 response.headers["Allow"] = error.headers["Allow"]
             return response
+        except RefusedError as error:
+            response = _told(templates, request, error.refusal, str(error))
+            response.headers.update(refusal_headers(error))
+            return response
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
             return _told(templates, request, 500, None)
 
     return middleware
+
+
+def refusal_headers(error: RefusedError) -> dict[str, str]:
+    """Return the headers that a refused request is answered with."""
+    headers: dict[str, str] = {}
+    if error.retry_after is not None:
+        headers[hdrs.RETRY_AFTER] = str(math.ceil(error.retry_after))
+    if error.refusal is Refusal.TOKEN:
+        headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
+    return headers
 
 
 def _told(

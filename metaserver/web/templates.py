@@ -13,6 +13,7 @@ from metaserver.web import charts, monitor, plots
 from metaserver.web.articles import LEVEL_HELP
 from metaserver.web.assets import Assets
 from metaserver.web.leaderboard import SHOWS, VIEW_HELP
+from metaserver.web.visitor import visitor
 from metaserver.web.words import clock, day, duration, element_id, figure, moment, percent
 
 
@@ -47,6 +48,7 @@ class Templates:
             "states": list(ServerState),
             "tasks": tasks,
             "view_help": VIEW_HELP,
+            "visitor": visitor,
         }
 
     def page(self, name: str, **context: Any) -> str:

@@ -1,0 +1,50 @@
+"""Who a page is made for."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.operations.caller import Caller
+from metaserver.services.snapshots import Reader
+from metaserver.store.tokens import Session
+from metaserver.web.addresses import Origin
+from metaserver.web.source import READER
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visitor:
+    """Who asks, and from where; `session` None: nobody who is signed in."""
+
+    caller: Caller
+    origin: Origin
+    session: Session | None = None
+    path: str = "/"  # to come back to after signing in
+
+
+VISITOR = web.RequestKey("VISITOR", Visitor)
+_current: ContextVar[Visitor | None] = ContextVar("visitor", default=None)
+
+
+def caller_of(request: web.Request) -> Caller:
+    """Return who asks; nobody known where the application has no gate."""
+    known = request.get(VISITOR)
+    return Caller() if known is None else known.caller
+
+
+def visitor() -> Visitor | None:
+    """Return who the page under way is made for; None where one cannot sign in.
+
+    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    """
+    return _current.get()
+
+
+def remember(request: web.Request, known: Visitor) -> None:
+    """Keep who asks, for the handlers of a request and for its pages."""
+    caller = known.caller
+    request[VISITOR] = known
+    request[READER] = Reader(team=caller.team or "", organiser=caller.organiser)
+    _current.set(known)
