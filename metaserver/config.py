@@ -13,6 +13,7 @@ from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
 from metaserver.lanes.lane import LaneLimits
 from metaserver.lifecycle import Backoff
+from metaserver.logs import LogFormat, LogLevel
 from metaserver.plans import Count, PhaseLimits, Seconds
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
@@ -70,6 +71,25 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     upload_bytes: Count = 64 * 2**20
 
 
+class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What `metaserver serve` logs on the standard error, and how."""
+
+    level: LogLevel = LogLevel.INFO
+    format: LogFormat = LogFormat.JSON
+
+
+class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How teams that ask for it are told of their servers; no e-mail without an SMTP host."""
+
+    batch: Seconds = 60.0
+    smtp_host: str = ""
+    smtp_port: Annotated[int, Meta(ge=1, le=65535)] = 587
+    smtp_starttls: bool = True
+    smtp_user: str = ""
+    smtp_password: str = ""
+    smtp_from: str = "metaserver@localhost"
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of `config.yaml`."""
 
@@ -79,6 +99,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     circuit: CircuitSettings = CircuitSettings()
     uniprot: UniprotSettings = UniprotSettings()
     web: WebSettings = WebSettings()
+    notices: NoticeSettings = NoticeSettings()
+    logs: LogSettings = LogSettings()
 
     def of_phase(self, limits: PhaseLimits) -> Settings:
         """Return the settings with what a phase sets of its own."""

@@ -16,6 +16,7 @@ from metaserver.errors import PeerError
 from metaserver.lifecycle import ANSWERED, AWAY, Outcome, SaidState
 from metaserver.records import ArticleId, Attempt, Server, ServerSaid
 from metaserver.tasks.plugin import TaskPlugin
+from metaserver.tracing import span
 from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
 
@@ -60,6 +61,15 @@ class ArticleCaller:
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises what kept its text from being loaded."""
+        article = self._articles.ids[position]
+        with span("attempt", server=server.name, article=article, number=number) as told:
+            attempt, checked = await self._attempt(server, position, number)
+            told.set_attribute("outcome", attempt.outcome)
+        return attempt, checked if attempt.outcome in ANSWERED else None
+
+    async def _attempt(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
         exchange = Exchange(self._client.limits.answer.bytes)
         started_at = self._clock()
         checked = None
@@ -87,7 +97,7 @@ class ArticleCaller:
             problem_count=checked.problem_count if checked else 0,
             raw=exchange.raw(),
         )
-        return attempt, checked if outcome in ANSWERED else None
+        return attempt, checked
 
     async def probe(self, server: Server) -> str | None:
         """Return None if the server is there, else what is wrong in one line.

@@ -1,0 +1,127 @@
+"""Spans of attempts: to a collector, where one is named; nothing otherwise."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from annotators.canned import FaultyKit, Turns
+from annotators.server import Kit
+from annotators.ways import WAYS
+from metaserver.errors import InputError
+from metaserver.tracing import ENDPOINT, exporting, recording, span
+from tests.integration.callers import article_caller, call, server
+from tests.integration.kits import served
+from tests.integration.peers import ANSWER
+
+
+@pytest.fixture
+def exporter() -> Iterator[InMemorySpanExporter]:
+    kept = InMemorySpanExporter()
+    with recording(SimpleSpanProcessor(kept), "1.2.3"):
+        yield kept
+
+
+async def test_an_attempt_is_a_span(exporter: InMemorySpanExporter) -> None:
+    async with served(Kit(lambda text, context: ANSWER)) as url, article_caller() as caller:
+        await caller.call(server(url), 0, 3)
+    (made,) = exporter.get_finished_spans()
+    assert made.name == "metaserver.attempt"
+    assert made.attributes == {"server": "peer", "article": "a0", "number": 3, "outcome": "ok"}
+    assert made.resource.attributes["service.version"] == "1.2.3"
+
+
+async def test_the_outcome_of_a_failed_attempt_is_told_and_no_url(
+    exporter: InMemorySpanExporter,
+) -> None:
+    kit = FaultyKit(lambda text, context: ANSWER)
+    kit._turns = Turns((next(way for way in WAYS if way.outcome == "fault"),))
+    async with served(kit) as url:
+        await call(url.replace("http://", "http://ana:hunter2@"))
+    (made,) = exporter.get_finished_spans()
+    assert made.attributes is not None
+    assert made.attributes["outcome"] == "fault"
+    assert "hunter2" not in made.to_json()
+
+
+async def test_spans_of_tasks_do_not_mix_and_nest_in_their_own(
+    exporter: InMemorySpanExporter,
+) -> None:
+    async def work(name: str) -> None:
+        with span("outer", name=name):
+            await asyncio.sleep(0)
+            with span("inner", name=name):
+                await asyncio.sleep(0)
+
+    await asyncio.gather(work("a"), work("b"))
+    made = exporter.get_finished_spans()
+    outer = {one.context.span_id: one for one in made if one.name == "metaserver.outer"}
+    inner = [one for one in made if one.name == "metaserver.inner"]
+    assert len(inner) == len(outer) == 2
+    for one in inner:
+        assert one.parent is not None
+        assert outer[one.parent.span_id].attributes == one.attributes
+
+
+def test_an_exception_is_kept_with_its_span(exporter: InMemorySpanExporter) -> None:
+    with pytest.raises(ValueError, match="broken"), span("step"):
+        raise ValueError("broken")
+    (made,) = exporter.get_finished_spans()
+    assert made.events[0].name == "exception"
+
+
+def test_nothing_is_made_where_nobody_wants_to_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(ENDPOINT, raising=False)
+    with exporting("1") as on, span("step", a=1) as one, span("step") as other:
+        one.set_attribute("outcome", "ok")
+        assert not on
+        assert one is other
+
+
+async def test_a_named_collector_gets_the_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    received: list[bytes] = []
+
+    async def take(request: web.Request) -> web.Response:
+        received.append(await request.read())
+        return web.Response(body=b"", content_type="application/x-protobuf")
+
+    def work() -> None:
+        with exporting("1.2.3") as on, span("step", server="one"):
+            assert on
+
+    app = web.Application()
+    app.router.add_post("/v1/traces", take)
+    async with TestServer(app, host="127.0.0.1") as collector:
+        monkeypatch.setenv(ENDPOINT, str(collector.make_url("/")))
+        await asyncio.to_thread(work)
+    (spans,) = [ExportTraceServiceRequest.FromString(body) for body in received]
+    assert spans.resource_spans[0].scope_spans[0].spans[0].name == "metaserver.step"
+
+
+def test_a_collector_without_the_extra_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1/")
+    monkeypatch.setitem(sys.modules, OTLPSpanExporter.__module__, None)
+    with pytest.raises(InputError, match=rf"{ENDPOINT}.*\[otel\]"), exporting("1"):
+        pass
+
+
+def test_the_hub_loads_without_the_library() -> None:
+    script = (
+        "import sys; sys.modules['opentelemetry'] = None; import metaserver.client.caller;"
+        "from metaserver.tracing import span, exporting\n"
+        "with exporting('1') as on, span('step') as one: one.set_attribute('a', 1); print(on)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env={}
+    )
+    assert ran.stdout == "False\n"
