@@ -191,11 +191,17 @@ class Lane:
         except* StaleLaneError:
             self._end = LaneEnd.LOST
         finally:
-            self._end = self._end or LaneEnd.STOPPED
-            if self._end in (LaneEnd.SLICE, LaneEnd.PAUSED) and self._queue.finished:
-                self._end = LaneEnd.FINISHED
+            self._end = self._ended(self._end or LaneEnd.STOPPED)
             self._tell()
         return self._end
+
+    def _ended(self, end: LaneEnd) -> LaneEnd:
+        """How a run ended, after what its last requests have changed."""
+        if end not in (LaneEnd.SLICE, LaneEnd.PAUSED):
+            return end
+        if self._queue.finished:
+            return LaneEnd.FINISHED
+        return LaneEnd.PAUSED if self._allowance <= 0 else end
 
     async def _work_all(self) -> None:
         async with asyncio.TaskGroup() as around:
