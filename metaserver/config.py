@@ -9,6 +9,7 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
 from metaserver.lanes.lane import LaneLimits
@@ -90,6 +91,16 @@ class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     smtp_from: str = "metaserver@localhost"
 
 
+class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where `metaserver serve` connects to beyond public addresses (docs/security.md)."""
+
+    allow_networks: list[str] = []
+
+    def __post_init__(self) -> None:
+        for network in self.allow_networks:
+            read_network(network, "allow_networks")
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of `config.yaml`."""
 
@@ -101,6 +112,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     web: WebSettings = WebSettings()
     notices: NoticeSettings = NoticeSettings()
     logs: LogSettings = LogSettings()
+    security: SecuritySettings = SecuritySettings()
 
     def of_phase(self, limits: PhaseLimits) -> Settings:
         """Return the settings with what a phase sets of its own."""
@@ -128,6 +140,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             connect=self.limits.connect,
             answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
         )
+
+    def address_guard(self) -> AddressGuard:
+        """Return what keeps the client from addresses that no article may go to."""
+        allowed = self.security.allow_networks
+        return AddressGuard([read_network(one, "security.allow_networks") for one in allowed])
 
 
 def read_settings(path: Path) -> Settings:

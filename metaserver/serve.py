@@ -14,6 +14,7 @@ from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end,
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
 from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
 from metaserver.operations.service import Service
@@ -54,6 +55,7 @@ async def work(service: Service) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(service.dispatcher.run(), name="dispatcher")
         group.create_task(service.states.run(), name="states")
+        group.create_task(service.notifier.run(), name="notices")
 
 
 @asynccontextmanager
@@ -70,13 +72,17 @@ async def open_service(
         dispatcher = Dispatcher(store, client, settings, clock=clock)
         await dispatcher.load()
         trials = Trials(store, client)
+        states = StateLog(store, dispatcher.phases.values, clock)
+        notifier = Notifier(store, client, settings.notices, clock)
+        states.listeners.append(notifier.seen)
         try:
             yield Service(
                 store=store,
                 client=client,
                 settings=settings,
                 dispatcher=dispatcher,
-                states=StateLog(store, dispatcher.phases.values, clock),
+                states=states,
+                notifier=notifier,
                 trials=trials,
                 clock=clock,
             )

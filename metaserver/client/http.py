@@ -7,16 +7,18 @@ import errno
 import os
 import re
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from aiohttp.payload import Payload
 from yarl import URL
 
 from metaserver.client.exchange import Exchange, trace_config
+from metaserver.client.guard import AddressGuard
 from metaserver.errors import InputError, PeerError
 from metaserver.lifecycle import Outcome
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
@@ -102,6 +104,27 @@ class HttpClient:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise _peer_error(error, deadline, self.limits.connect) from error
 
+    async def deliver(
+        self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
+    ) -> None:
+        """Post a message that needs no answer but a status of 2xx; `PeerError` otherwise."""
+        try:
+            async with (
+                asyncio.timeout(deadline),
+                self._session.post(
+                    url,
+                    data=body,
+                    headers=headers,
+                    timeout=self._timeout,
+                    allow_redirects=False,
+                    trace_request_ctx=Exchange(0),
+                ) as response,
+            ):
+                if not 200 <= response.status < 300:
+                    raise _status_error(response, "2xx")
+        except FAILURES as error:
+            raise _peer_error(error, deadline, self.limits.connect) from error
+
     async def _send(self, url: str, body: Payload, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
         async with self._session.post(
@@ -155,10 +178,10 @@ async def _feed(
         inflater.close()
 
 
-def _status_error(response: aiohttp.ClientResponse) -> PeerError:
+def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
     where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
-    return PeerError(Outcome.HTTP, _one_line(f"{status}{where}; expected 200"))
+    return PeerError(Outcome.HTTP, _one_line(f"{status}{where}; expected {expected}"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
@@ -191,7 +214,9 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
 def _system_words(error: OSError) -> str:
     """The system's words for an error; asyncio's own name the address."""
     number = error.errno
-    return _words(error) if number is None or number < 0 else os.strerror(number)
+    if number is None:  # of several addresses, each for another reason
+        return _words(error).removeprefix("Multiple exceptions: ")
+    return _words(error) if number < 0 else os.strerror(number)
 
 
 def _words(error: BaseException) -> str:
@@ -216,10 +241,31 @@ def _socket(address_info: Any) -> socket.socket:
     return made
 
 
+def _guarded(guard: AddressGuard) -> Callable[[Any], socket.socket]:
+    """Return what makes a socket unless the guard is against where it would connect to."""
+
+    def guarded(address_info: Any) -> socket.socket:
+        guard.check(address_info[4][0])
+        return _socket(address_info)
+
+    return guarded
+
+
 @asynccontextmanager
-async def open_client(limits: HttpLimits | None = None) -> AsyncIterator[HttpClient]:
-    """Open the client; the lanes bound how many requests are under way, not the connector."""
-    connector = aiohttp.TCPConnector(limit=0, socket_factory=_socket)
+async def open_client(
+    limits: HttpLimits | None = None,
+    guard: AddressGuard | None = None,
+    *,
+    resolver: AbstractResolver | None = None,
+) -> AsyncIterator[HttpClient]:
+    """Open the client; the lanes bound how many requests are under way, not the connector.
+
+    Without a guard it connects to any address: only for URLs that the hub's own operator gives.
+    `resolver` looks up names instead of the system's.
+    """
+    connector = aiohttp.TCPConnector(
+        limit=0, resolver=resolver, socket_factory=_guarded(guard) if guard else _socket
+    )
     async with aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
@@ -35,6 +36,7 @@ class Service:
     settings: Settings
     dispatcher: Dispatcher
     states: StateLog
+    notifier: Notifier
     trials: Trials
     clock: Callable[[], float] = time.time
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -9,12 +10,14 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.client.http import check_url, masked
+from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NewName, TeamField, Text, Title
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
+from metaserver.plans import NoticePlan
 from metaserver.records import TeamName
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
@@ -44,6 +47,22 @@ class OneTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A team by name."""
 
     team: TeamField
+
+
+class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a team is to be told; neither: not at all."""
+
+    team: TeamField
+    webhook: Annotated[str, Meta(max_length=2_000, description="A URL to post to; none: off")] = ""
+    email: Annotated[bool, Meta(description="To the team's address")] = False
+
+
+class NoticeDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """How a team is told; `secret` signs what is sent to the webhook, empty without one."""
+
+    webhook: str
+    email: bool
+    secret: str
 
 
 class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +127,30 @@ async def update(service: Service, caller: Caller, given: TeamChange) -> TeamDet
             await teams.change(connection, TeamName(given.team), **values)
             await noted(connection, caller, "teams.update", given.team, **values)
     return TeamDetail.of(await service.team(given.team))
+
+
+@operation("Teams.notices", "PUT /teams/{team}/notices", Role.TEAM)
+async def set_notices(service: Service, caller: Caller, given: NoticeChange) -> NoticeDetail:
+    """Say how the team wants to be told that a server is down, up again or finished.
+
+    Returns the secret that signs what is sent to the webhook: it is shown this once.
+    """
+    _need_own(caller, given.team)
+    team = await service.team(given.team)
+    if given.webhook:
+        try:
+            check_url(given.webhook, "webhook")
+        except InputError as error:
+            raise RefusedError(Refusal.INVALID, error.message, field="webhook") from error
+    if given.email and not team.email:
+        raise RefusedError(Refusal.INVALID, "the team has no address to send to", field="email")
+    secret = secrets.token_urlsafe(32) if given.webhook else ""
+    plan = NoticePlan(webhook=given.webhook, secret=secret, email=given.email)
+    async with service.store.writing() as connection:
+        await teams.change(connection, team.name, notices=plan)
+        told = {"webhook": masked(given.webhook), "email": given.email}
+        await noted(connection, caller, "teams.notices", team.name, **told)
+    return NoticeDetail(webhook=given.webhook, email=given.email, secret=secret)
 
 
 @operation("Teams.retire", "POST /teams/{team}/retire", Role.ORGANISER)

@@ -1,0 +1,180 @@
+"""Tells teams that their server is down, up again or finished: by webhook, by e-mail.
+
+Both are off until a team asks for them. What happens within `notices.batch` seconds goes in one
+message. A webhook's body is signed, so that a team knows whom it is from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import smtplib
+from collections.abc import Callable, Mapping, Sequence
+from email.message import EmailMessage
+from itertools import groupby
+
+import msgspec
+
+from metaserver.client.http import HttpClient
+from metaserver.config import NoticeSettings
+from metaserver.dispatch.states import Seen
+from metaserver.errors import PeerError, UnavailableError
+from metaserver.lifecycle import ServerState
+from metaserver.records import ServerName, TeamName
+from metaserver.store import notices, teams
+from metaserver.store.notices import Notice
+from metaserver.store.store import Store
+from metaserver.store.teams import Team
+from metaserver.store.writer import LaneKey
+
+WEBHOOK_SECONDS = 10.0
+EVENTS: Mapping[ServerState, str] = {
+    ServerState.DOWN: "down",
+    ServerState.FINISHED: "finished",
+}
+RECOVERED = frozenset({ServerState.UP, ServerState.SLOW})
+
+log = logging.getLogger(__name__)
+
+
+class Notifier:
+    """Collects what teams are to be told, and tells them; `clock` gives Unix seconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        settings: NoticeSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+        self._down: set[LaneKey] = set()
+        self._new: list[Notice] = []
+
+    def seen(self, seen: Seen) -> None:
+        """Take in a change of a server's state (a listener of `StateLog`)."""
+        change, registered = seen.change, seen.phase.servers[seen.server]
+        event = EVENTS.get(change.state, "")
+        if change.state in RECOVERED and change.key in self._down:
+            event = "up"
+        if change.state is ServerState.DOWN:
+            self._down.add(change.key)
+        elif change.state in RECOVERED:
+            self._down.discard(change.key)
+        if event and registered.team is not None:
+            self._new.append(
+                Notice(
+                    team=registered.team,
+                    at=change.at,
+                    subject=seen.server,
+                    event=event,
+                    message=_told(seen.server, seen.phase.name, event, change.note),
+                )
+            )
+
+    async def run(self) -> None:
+        """Send what there is every `batch` seconds, for ever."""
+        while True:
+            await asyncio.sleep(self._settings.batch)
+            try:
+                await self.send()
+            except UnavailableError as error:
+                log.warning("notices wait: %s", error)
+            except Exception:
+                log.exception("notices could not be sent")
+
+    async def send(self) -> None:
+        """Keep the new notices, and send each team those that wait."""
+        new, self._new = self._new, []
+        async with self._store.writing() as connection:
+            wanted = {team.name for team in await teams.every(connection) if self._reachable(team)}
+            for notice in new:
+                if notice.team in wanted:
+                    await notices.add(connection, notice)
+        async with self._store.reading() as connection:
+            waiting = await notices.waiting(connection)
+            known = {team.name: team for team in await teams.every(connection)}
+        for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team):
+            await self._tell(known[name], list(batch))
+
+    def _reachable(self, team: Team) -> bool:
+        return bool(team.notices.webhook) or self._mails(team)
+
+    def _mails(self, team: Team) -> bool:
+        return team.notices.email and bool(team.email) and bool(self._settings.smtp_host)
+
+    async def _tell(self, team: Team, batch: Sequence[Notice]) -> None:
+        ids = [notice.id for notice in batch]
+        try:
+            if team.notices.webhook:
+                await self._post(team, batch)
+            if self._mails(team):
+                await asyncio.to_thread(_mail, self._settings, team, batch)
+        except (PeerError, OSError, smtplib.SMTPException) as error:
+            log.warning("team %s could not be told: %s", team.name, error)
+            async with self._store.writing() as connection:
+                await notices.failed(connection, ids)
+            return
+        async with self._store.writing() as connection:
+            await notices.sent(connection, ids, self._clock())
+
+    async def _post(self, team: Team, batch: Sequence[Notice]) -> None:
+        body = msgspec.json.encode(
+            {
+                "team": team.name,
+                "notices": [
+                    {
+                        "at": notice.at,
+                        "server": notice.subject,
+                        "event": notice.event,
+                        "message": notice.message,
+                    }
+                    for notice in batch
+                ],
+            }
+        )
+        at = str(int(self._clock()))
+        headers = {
+            "Content-Type": "application/json",
+            "X-Metaserver-Timestamp": at,
+            "X-Metaserver-Signature": f"sha256={signature(team.notices.secret, at, body)}",
+        }
+        await self._client.deliver(team.notices.webhook, body, headers, WEBHOOK_SECONDS)
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature of a webhook's body: HMAC-SHA256 of "TIMESTAMP.BODY", hexadecimal."""
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+def _by_team(notice: Notice) -> TeamName:
+    return notice.team
+
+
+def _told(server: ServerName, phase: str, event: str, note: str) -> str:
+    words = {
+        "down": f"{server} is down in phase {phase}: {note}",
+        "up": f"{server} answers again in phase {phase}",
+        "finished": f"{server} has finished phase {phase}",
+    }
+    return words[event]
+
+
+def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
+    """Send one message by SMTP; blocks."""
+    message = EmailMessage()
+    message["Subject"] = f"Meta-Server: {batch[-1].message}"[:200]
+    message["From"] = settings.smtp_from
+    message["To"] = team.email
+    message.set_content("\n".join(notice.message for notice in batch) + "\n")
+    with smtplib.SMTP(settings.smtp_host, settings.smtp_port, timeout=30) as smtp:
+        if settings.smtp_starttls:
+            smtp.starttls()
+        if settings.smtp_user:
+            smtp.login(settings.smtp_user, settings.smtp_password)
+        smtp.send_message(message)

@@ -1,0 +1,151 @@
+"""Teams that ask for it are told that their server is down, up again or finished."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from annotators.server import Kit
+from metaserver.config import CircuitSettings, NoticeSettings
+from metaserver.errors import RefusedError
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.integration.test_service_lanes import annotate, registered
+
+
+@dataclass
+class Posted:
+    """What came to a webhook: heads and bodies; `status` is what it answers."""
+
+    url: str = ""
+    status: int = 204
+    heads: list[dict[str, str]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
+
+    def events(self) -> list[str]:
+        return [n["event"] for body in self.bodies for n in msgspec.json.decode(body)["notices"]]
+
+
+@asynccontextmanager
+async def webhook() -> AsyncIterator[Posted]:
+    posted = Posted()
+
+    async def take(request: web.Request) -> web.Response:
+        posted.heads.append(dict(request.headers))
+        posted.bodies.append(await request.read())
+        return web.Response(status=posted.status)
+
+    app = web.Application()
+    app.router.add_post("/hook", take)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    posted.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+    try:
+        yield posted
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
+async def mailbox() -> AsyncIterator[tuple[int, list[str]]]:
+    """A small SMTP server: gives its port and the messages that came."""
+    messages: list[str] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        while line := await reader.readline():
+            verb = line.strip().upper()[:4]
+            if verb == b"DATA":
+                writer.write(b"354 go on\r\n")
+                messages.append((await reader.readuntil(b"\r\n.\r\n")).decode())
+            writer.write(b"221 bye\r\n" if verb == b"QUIT" else b"250 ok\r\n")
+            await writer.drain()
+            if verb == b"QUIT":
+                break
+        writer.close()
+
+    server = await asyncio.start_server(talk, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], messages
+
+
+@asynccontextmanager
+async def running_with(folder: Path, **smtp: object) -> AsyncIterator[Running]:
+    given = await settings(
+        folder,
+        notices=NoticeSettings(batch=0.1, **smtp),
+        circuit=CircuitSettings(failures=1, probe_base=0.05, probe_cap=0.1),
+    )
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue", email="blue@example.org")
+        await running.do("phases.open", phase="test")
+        yield running
+
+
+async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None:
+    async with running_with(tmp_path) as running, webhook() as posted:
+        blue = running.team("blue")
+        asked = await running.do("teams.notices", blue, team="blue", webhook=posted.url)
+        async with served(Kit(annotate)) as url:
+            await registered(running, url)
+            await running.do("servers.next", blue, server="blue-1")
+        await running.do("servers.start", blue, server="blue-1")
+        await running.until(lambda: "down" in posted.events())
+    head, body = posted.heads[0], posted.bodies[0]
+    signed = head["X-Metaserver-Timestamp"].encode() + b"." + body
+    expected = hmac.new(asked.secret.encode(), signed, hashlib.sha256).hexdigest()
+    assert head["X-Metaserver-Signature"] == f"sha256={expected}"
+    told = msgspec.json.decode(body)
+    assert told["team"] == "blue"
+    assert told["notices"][0]["server"] == "blue-1"
+    assert told["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
+
+
+async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
+    async with running_with(tmp_path) as running, webhook() as posted:
+        posted.status = 500
+        blue = running.team("blue")
+        await running.do("teams.notices", blue, team="blue", webhook=posted.url)
+        async with served(Kit(annotate)) as url:
+            await registered(running, url)
+            await running.do("servers.start", blue, server="blue-1")
+            await running.until(lambda: len(posted.bodies) >= 2)
+            posted.status = 204
+            await running.until(lambda: len(posted.bodies) >= 3)
+            count = len(posted.bodies)
+            await asyncio.sleep(0.5)
+    assert posted.events() == ["finished"] * count
+    assert len(posted.bodies) == count
+
+
+async def test_mail_is_sent_where_there_is_a_host(tmp_path: Path) -> None:
+    async with mailbox() as (port, messages):
+        smtp = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_starttls": False}
+        async with running_with(tmp_path, **smtp) as running, served(Kit(annotate)) as url:
+            blue = running.team("blue")
+            await running.do("teams.notices", blue, team="blue", email=True)
+            await registered(running, url)
+            await running.do("servers.start", blue, server="blue-1")
+            await running.until(lambda: bool(messages))
+    assert "To: blue@example.org" in messages[0]
+    assert "blue-1 has finished phase test" in messages[0]
+
+
+async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    async with running_with(tmp_path) as running:
+        await running.do("teams.create", team="red")
+        with pytest.raises(RefusedError, match="is not the URL"):
+            await running.do("teams.notices", team="red", webhook="ftp://example.org")
+        with pytest.raises(RefusedError, match="email: the team has no address"):
+            await running.do("teams.notices", team="red", email=True)
