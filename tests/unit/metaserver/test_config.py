@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from metaserver.client.guard import RefusedAddressError
 from metaserver.config import Settings, read_settings
 from metaserver.errors import InputError
 from tests.shared import ROOT
@@ -41,6 +42,16 @@ def test_settings_reach_the_lanes_and_the_client(tmp_path: Path) -> None:
     assert (http.connect, http.answer.bytes, http.answer.values) == (3.0, 1000, 50)
 
 
+def test_networks_that_are_listed_are_let_through(tmp_path: Path) -> None:
+    listed = "security: {allow_networks: [127.0.0.1, 10.20.0.0/16, 'fc00::/7']}"
+    guard = read_settings(written(tmp_path, listed)).address_guard()
+    for address in ("127.0.0.1", "::ffff:10.20.3.4", "fd12::1", "8.8.8.8"):
+        guard.check(address)
+    for address in ("127.0.0.2", "10.21.0.1", "::1"):
+        with pytest.raises(RefusedAddressError, match="does not send articles there"):
+            guard.check(address)
+
+
 @pytest.mark.parametrize(
     ("text", "place", "expected"),
     [
@@ -57,6 +68,11 @@ def test_settings_reach_the_lanes_and_the_client(tmp_path: Path) -> None:
         ("circuit: {failures: 0}", "circuit.failures", ">= 1"),
         ("circuit: {patience: never}", "circuit.patience", "`float`"),
         ("web: {port: 65536}", "web.port", "<= 65535"),
+        ("security: {allow_networks: [10.0.0.1/8]}", "allow_networks", "has host bits set"),
+        ("security: {allow_networks: [10/8]}", "allow_networks", "such as 10.20.0.0/16"),
+        ("security: {allow_networks: ['localhost']}", "allow_networks", "'localhost'"),
+        ("security: {allow_networks: [10]}", "security.allow_networks", "`str`"),
+        ("security: {allow_networks: 10.0.0.0/8}", "security.allow_networks", "`array`"),
         ("web: {host: 127}", "web.host", "`str`"),
         ("limits: {timeot: 1}", "limits", "`timeot`"),
         ("limit: {timeout: 1}", "", "`limit`"),
