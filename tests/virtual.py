@@ -39,8 +39,13 @@ class _Loop(asyncio.SelectorEventLoop):
 
 def run(coroutine: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine that waits for nothing but the loop's clock."""
-    with asyncio.Runner(loop_factory=_Loop) as runner:
-        return runner.run(coroutine)
+    with runner() as virtual:
+        return virtual.run(coroutine)
+
+
+def runner() -> asyncio.Runner:
+    """Return a runner whose loop is such a loop; it keeps its tasks from run to run."""
+    return asyncio.Runner(loop_factory=_Loop)
 
 
 def timed(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:

@@ -44,10 +44,11 @@ class QueueMachine(RuleBasedStateMachine):
         self.in_flight: dict[int, Work] = {}
         self.waiting: dict[int, float] = {}
 
-    @rule()
-    def take(self) -> None:
-        step = self.queue.take(self.now)
-        due = sorted((at, position) for position, at in self.waiting.items() if at <= self.now)
+    @rule(eager=st.booleans())
+    def take(self, eager: bool) -> None:
+        step = self.queue.take(self.now, eager=eager)
+        until = math.inf if eager else self.now
+        due = sorted((at, position) for position, at in self.waiting.items() if at <= until)
         if isinstance(step, Work):
             if due:
                 assert step.position == due[0][1]  # a retry whose time has come goes first
@@ -91,6 +92,16 @@ class QueueMachine(RuleBasedStateMachine):
     def the_cursor_is_the_lowest_unfinished(self) -> None:
         unfinished = [at for at in range(self.total) if at not in self.done]
         assert self.queue.cursor == min(unfinished, default=self.total)
+
+    @invariant()
+    def the_view_tells_how_it_stands(self) -> None:
+        view = self.queue.view(self.now, most=99)
+        assert view.pending == self.total - len(self.done)
+        assert list(view.in_flight) == sorted(self.in_flight)
+        assert [retry.position for retry in view.retries] == [
+            position for _, position in sorted((at, p) for p, at in self.waiting.items())
+        ]
+        assert list(view.new) == self.new
 
     def teardown(self) -> None:
         """Whatever happened before, every article comes to an end, once."""
