@@ -3,6 +3,7 @@
 from metaserver.operations import (
     annotations,
     challenges,
+    corpora,
     lanes,
     monitoring,
     phases,
@@ -16,6 +17,7 @@ __all__ = [
     "OPERATIONS",
     "annotations",
     "challenges",
+    "corpora",
     "lanes",
     "monitoring",
     "phases",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.lifecycle import PhaseState
-from metaserver.packing import unpack
+from metaserver.packing import pack, unpack
 from metaserver.plans import PhasePlan
 from metaserver.records import PhaseName, TaskName
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
@@ -216,6 +217,34 @@ async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[
         )
         for row in await connection.execute(query)
     ]
+
+
+async def set_gold(
+    connection: AsyncConnection, phase_id: int, task: TaskName, source: str, content: bytes
+) -> int:
+    """Keep a gold file as the task's newest version; the same content keeps its version."""
+    checksum = hashlib.sha256(content).hexdigest()
+    query = (
+        sa.select(gold.c.version, gold.c.checksum)
+        .where(gold.c.phase_id == phase_id, gold.c.task == task)
+        .order_by(gold.c.version.desc())
+        .limit(1)
+    )
+    newest = (await connection.execute(query)).first()
+    if newest is not None and newest.checksum == checksum:
+        return int(newest.version)
+    version = 1 if newest is None else int(newest.version) + 1
+    row = {
+        "phase_id": phase_id,
+        "task": task,
+        "version": version,
+        "checksum": checksum,
+        "source": source,
+        "content": pack(content),
+        "created_at": time.time(),
+    }
+    await connection.execute(sa.insert(gold), row)
+    return version
 
 
 async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, GoldVersion]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -16,20 +15,13 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.errors import InputError
 from metaserver.lifecycle import RULES
-from metaserver.packing import pack
-from metaserver.records import (
-    Article,
-    ArticleId,
-    Server,
-    TaskName,
-)
+from metaserver.records import Article, Server, TaskName
 from metaserver.store import tables as t
+from metaserver.store.articles import keep, pack_articles
 from metaserver.store.database import open_sqlite, writer_engine, writing
+from metaserver.store.phases import set_gold
 from metaserver.store.reader import Corpus, Reader, of_lane
 from metaserver.store.writer import Entry, LaneKey, Writer
-from metaserver.wire.xmlrpc import escape_text
-
-INSERT_BATCH = 200
 
 
 class Tries(NamedTuple):
@@ -79,42 +71,9 @@ class Store(Reader):
 
     async def add_corpus(self, articles: Iterable[Article]) -> Corpus:
         """Keep articles, in order; the same articles again are the same corpus."""
-        digest = hashlib.sha256()
-        ids: list[ArticleId] = []
-        sizes: list[int] = []
-        rows: list[dict[str, Any]] = []
-        for position, article in enumerate(articles):
-            text = article.text.encode("utf-8", "surrogatepass")
-            digest.update(b"%d %s\0%d " % (position, article.id.encode(), len(text)))
-            digest.update(text)
-            ids.append(article.id)
-            sizes.append(len(escape_text(article.text)))
-            rows.append(
-                {
-                    "position": position,
-                    "article_id": article.id,
-                    "title": article.title,
-                    "source": article.source,
-                    "text": pack(text),
-                    "wire_bytes": sizes[-1],
-                }
-            )
-        checksum = digest.hexdigest()
+        packed = pack_articles(articles)
         async with self.writing() as connection:
-            known = sa.select(t.corpora.c.id).where(t.corpora.c.checksum == checksum)
-            corpus_id = (await connection.execute(known)).scalar_one_or_none()
-            if corpus_id is None:
-                corpus_id = await _insert(
-                    connection,
-                    t.corpora,
-                    {"checksum": checksum, "articles": len(ids), "created_at": time.time()},
-                )
-                for start in range(0, len(rows), INSERT_BATCH):
-                    batch = rows[start : start + INSERT_BATCH]
-                    await connection.execute(
-                        sa.insert(t.articles), [row | {"corpus_id": corpus_id} for row in batch]
-                    )
-        return Corpus(id=corpus_id, ids=tuple(ids), wire_bytes=tuple(sizes))
+            return await keep(connection, packed)
 
     # -- phases, gold, servers -------------------------------------------------------------------
 
@@ -153,29 +112,8 @@ class Store(Reader):
 
     async def set_gold(self, phase_id: int, task: TaskName, source: str, content: bytes) -> int:
         """Keep a gold file as the task's newest version; the same content keeps its version."""
-        checksum = hashlib.sha256(content).hexdigest()
-        query = (
-            sa.select(t.gold.c.version, t.gold.c.checksum)
-            .where(t.gold.c.phase_id == phase_id, t.gold.c.task == task)
-            .order_by(t.gold.c.version.desc())
-            .limit(1)
-        )
         async with self.writing() as connection:
-            newest = (await connection.execute(query)).first()
-            if newest is not None and newest.checksum == checksum:
-                return int(newest.version)
-            version = 1 if newest is None else newest.version + 1
-            row = {
-                "phase_id": phase_id,
-                "task": task,
-                "version": version,
-                "checksum": checksum,
-                "source": source,
-                "content": pack(content),
-                "created_at": time.time(),
-            }
-            await connection.execute(sa.insert(t.gold), row)
-        return version
+            return await set_gold(connection, phase_id, task, source, content)
 
     async def set_server(self, server: Server) -> int:
         """Keep a server under its name, or change what is kept; return its id."""

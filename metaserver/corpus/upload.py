@@ -1,0 +1,76 @@
+"""A corpus that was uploaded, one file or a zip of them: every file's fault is told, not the first.
+
+What is sent is not trusted: `zipped` bounds it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from metaserver.corpus.files import article_files
+from metaserver.corpus.reader import read_articles
+from metaserver.corpus.zipped import ZipLimits, unpack
+from metaserver.errors import InputError
+from metaserver.records import Article, ArticleId
+
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+MOST = 2**30
+"""The most characters that all articles may have: a small file in gzip can hold many."""
+
+
+def read_upload(
+    content: bytes, source: str, folder: Path, problems: list[InputError]
+) -> Iterator[Article]:
+    """Yield the articles of an uploaded file, a zip's sorted by path; `folder` is there and empty.
+
+    `source` is the file's name, by which articles and problems call it. A file that cannot be read,
+    and an id that comes twice, is put into `problems` and passed over; a zip itself must be sound
+    (`InputError`).
+    """
+    name = _plain(source)
+    if content.startswith(_ZIP):
+        unpack(name, content, folder, ZipLimits())
+        paths = _files(folder, name)
+    else:
+        paths = [folder / name]
+        paths[0].write_bytes(content)
+    sources: dict[ArticleId, str] = {}
+    size = 0
+    for path in paths:
+        for article in _read(path, folder, problems):
+            size += len(article.text)
+            if size > MOST:
+                raise InputError(name, f"more than {MOST >> 20} Mi characters of text")
+            if article.id in sources:
+                message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
+                problems.append(InputError(article.source, message))
+                continue
+            sources[article.id] = article.source
+            yield article
+
+
+def _files(folder: Path, name: str) -> Sequence[Path]:
+    try:
+        return list(article_files([folder]))
+    except InputError as error:
+        raise InputError(name, error.message.replace("folder", "zip file")) from error
+
+
+def _read(path: Path, folder: Path, problems: list[InputError]) -> Sequence[Article]:
+    """Return a file's articles, none where it has a fault."""
+    name = path.relative_to(folder).as_posix()
+    try:
+        return [replace(article, source=name) for article in read_articles([path])]
+    except InputError as error:
+        place = error.place.replace(str(path), name)
+        problems.append(InputError(place, error.message.replace(str(path), name)))
+        return ()
+
+
+def _plain(source: str) -> str:
+    """Return a file name that is safe on this machine, with its suffixes."""
+    last = source.replace("\\", "/").rpartition("/")[2]
+    return re.sub(r"[^\w.-]", "_", last).lstrip(".")[-200:] or "articles"

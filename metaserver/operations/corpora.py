@@ -1,0 +1,155 @@
+"""Corpora: the articles that phases send, imported from files, each import a version."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.corpus.upload import read_upload
+from metaserver.errors import InputError, Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import NAME, Limit, NewName
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import Nothing, operation
+from metaserver.store import articles, phases
+from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
+from metaserver.store.phases import CorpusVersion
+
+MOST_TOLD = 20
+
+Content = Annotated[bytes, Meta(description="The file: articles, or a zip of such files")]
+OfVersion = Annotated[
+    Annotated[int, Meta(ge=1)] | None, Meta(description="Its version; none: the newest")
+]
+Source = Annotated[str, Meta(min_length=1, max_length=200, description="The file's name")]
+
+
+class ImportCorpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A file of articles, or a zip of such files (docs/corpus.md).
+
+    `partial`: files of a zip that have faults are left out; otherwise nothing is imported then.
+    """
+
+    corpus: NewName
+    content: Content
+    source: Source
+    partial: Annotated[bool, Meta(description="Leave out files with faults")] = False
+
+
+class ArticlesOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which articles of a corpus: from position `start` on."""
+
+    corpus: Annotated[str, Meta(pattern=NAME, description="The corpus's name")]
+    version: OfVersion = None
+    start: Annotated[int, Meta(ge=0, description="The first one's position, from 0")] = 0
+    limit: Limit = 200
+
+
+class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a corpus."""
+
+    corpus: str
+    version: int
+    articles: int
+    source: str
+    created_at: float
+
+    @classmethod
+    def of(cls, version: CorpusVersion) -> CorpusDetail:
+        """Return what is shown of a version."""
+        return cls(
+            corpus=version.name,
+            version=version.version,
+            articles=version.articles,
+            source=version.source,
+            created_at=version.created_at,
+        )
+
+
+class CorpusImported(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an import: `new` is false where these were the newest version's articles.
+
+    `problems` name the files that were left out.
+    """
+
+    corpus: str
+    version: int
+    articles: int
+    new: bool
+    problems: tuple[str, ...]
+
+
+@operation("Corpora.import", "PUT /corpora/{corpus}", Role.ORGANISER)
+async def import_(service: Service, caller: Caller, given: ImportCorpus) -> CorpusImported:
+    """Import articles as a corpus's next version; the same articles keep their version."""
+    problems: list[InputError] = []
+    packed = await asyncio.to_thread(_read, given, problems)
+    if problems and not given.partial:
+        raise RefusedError(Refusal.INVALID, _told(problems), field="content")
+    if not packed.rows:
+        raise RefusedError(Refusal.INVALID, "no article in it", field="content")
+    async with service.store.writing() as connection:
+        before = await phases.corpus_version(connection, given.corpus)
+        corpus = await articles.keep(connection, packed)
+        version = await phases.add_corpus_version(connection, given.corpus, corpus.id, given.source)
+        new = before is None or before.version != version
+        if new:
+            await noted(
+                connection,
+                caller,
+                "corpora.import",
+                given.corpus,
+                version=version,
+                articles=len(corpus),
+                source=given.source,
+            )
+    return CorpusImported(
+        corpus=given.corpus,
+        version=version,
+        articles=len(corpus),
+        new=new,
+        problems=tuple(map(str, problems)),
+    )
+
+
+@operation("Corpora.list", "GET /corpora", Role.ORGANISER)
+async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[CorpusDetail]:
+    """Return all versions of all corpora, by name, the newest first."""
+    async with service.store.reading() as connection:
+        return [CorpusDetail.of(version) for version in await phases.every_corpus(connection)]
+
+
+@operation("Corpora.articles", "GET /corpora/{corpus}/articles", Role.ORGANISER)
+async def list_articles(
+    service: Service, _caller: Caller, given: ArticlesOf
+) -> Sequence[ListedArticle]:
+    """Return a corpus's articles, in the order in which they are sent, without their texts."""
+    async with service.store.reading() as connection:
+        found = await phases.corpus_version(connection, given.corpus, given.version)
+        if found is None:
+            message = f"there is no corpus {given.corpus!r}, or none of that version"
+            raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
+        return await articles.listed(connection, found.corpus_id, given.start, given.limit)
+
+
+def _read(given: ImportCorpus, problems: list[InputError]) -> PackedArticles:
+    """Read and compress the articles: seconds for a large corpus, so it is done in a thread."""
+    with tempfile.TemporaryDirectory(prefix="metaserver-corpus-") as folder:
+        try:
+            return pack_articles(read_upload(given.content, given.source, Path(folder), problems))
+        except InputError as error:
+            raise RefusedError(Refusal.INVALID, str(error), field="content") from error
+
+
+def _told(problems: Sequence[InputError]) -> str:
+    """Return the problems in one line."""
+    more = len(problems) - MOST_TOLD
+    told = "; ".join(map(str, problems[:MOST_TOLD]))
+    return f"{told} (and {more} more)" if more > 0 else told

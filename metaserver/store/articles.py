@@ -1,0 +1,98 @@
+"""The articles of corpora as they are kept."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.packing import pack
+from metaserver.records import Article, ArticleId
+from metaserver.store.reader import Corpus
+from metaserver.store.tables import articles, corpora
+from metaserver.wire.xmlrpc import escape_text
+
+INSERT_BATCH = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PackedArticles:
+    """Articles as rows, ready to be kept; `checksum` is that of ids and texts, in order."""
+
+    checksum: str
+    rows: Sequence[dict[str, Any]]
+
+
+class ListedArticle(msgspec.Struct, frozen=True, kw_only=True):
+    """An article in the list of its corpus; `wire_bytes` is its text's size in a request."""
+
+    article: str
+    title: str
+    source: str
+    wire_bytes: int
+
+
+def pack_articles(given: Iterable[Article]) -> PackedArticles:
+    """Compress articles to be kept. Slow for many: then call it in a thread."""
+    digest = hashlib.sha256()
+    rows: list[dict[str, Any]] = []
+    for position, article in enumerate(given):
+        text = article.text.encode("utf-8", "surrogatepass")
+        digest.update(b"%d %s\0%d " % (position, article.id.encode(), len(text)))
+        digest.update(text)
+        rows.append(
+            {
+                "position": position,
+                "article_id": article.id,
+                "title": article.title,
+                "source": article.source,
+                "text": pack(text),
+                "wire_bytes": len(escape_text(article.text)),
+            }
+        )
+    return PackedArticles(checksum=digest.hexdigest(), rows=rows)
+
+
+async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
+    """Keep articles, in order; the same articles again are the same corpus."""
+    known = sa.select(corpora.c.id).where(corpora.c.checksum == packed.checksum)
+    corpus_id = (await connection.execute(known)).scalar_one_or_none()
+    if corpus_id is None:
+        row = {"checksum": packed.checksum, "articles": len(packed.rows), "created_at": time.time()}
+        result = await connection.execute(sa.insert(corpora).values(**row))
+        assert result.inserted_primary_key is not None
+        corpus_id = int(result.inserted_primary_key[0])
+        for start in range(0, len(packed.rows), INSERT_BATCH):
+            batch = packed.rows[start : start + INSERT_BATCH]
+            await connection.execute(
+                sa.insert(articles), [row | {"corpus_id": corpus_id} for row in batch]
+            )
+    return Corpus(
+        id=corpus_id,
+        ids=tuple(ArticleId(row["article_id"]) for row in packed.rows),
+        wire_bytes=tuple(row["wire_bytes"] for row in packed.rows),
+    )
+
+
+async def listed(
+    connection: AsyncConnection, corpus_id: int, start: int, limit: int
+) -> Sequence[ListedArticle]:
+    """Return articles of a corpus from position `start` on, without their texts."""
+    query = (
+        sa.select(articles.c.article_id, articles.c.title, articles.c.source, articles.c.wire_bytes)
+        .where(articles.c.corpus_id == corpus_id, articles.c.position >= start)
+        .order_by(articles.c.position)
+        .limit(limit)
+    )
+    return [
+        ListedArticle(
+            article=row.article_id, title=row.title, source=row.source, wire_bytes=row.wire_bytes
+        )
+        for row in await connection.execute(query)
+    ]
