@@ -1,0 +1,151 @@
+"""Articles that were uploaded: a file, or a zip of files. What is sent is not trusted."""
+
+from __future__ import annotations
+
+import io
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+
+from metaserver.corpus.reader import read_articles
+from metaserver.errors import InputError
+from metaserver.records import Article
+
+_ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
+_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf", b"Rar!")
+_SUFFIXES = frozenset({".zip", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"})
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, ValueError)
+_ENCRYPTED = 0x1
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ZipLimits:
+    """What a zip may hold: files, bytes of one, bytes of all, bytes of all for each one sent."""
+
+    files: int = 20_000
+    file_bytes: int = 64 * 2**20
+    bytes: int = 512 * 2**20
+    ratio: int = 200
+
+
+def uploaded_articles(
+    name: str, content: bytes, limits: ZipLimits | None = None
+) -> Sequence[Article]:
+    """Return the articles of an uploaded file; raises `InputError`, which names the file in it.
+
+    Takes seconds for many articles: call it in a thread.
+    """
+    with TemporaryDirectory(prefix="metaserver-") as folder:
+        root = Path(folder)
+        if content.startswith(_STARTS[:2]):
+            unpack(name, content, root, limits or ZipLimits())
+        else:
+            (root / _file_name(name)).write_bytes(content)
+        try:
+            return [_told_of(article, root) for article in read_articles([root])]
+        except InputError as error:
+            raise _told_without(error, root, name) from error
+
+
+def unpack(name: str, content: bytes, folder: Path, limits: ZipLimits) -> None:
+    """Write a zip's files into a folder; raises `InputError` at the first that may not be there."""
+    if content.count(_ENTRY) > limits.files:  # before the directory is read into memory
+        raise InputError(name, f"holds more than {limits.files:,} files")
+    total = min(limits.bytes, limits.ratio * len(content))
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for entry, place in _checked(name, archive, limits):
+                data = _read(f"{name}: {entry.filename}", archive, entry, limits, total)
+                total -= len(data)
+                path = folder / place
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+    except _BROKEN as error:
+        raise InputError(name, f"not a whole zip: {error}") from error
+
+
+def _checked(
+    name: str, archive: zipfile.ZipFile, limits: ZipLimits
+) -> Iterator[tuple[zipfile.ZipInfo, PurePosixPath]]:
+    """Yield the files, and where each belongs; all are checked before the first is read."""
+    found: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    folders: set[PurePosixPath] = set()
+    for entry in archive.infolist():
+        if wrong := _wrong(entry, limits):
+            raise InputError(f"{name}: {entry.filename!r}", wrong)
+        place = PurePosixPath(entry.filename)
+        if entry.is_dir():
+            continue
+        folders.update(place.parents)
+        if place in found or place in folders or not found.keys().isdisjoint(place.parents):
+            raise InputError(f"{name}: {entry.filename!r}", "comes twice")
+        found[place] = entry
+    for place, entry in found.items():
+        yield entry, place
+
+
+def _wrong(entry: zipfile.ZipInfo, limits: ZipLimits) -> str:
+    """Return what is wrong with an entry as its directory tells it, or nothing."""
+    kind = stat.S_IFMT(entry.external_attr >> 16)
+    written = entry.orig_filename
+    checks = (
+        (not _plain(written), "not a plain name: expected letters, digits, '/', no '..'"),
+        (kind not in (0, stat.S_IFREG, stat.S_IFDIR), "a link or a device; expected a file"),
+        (bool(entry.flag_bits & _ENCRYPTED), "encrypted; expected a file that can be read"),
+        (entry.compress_type not in _METHODS, "of a kind of compression other than deflate"),
+        (PurePosixPath(written).suffix.lower() in _SUFFIXES, "an archive within the archive"),
+        (entry.file_size > limits.file_bytes, f"larger than {limits.file_bytes:,} bytes"),
+    )
+    return next((message for wrong, message in checks if wrong), "")
+
+
+def _plain(name: str) -> bool:
+    parts = name.removesuffix("/").split("/")
+    return (
+        name.isprintable()
+        and "\\" not in name
+        and len(name.encode("utf-8", "replace")) <= 512
+        and all(part not in ("", ".", "..") and len(part.encode()) <= 255 for part in parts)
+    )
+
+
+def _read(
+    place: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: ZipLimits, left: int
+) -> bytes:
+    """Return a file; how large it says it is counts for nothing."""
+    data = bytearray()
+    with archive.open(entry) as file:
+        while chunk := file.read(_CHUNK):
+            data += chunk
+            if len(data) > limits.file_bytes:
+                raise InputError(place, f"larger than {limits.file_bytes:,} bytes")
+            if len(data) > left:
+                raise InputError(place, "the files are larger than an honest zip of this size")
+    if data.startswith(_STARTS):
+        raise InputError(place, "an archive within the archive")
+    return bytes(data)
+
+
+def _file_name(name: str) -> str:
+    """Return the last part of an uploaded file's name: the rest is where it was."""
+    last = name.replace("\\", "/").rpartition("/")[2]
+    if not _plain(last) or last.startswith("."):
+        raise InputError(repr(name), "not a plain file name")
+    return last
+
+
+def _told_of(article: Article, root: Path) -> Article:
+    return replace(article, source=str(Path(article.source).relative_to(root)))
+
+
+def _told_without(error: InputError, root: Path, name: str) -> InputError:
+    """Return an error that names the file as it was sent, not where it was put for a moment."""
+    place = error.place.removeprefix(str(root)).removeprefix("/")
+    return InputError(f"{name}: {place}" if place else name, error.message.replace(str(root), name))
