@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +16,7 @@ from functools import cached_property
 import msgspec
 from aiohttp import web
 
+from metaserver.errors import MetaserverError
 from metaserver.web.source import Source
 
 log = logging.getLogger(__name__)
@@ -78,7 +79,7 @@ class Channel:
     """The newest frame of one page, for all who watch it."""
 
     def __init__(self, render: Callable[[], Parts]) -> None:
-        self._render = render
+        self.render = render
         self._news = asyncio.Event()
         parts = render()
         self.frame = Frame(number=1, parts=parts, news=parts)
@@ -86,7 +87,7 @@ class Channel:
 
     def refresh(self) -> None:
         """Render the page; where it differs, make a frame and wake the readers."""
-        parts = self._render()
+        parts = self.render()
         if news := parts.since(self.frame.parts):
             self.frame = Frame(number=self.frame.number + 1, parts=parts, news=news)
             self._news.set()
@@ -97,6 +98,43 @@ class Channel:
         while self.frame.number == seen:
             await self._news.wait()
         return self.frame
+
+
+class Asked:
+    """The newest parts of a page that is made by asking operations, which takes awaiting.
+
+    Called, it gives the parts; between `begin` and `end` it asks anew each `interval` (seconds).
+    Where `ask` is refused or fails, the page stands still.
+    """
+
+    def __init__(self, ask: Callable[[], Awaitable[Parts]], parts: Parts) -> None:
+        self._ask = ask
+        self._parts = parts
+        self._task: asyncio.Task[None] | None = None
+
+    def __call__(self) -> Parts:
+        """Return what the last answer was."""
+        return self._parts
+
+    def begin(self, refresh: Callable[[], None], interval: float) -> None:
+        """Begin to ask; `refresh` is called after each answer."""
+        self._task = asyncio.create_task(self._keep(refresh, interval), name="asked page")
+
+    def end(self) -> None:
+        """Ask no more."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _keep(self, refresh: Callable[[], None], interval: float) -> None:
+        while True:
+            await asyncio.sleep(interval)
+            try:
+                self._parts = await self._ask()
+                refresh()
+            except MetaserverError as error:
+                log.debug("a page stands still: %s", error)
+            except Exception:
+                log.exception("cannot render a page")
 
 
 class Broadcaster:
@@ -124,16 +162,30 @@ class Broadcaster:
                     log.exception("cannot render %s", key)
             await asyncio.sleep(self._interval)
 
+    async def follow(
+        self, request: web.Request, key: str, ask: Callable[[], Awaitable[Parts]]
+    ) -> web.StreamResponse:
+        """As `serve`, for parts that are asked for: each `interval`, once for all who watch.
+
+        Whoever may see the page `key` must see the same of it.
+        """
+        asked = Asked(ask, await ask())
+        return await self.serve(request, key, asked)
+
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], Parts]) -> AsyncIterator[Channel]:
         channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
         channel.readers += 1
+        if channel.readers == 1 and isinstance(channel.render, Asked):
+            channel.render.begin(channel.refresh, self._interval)
         try:
             yield channel
         finally:
             channel.readers -= 1
             if not channel.readers:
                 del self._channels[key]
+                if isinstance(channel.render, Asked):
+                    channel.render.end()
 
     async def serve(
         self, request: web.Request, key: str, render: Callable[[], Parts]
