@@ -16,6 +16,7 @@ COMMANDS = {
     "run": "metaserver.run",
     "attempts": "metaserver.attempts",
     "probe": "metaserver.probe",
+    "serve": "metaserver.serve",
     "demo": "metaserver.demo",
     "token": "metaserver.token",
     "uniprot": "metaserver.uniprot.commands",

@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from pathlib import Path
 
+from metaserver import logs, tracing
 from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end, site
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
@@ -18,6 +20,7 @@ from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
 from metaserver.operations.service import Service
+from metaserver.services.metrics import Metrics, Sources
 from metaserver.store.store import open_store
 from metaserver.web.service import make_service_app
 
@@ -42,11 +45,13 @@ def main(args: argparse.Namespace) -> int:
 
 async def _serve(settings: Settings) -> int:
     prepare_process()
-    async with open_service(settings) as service:
-        app = make_service_app(service)
-        async with site(app, settings.web.host, settings.web.port) as address:
-            print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
-            await work(service)
+    logs.configure(form=settings.logs.format, level=settings.logs.level)
+    with tracing.exporting(version("biocreative-metaserver")):
+        async with open_service(settings) as service:
+            app = make_service_app(service)
+            async with site(app, settings.web.host, settings.web.port) as address:
+                print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
+                await work(service)
     return 0
 
 
@@ -56,6 +61,7 @@ async def work(service: Service) -> None:
         group.create_task(service.dispatcher.run(), name="dispatcher")
         group.create_task(service.states.run(), name="states")
         group.create_task(service.notifier.run(), name="notices")
+        group.create_task(service.metrics.watch_loop(), name="loop lag")
 
 
 @asynccontextmanager
@@ -67,10 +73,19 @@ async def open_service(
     make_folder(folder)
     async with (
         open_store(folder / STORE_FILE) as store,
-        open_client(settings.http_limits()) as client,
+        open_client(settings.http_limits(), settings.address_guard()) as client,
     ):
         dispatcher = Dispatcher(store, client, settings, clock=clock)
         await dispatcher.load()
+        metrics = Metrics(
+            Sources(
+                monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
+                blocked=lambda: store.blocked,
+                streams=lambda: 0,
+            ),
+            version("biocreative-metaserver"),
+        )
+        dispatcher.listeners.append(lambda _, event: metrics.publish(event))
         trials = Trials(store, client)
         states = StateLog(store, dispatcher.phases.values, clock)
         notifier = Notifier(store, client, settings.notices, clock)
@@ -83,6 +98,7 @@ async def open_service(
                 dispatcher=dispatcher,
                 states=states,
                 notifier=notifier,
+                metrics=metrics,
                 trials=trials,
                 clock=clock,
             )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.steps import whole
 from metaserver.engine import Engine
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd
@@ -110,7 +111,7 @@ class Dispatcher:
         while True:
             for running in list(self.phases.values()):
                 try:
-                    await self.advance(running)
+                    await whole(self.advance(running))
                 except Exception:  # one phase's fault must not stop the others
                     log.exception("phase %s cannot be driven", running.name)
             await asyncio.sleep(CLOCK_SECONDS)

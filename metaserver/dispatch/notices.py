@@ -20,6 +20,7 @@ import msgspec
 from metaserver.client.http import HttpClient
 from metaserver.config import NoticeSettings
 from metaserver.dispatch.states import Seen
+from metaserver.dispatch.steps import whole
 from metaserver.errors import PeerError, UnavailableError
 from metaserver.lifecycle import ServerState
 from metaserver.records import ServerName, TeamName
@@ -82,7 +83,7 @@ class Notifier:
         while True:
             await asyncio.sleep(self._settings.batch)
             try:
-                await self.send()
+                await whole(self.send())
             except UnavailableError as error:
                 log.warning("notices wait: %s", error)
             except Exception:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.steps import whole
 from metaserver.errors import UnavailableError
 from metaserver.lifecycle import ServerState
 from metaserver.records import ServerName
@@ -48,7 +49,7 @@ class StateLog:
         """Look for changes for ever."""
         while True:
             try:
-                await self._keep(self.look())
+                await whole(self._keep(self.look()))
             except UnavailableError as error:  # the store is blocked: they are found again
                 log.warning("states are not kept: %s", error)
             await asyncio.sleep(LOOK_SECONDS)

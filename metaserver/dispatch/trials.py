@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from metaserver.client.http import HttpClient
+from metaserver.dispatch.steps import whole
 from metaserver.records import ServerName
 from metaserver.services.conformance import Conformance, Step, conformance
 from metaserver.store import servers
@@ -78,9 +79,12 @@ class Trials:
         self, registered: Registered, run: Coroutine[Any, Any, Conformance]
     ) -> Conformance:
         report = await run
+        await whole(self._store_report(registered, report))
+        return report
+
+    async def _store_report(self, registered: Registered, report: Conformance) -> None:
         async with self._store.writing() as connection:
             await servers.set_conformance(connection, registered, msgspec.json.encode(report))
-        return report
 
     def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
         self._trials.pop(name, None)

@@ -21,6 +21,7 @@ from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES
 from metaserver.operations.caller import Caller
 from metaserver.records import PhaseName, ServerName, TeamName
+from metaserver.services.metrics import Metrics
 from metaserver.store import audit, servers, teams
 from metaserver.store.servers import Registered
 from metaserver.store.store import Store
@@ -37,6 +38,7 @@ class Service:
     dispatcher: Dispatcher
     states: StateLog
     notifier: Notifier
+    metrics: Metrics
     trials: Trials
     clock: Callable[[], float] = time.time
 

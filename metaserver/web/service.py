@@ -1,12 +1,29 @@
-"""The service's site: pages, JSON, XML-RPC."""
+"""The service's site: JSON and XML-RPC for programs, pages for people, one gate before all."""
 
 from __future__ import annotations
 
 from aiohttp import web
 
+from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
+from metaserver.web import auth
+from metaserver.web.api import Api, api_errors
+from metaserver.web.assets import Assets
+from metaserver.web.openapi import Document
+from metaserver.web.security import add_headers, error_pages
+from metaserver.web.signin import SignIn
+from metaserver.web.templates import Templates
 
 
 def make_service_app(service: Service) -> web.Application:
     """Return the site of a running service."""
-    raise NotImplementedError(service)
+    assets = Assets()
+    templates = Templates((), assets)
+    app = web.Application(middlewares=[error_pages(templates), api_errors])
+    gate = auth.setup(app, service.store, service.settings.web)
+    app.add_routes(Api(service=service, operations=OPERATIONS).routes())
+    app.add_routes([Document(OPERATIONS).route()])
+    app.add_routes(SignIn(gate=gate, templates=templates).routes())
+    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
+    app.on_response_prepare.append(add_headers)
+    return app

@@ -9,7 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaserver.config import LimitSettings, RetrySettings, Settings, UniprotSettings
+from metaserver.config import (
+    LimitSettings,
+    RetrySettings,
+    SecuritySettings,
+    Settings,
+    UniprotSettings,
+)
 from metaserver.corpus import read_articles
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
@@ -53,6 +59,7 @@ async def settings(folder: Path, **changes: Any) -> Settings:
         "folder": str(folder / "hub"),
         "uniprot": UniprotSettings(releases=str(folder / "releases")),
         "limits": LimitSettings(timeout=20.0, connect=2.0),
+        "security": SecuritySettings(allow_networks=["127.0.0.0/8"]),
         "retry": RetrySettings(base=0.01, cap=0.05),
     }
     return Settings(**values | changes)

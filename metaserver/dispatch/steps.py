@@ -1,0 +1,22 @@
+"""Steps of background work that are done whole, even if the hub stops meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+async def whole(step: Coroutine[Any, Any, T]) -> T:
+    """Do a step to its end; one who is cancelled meanwhile is cancelled after it.
+
+    A database connection that is dropped within a question is lost to its pool.
+    """
+    task = asyncio.create_task(step)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
