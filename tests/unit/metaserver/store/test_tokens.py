@@ -1,0 +1,159 @@
+"""Tokens and sessions on a real store."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from metaserver.lifecycle import Role
+from metaserver.records import TeamName
+from metaserver.store import teams, tokens
+from metaserver.store.store import Store, open_store
+from metaserver.store.tokens import FORM, Token
+
+NOW = time.time()
+DAY = 86_400.0
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store(tmp_path / "hub.sqlite") as opened:
+        yield opened
+
+
+async def issued(
+    store: Store, role: Role = Role.ORGANISER, label: str = "ana", **values: float | int
+) -> tuple[int, str]:
+    async with store.writing() as connection:
+        return await tokens.issue(connection, role, label, **values)
+
+
+async def found(store: Store, secret: str, now: float = NOW) -> Token | None:
+    async with store.reading() as connection:
+        return await tokens.find(connection, secret, now)
+
+
+async def team_of(store: Store, name: str) -> int:
+    async with store.writing() as connection:
+        return await teams.add(connection, TeamName(name), "", "")
+
+
+async def test_a_token_is_found_by_itself_and_kept_nowhere(store: Store, tmp_path: Path) -> None:
+    token_id, secret = await issued(store)
+    assert FORM.fullmatch(secret)
+    assert secret.startswith("bcms_o")
+    token = await found(store, secret)
+    assert token is not None
+    assert (token.id, token.role, token.bearer) == (token_id, Role.ORGANISER, "organiser ana")
+    for kept in tmp_path.iterdir():
+        assert secret[6:].encode() not in kept.read_bytes()
+
+
+async def test_what_is_not_a_token_is_not_found(store: Store) -> None:
+    _, secret = await issued(store)
+    digest = tokens.digest(secret)
+    for wrong in ("", secret[:-1], secret + "A", secret.lower(), digest, "bcms_o" + "A" * 43, "\0",
+                  "' OR 1=1 --", "\ud800"):  # fmt: skip
+        assert await found(store, wrong) is None
+
+
+async def test_tokens_differ(store: Store) -> None:
+    assert len({(await issued(store))[1] for _ in range(20)}) == 20
+
+
+async def test_a_token_expires_and_can_be_revoked(store: Store) -> None:
+    token_id, secret = await issued(store, expires_at=NOW + DAY)
+    assert await found(store, secret, NOW + DAY - 1)
+    assert await found(store, secret, NOW + DAY) is None
+    async with store.writing() as connection:
+        await tokens.revoke(connection, token_id, NOW)
+        await tokens.revoke(connection, token_id, NOW + 5)
+    assert await found(store, secret) is None
+    async with store.reading() as connection:
+        token = await tokens.get(connection, token_id)
+    assert token is not None
+    assert token.revoked_at == NOW  # when it was revoked first
+
+
+async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
+    blue, red = await team_of(store, "blue"), await team_of(store, "red")
+    _, secret = await issued(store, Role.TEAM, team_id=blue)
+    await issued(store, Role.READER, team_id=blue)
+    await issued(store, Role.TEAM, team_id=red)
+    token = await found(store, secret)
+    assert token is not None
+    assert (token.team, token.bearer) == ("blue", "team blue")
+    async with store.reading() as connection:
+        assert [known.role for known in await tokens.every(connection, blue)] == ["team", "reader"]
+        assert len(await tokens.every(connection)) == 3
+        assert await tokens.count(connection, blue, NOW) == 2
+        assert await tokens.count(connection, None, NOW) == 0
+    async with store.writing() as connection:
+        await teams.change(connection, TeamName("blue"), retired_at=NOW)
+    assert await found(store, secret) is None
+
+
+async def test_use_is_kept_once_a_minute(store: Store) -> None:
+    _, secret = await issued(store)
+    token = await found(store, secret)
+    assert token is not None
+    assert tokens.must_touch(token, NOW)
+    async with store.writing() as connection:
+        await tokens.touch(connection, token, NOW)
+    token = await found(store, secret)
+    assert token is not None
+    assert token.used_at == NOW
+    assert not tokens.must_touch(token, NOW + 59)
+    assert tokens.must_touch(token, NOW + 60)
+
+
+async def test_a_session_holds_as_long_as_it_and_its_token(store: Store) -> None:
+    token_id, secret = await issued(store, expires_at=NOW + DAY)
+    token = await found(store, secret)
+    assert token is not None
+    async with store.writing() as connection:
+        short, _ = await tokens.begin_session(connection, token, NOW, 100.0)
+        long, begun = await tokens.begin_session(connection, token, NOW, 10 * DAY)
+    assert begun.expires_at == NOW + DAY  # never longer than its token
+    async with store.reading() as connection:
+        session = await tokens.find_session(connection, short, NOW + 99)
+        assert session is not None
+        assert (session.token, session.expires_at) == (token, NOW + 100)
+        assert await tokens.find_session(connection, short, NOW + 100) is None
+        assert await tokens.find_session(connection, long, NOW + 100) == begun
+        assert await tokens.find_session(connection, begun.csrf, NOW) is None
+        assert await tokens.find_session(connection, tokens.digest(long), NOW) is None
+    async with store.writing() as connection:
+        await tokens.revoke(connection, token_id, NOW)
+    async with store.reading() as connection:
+        assert await tokens.find_session(connection, long, NOW) is None
+
+
+async def test_sessions_end_and_are_purged(store: Store, tmp_path: Path) -> None:
+    _, secret = await issued(store)
+    token = await found(store, secret)
+    assert token is not None
+    async with store.writing() as connection:
+        cookies = [
+            (await tokens.begin_session(connection, token, NOW, seconds))[0]
+            for seconds in (10.0, 20.0, 30.0)
+        ]
+        await tokens.end_session(connection, cookies[2])
+        await tokens.end_session(connection, "none")
+        await tokens.purge_sessions(connection, NOW + 10)
+    async with store.reading() as connection:
+        left = [await tokens.find_session(connection, cookie, NOW) for cookie in cookies]
+    assert [session is not None for session in left] == [False, True, False]
+    rows = (
+        sqlite3.connect(tmp_path / "hub.sqlite").execute("SELECT digest FROM sessions").fetchall()
+    )
+    assert rows == [(tokens.digest(cookies[1]),)]
+
+
+async def test_tokens_are_made_while_others_are_found(store: Store) -> None:
+    made = await asyncio.gather(*(issued(store) for _ in range(10)))
+    assert all(await asyncio.gather(*(found(store, secret) for _, secret in made)))

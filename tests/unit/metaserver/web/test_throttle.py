@@ -1,0 +1,106 @@
+"""Limits under a clock of our own."""
+
+import pytest
+
+from metaserver.web.throttle import Buckets, Delays, Failures, Slots
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_bucket_gives_a_minutes_worth_at_once_and_then_as_time_passes() -> None:
+    clock = Clock()
+    buckets = Buckets(60, clock=clock)
+    assert [buckets.take("a") for _ in range(60)] == [0.0] * 60
+    assert buckets.take("a") == pytest.approx(1.0)
+    clock.now += 0.75
+    assert buckets.take("a") == pytest.approx(0.25)
+    clock.now += 0.25
+    assert buckets.take("a") == 0.0
+    assert buckets.take("a") > 0.0
+
+
+def test_who_is_refused_is_not_charged() -> None:
+    clock = Clock()
+    buckets = Buckets(1, clock=clock)
+    buckets.take("a")
+    assert [buckets.take("a") for _ in range(10)] == [pytest.approx(60.0)] * 10
+    clock.now += 60.0
+    assert buckets.take("a") == 0.0
+
+
+def test_clients_do_not_share_a_bucket_and_a_full_one_holds_no_more() -> None:
+    clock = Clock()
+    buckets = Buckets(2, clock=clock)
+    assert [buckets.take(key) for key in "aabb"] == [0.0] * 4
+    clock.now += 100_000
+    assert [buckets.take("a") for _ in range(3)] == [0.0, 0.0, pytest.approx(30.0)]
+
+
+def test_waiting_is_told_without_taking() -> None:
+    buckets = Buckets(1, clock=Clock())
+    assert [buckets.wait("a") for _ in range(5)] == [0.0] * 5
+    buckets.take("a")
+    assert buckets.wait("a") == pytest.approx(60.0)
+
+
+def test_what_is_remembered_is_bounded_and_the_longest_unseen_go_first() -> None:
+    clock = Clock()
+    buckets = Buckets(1, size=3, clock=clock)
+    failures = Failures(Delays(free=0), size=3, clock=clock)
+    for key in ("seen", *range(100), "seen"):
+        buckets.take(key)
+        failures.failed(key)
+    assert len(buckets) == len(failures) == 3
+    assert buckets.take(99) > 0.0  # still known
+    assert buckets.take(0) == 0.0  # forgotten
+    assert failures.wait("seen") > 0.0
+
+
+def test_each_failure_beyond_the_free_ones_doubles_the_wait_up_to_a_cap() -> None:
+    clock = Clock()
+    failures = Failures(Delays(free=2, base=1.0, cap=8.0, forget=900.0), clock=clock)
+    waits = []
+    for _ in range(8):
+        failures.failed("a")
+        waits.append(failures.wait("a"))
+        clock.now += waits[-1]
+        assert failures.wait("a") == 0.0
+    assert waits == [0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0]
+    assert failures.wait("b") == 0.0
+
+
+def test_success_and_time_clear_failures() -> None:
+    clock = Clock()
+    failures = Failures(Delays(free=0, cap=60.0, forget=900.0), clock=clock)
+    failures.failed("a")
+    failures.succeeded("a")
+    assert failures.wait("a") == 0.0
+    for _ in range(2000):  # no overflow either
+        failures.failed("b")
+    assert failures.wait("b") == 60.0
+    clock.now += 900.0
+    failures.failed("b")
+    assert failures.wait("b") == 1.0
+
+
+def test_slots_are_bounded_for_each_and_in_all() -> None:
+    slots = Slots(2, 3)
+    assert [slots.take(key) for key in ("a", "a", "a", "b", "b")] == [
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
+    slots.give("a")
+    assert slots.held == 2
+    assert slots.take("c")
+    for key in "abc":
+        slots.give(key)
+    assert slots.held == 0
