@@ -70,7 +70,9 @@ OPERATIONS: dict[str, Operation] = {}
 """Every operation by name; filled when `operations.catalogue` is imported."""
 
 
-def operation(rpc: str, http: str, role: Role | None) -> Callable[[H], H]:
+def operation(
+    rpc: str, http: str, role: Role | None, *, table: dict[str, Operation] = OPERATIONS
+) -> Callable[[H], H]:
     """Declare a function as an operation: `@operation("Teams.list", "GET /teams", ORGANISER)`."""
     method, path = http.split(" ")
 
@@ -87,8 +89,8 @@ def operation(rpc: str, http: str, role: Role | None) -> Callable[[H], H]:
             result=hints["return"],
             doc=(handler.__doc__ or "").strip(),
         )
-        assert made.name not in OPERATIONS, made.name
-        OPERATIONS[made.name] = made
+        assert made.name not in table, made.name
+        table[made.name] = made
         return handler
 
     return declare

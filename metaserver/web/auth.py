@@ -32,7 +32,8 @@ from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
 from metaserver.web.visitor import Visitor, caller_of, remember
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
-REQUEST_ID = "X-Request-Id"
+REQUEST_ID_HEADER = "X-Request-Id"
+REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
 STREAMS = frozenset({"/events", "/api/v1/events"})
@@ -165,7 +166,7 @@ def setup(app: web.Application, store: Store, settings: WebSettings) -> Gate:
 @web.middleware
 async def identified(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Give a request its id: the one a proxy gave it, if that is fit to be written into logs."""
-    given = request.headers.get(REQUEST_ID, "")
+    given = request.headers.get(REQUEST_ID_HEADER, "")
     request[REQUEST_ID] = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
     with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
         return await handler(request)
@@ -282,6 +283,6 @@ def _is_page(request: web.Request) -> bool:
 
 
 async def _mark(request: web.Request, response: web.StreamResponse) -> None:
-    response.headers[REQUEST_ID] = request.get(REQUEST_ID, "")
+    response.headers[REQUEST_ID_HEADER] = request.get(REQUEST_ID, "")
     if caller_of(request).role is not None:
         response.headers[hdrs.CACHE_CONTROL] = "private, no-store"

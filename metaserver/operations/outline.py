@@ -1,0 +1,280 @@
+"""An operation in words and plain values: what documents, help and the command line are made from.
+
+A parameter's help is its `Meta(description=...)`; an operation's text is its docstring, a result's
+the docstring of its struct.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from metaserver.lifecycle import Role
+from metaserver.operations.table import Operation
+
+PREFIX = "/api/v1"
+
+
+class Kind(StrEnum):
+    """What a value is, in one word."""
+
+    TEXT = "text"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TRUTH = "true or false"
+    FILE = "file"  # bytes: base64 in JSON and XML-RPC
+    STRUCT = "struct"
+    ANY = "any"
+
+
+RPC_TYPES = {
+    Kind.TEXT: "string",
+    Kind.INTEGER: "int",
+    Kind.NUMBER: "double",
+    Kind.TRUTH: "boolean",
+    Kind.FILE: "base64",
+    Kind.STRUCT: "struct",
+    Kind.ANY: "struct",
+}
+
+_KINDS: dict[type[inspect.Type], Kind] = {
+    inspect.StrType: Kind.TEXT,
+    inspect.EnumType: Kind.TEXT,
+    inspect.LiteralType: Kind.TEXT,
+    inspect.DateTimeType: Kind.TEXT,
+    inspect.IntType: Kind.INTEGER,
+    inspect.FloatType: Kind.NUMBER,
+    inspect.BoolType: Kind.TRUTH,
+    inspect.BytesType: Kind.FILE,
+    inspect.StructType: Kind.STRUCT,
+    inspect.DataclassType: Kind.STRUCT,
+    inspect.DictType: Kind.STRUCT,
+}
+
+
+class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One value that an operation is given, or a field of what it returns.
+
+    `many`: a list of such values. `choices`: the words it may be. `members`: of a struct. `default`
+    is told, not used: who leaves a parameter out leaves the default to the hub.
+    """
+
+    name: str
+    kind: Kind
+    many: bool = False
+    choices: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    in_path: bool = False
+    required: bool = False
+    default: str = ""
+    help: str = ""
+
+    @property
+    def word(self) -> str:
+        """Its type in words: "integer", "list of text", "a | b"."""
+        one = " | ".join(self.choices) or str(self.kind)
+        if self.members:
+            one = f"{one} of {', '.join(self.members)}"
+        return f"list of {one}" if self.many else one
+
+    @property
+    def option(self) -> str:
+        """How the command line calls it where it is an option."""
+        return f"--{self.name.replace('_', '-')}"
+
+    @property
+    def rpc_type(self) -> str:
+        """Its type in XML-RPC."""
+        return "array" if self.many else RPC_TYPES[self.kind]
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an operation returns: one struct, or `many` of them."""
+
+    doc: str
+    many: bool = False
+    fields: tuple[Parameter, ...] = ()
+
+
+class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One operation; those of its parameters that its path names come first."""
+
+    name: str
+    rpc: str
+    method: str
+    path: str
+    doc: str
+    role: Role | None = None
+    parameters: tuple[Parameter, ...] = ()
+    result: Result | None = None
+
+    @classmethod
+    def of(cls, operation: Operation) -> Outline:
+        """Return an operation's outline."""
+        return cls(
+            name=operation.name,
+            rpc=operation.rpc,
+            method=operation.method,
+            path=operation.path,
+            role=operation.role,
+            doc=_paragraphs(operation.doc),
+            parameters=tuple(_parameters(operation)),
+            result=_result(operation.result),
+        )
+
+    @property
+    def noun(self) -> str:
+        """What it is about: "servers"."""
+        return self.name.partition(".")[0]
+
+    @property
+    def verb(self) -> str:
+        """What it does: "register"."""
+        return self.name.partition(".")[2]
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of its text."""
+        return self.doc.split("\n\n", 1)[0]
+
+    @property
+    def in_path(self) -> Sequence[Parameter]:
+        """The parameters that have a place: in the path, on the command line, in a call."""
+        return [parameter for parameter in self.parameters if parameter.in_path]
+
+    @property
+    def by_name(self) -> Sequence[Parameter]:
+        """The parameters that are given by name."""
+        return [parameter for parameter in self.parameters if not parameter.in_path]
+
+    @property
+    def http(self) -> str:
+        """Its spelling over HTTP."""
+        return f"{self.method} {PREFIX}{self.path}"
+
+    @property
+    def call(self) -> str:
+        """Its spelling in XML-RPC."""
+        given = [*(["token"] if self.role else []), *(given.name for given in self.in_path)]
+        called = f"{self.rpc}({', '.join(given)}"
+        if not self.by_name:
+            return f"{called})"
+        fields = ", ".join(given.name for given in self.by_name)
+        comma = ", " if given else ""
+        if any(given.required for given in self.by_name):
+            return f"{called}{comma}{{{fields}}})"
+        return f"{called}[{comma}{{{fields}}}])"
+
+    @property
+    def command(self) -> str:
+        """Its spelling as a command."""
+        words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
+        return " ".join([*words, *map(_option, self.by_name)])
+
+
+def _option(parameter: Parameter) -> str:
+    value = "" if parameter.kind is Kind.TRUTH else f" {metavar(parameter)}"
+    text = f"{parameter.option}{value}"
+    return text if parameter.required else f"[{text}]"
+
+
+def metavar(parameter: Parameter) -> str:
+    """Return what stands for an option's value: TEXT, N, a|b, FILE, NAME=VALUE."""
+    words = {Kind.INTEGER: "N", Kind.NUMBER: "X", Kind.FILE: "FILE", Kind.STRUCT: "NAME=VALUE"}
+    one = "|".join(parameter.choices) or words.get(parameter.kind, "TEXT")
+    several = parameter.many or parameter.kind is Kind.STRUCT
+    return f"{one} ..." if several else one
+
+
+def _parameters(operation: Operation) -> list[Parameter]:
+    known = {field.name: field for field in _fields(operation.given)}
+    positional = operation.positional
+    first = [_parameter(known.pop(name), in_path=True) for name in positional]
+    return [*first, *(_parameter(field) for field in known.values())]
+
+
+def _fields(kind: type) -> Sequence[inspect.Field]:
+    described = inspect.type_info(kind)
+    assert isinstance(described, inspect.StructType)
+    return described.fields
+
+
+def _parameter(field: inspect.Field, *, in_path: bool = False) -> Parameter:
+    inner, words = _unwrapped(field.type)
+    inner, more, many = _item(inner)
+    return Parameter(
+        name=field.encode_name,
+        kind=_KINDS.get(type(inner), Kind.ANY),
+        many=many,
+        choices=_choices(inner),
+        members=_members(inner),
+        in_path=in_path,
+        required=field.required,
+        default=_default(field),
+        help=words or more,
+    )
+
+
+def _unwrapped(described: inspect.Type) -> tuple[inspect.Type, str]:
+    """Return a type without `None` and metadata, and what its metadata says of it."""
+    words = ""
+    while True:
+        if isinstance(described, inspect.Metadata):
+            words = words or (described.extra_json_schema or {}).get("description", "")
+            described = described.type
+        elif isinstance(described, inspect.UnionType):
+            inner = [one for one in described.types if not isinstance(one, inspect.NoneType)]
+            if len(inner) != 1:
+                return described, words
+            [described] = inner
+        else:
+            return described, words
+
+
+def _item(described: inspect.Type) -> tuple[inspect.Type, str, bool]:
+    """Return what a list is of, what its metadata says, and whether it is a list at all."""
+    if isinstance(described, inspect.CollectionType | inspect.VarTupleType):
+        return *_unwrapped(described.item_type), True
+    return described, "", False
+
+
+def _choices(described: inspect.Type) -> tuple[str, ...]:
+    if isinstance(described, inspect.EnumType):
+        return tuple(str(member.value) for member in described.cls)
+    if isinstance(described, inspect.LiteralType):
+        return tuple(map(str, described.values))
+    return ()
+
+
+def _members(described: inspect.Type) -> tuple[str, ...]:
+    if isinstance(described, inspect.StructType | inspect.DataclassType):
+        return tuple(field.encode_name for field in described.fields)
+    return ()
+
+
+def _default(field: inspect.Field) -> str:
+    """Return a default in words; empty where it is none, or empty, or a struct."""
+    default = msgspec.to_builtins(field.default) if field.default is not msgspec.NODEFAULT else None
+    if default is None or default == "" or isinstance(default, dict | list | tuple):
+        return ""
+    return default if isinstance(default, str) else msgspec.json.encode(default).decode()
+
+
+def _result(kind: Any) -> Result | None:
+    described, _ = _unwrapped(inspect.type_info(kind))
+    if isinstance(described, inspect.NoneType):
+        return None
+    described, _, many = _item(described)
+    if not isinstance(described, inspect.StructType | inspect.DataclassType):
+        return Result(doc="", many=many)
+    fields = tuple(_parameter(field) for field in described.fields)
+    return Result(doc=_paragraphs(described.cls.__doc__ or ""), many=many, fields=fields)
+
+
+def _paragraphs(doc: str) -> str:
+    """Return a docstring with each paragraph on one line."""
+    return "\n\n".join(" ".join(part.split()) for part in doc.strip().split("\n\n"))

@@ -1,0 +1,190 @@
+"""The OpenAPI 3.1 document of the operations (https://spec.openapis.org/oas/v3.1.0)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+from aiohttp import hdrs, web
+
+from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
+from metaserver.operations.table import Operation
+
+PATH = f"{PREFIX}/openapi.json"
+REFERENCE = "#/components/schemas/{name}"
+ERRORS = {
+    "400": "The body is not JSON",
+    "401": "A token is needed, or this one does not hold",
+    "403": "The token's role does not allow it",
+    "404": "There is no such thing, or none that the caller may know of",
+    "408": "The body did not come in time",
+    "409": "Not in this state",
+    "413": "The body is too large",
+    "415": "The body's type is not application/json",
+    "422": "A value does not fit; `field` names the parameter",
+    "429": "Too many requests; `Retry-After` says how many seconds to wait",
+    "500": "The hub failed; its log has the reason under the request's id",
+    "503": "The hub's store takes no change now",
+}
+WITH_BODY = frozenset({"400", "408", "413", "415"})
+
+
+class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """What went wrong; `field` is the parameter at fault, if one is."""
+
+    status: int
+    message: str
+    request_id: str
+    field: str = ""
+
+
+class Error(msgspec.Struct, frozen=True, kw_only=True):
+    """How every error is told."""
+
+    error: ErrorDetail
+
+
+def document(operations: Mapping[str, Operation], server: str = "/") -> dict[str, Any]:
+    """Return the document; `server` is where the hub is."""
+    known = list(operations.values())
+    schemas, components = _schemas(known)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in known:
+        item = paths.setdefault(PREFIX + operation.path, {})
+        item[operation.method.lower()] = _operation(operation, schemas, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "BioCreative Meta-Server",
+            "version": version("biocreative-metaserver"),
+            "description": "The same operations are XML-RPC methods at /xmlrpc/ and commands.",
+        },
+        "servers": [{"url": server}],
+        "tags": [{"name": noun} for noun in sorted({Outline.of(one).noun for one in known})],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "responses": {f"Error{status}": _error(text) for status, text in ERRORS.items()},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str, Any]]:
+    """Return the schema of each type, and the components that these refer to."""
+    types: list[Any] = [Error]
+    for operation in operations:
+        types += [kind for kind in (operation.given, operation.result) if kind not in types]
+    types = [kind for kind in types if kind not in (None, type(None))]
+    made, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
+    plain = msgspec.to_builtins  # defaults that are tuples, enums
+    return dict(zip(types, plain(made), strict=True)), plain(components)
+
+
+def _operation(
+    operation: Operation, schemas: Mapping[Any, Any], components: Mapping[str, Any]
+) -> dict[str, Any]:
+    outline = Outline.of(operation)
+    given = components[_name(schemas[operation.given])]
+    described: dict[str, Any] = {
+        "operationId": outline.rpc,
+        "summary": outline.summary,
+        "description": outline.doc,
+        "tags": [outline.noun],
+        "parameters": [*_parameters(outline, given)],
+        "responses": _responses(operation, schemas),
+        "security": [{"token": []}] if outline.role else [{}, {"token": []}],
+        "x-role": outline.role or "none",
+        "x-xmlrpc": outline.call,
+        "x-command": outline.command,
+    }
+    if outline.method != hdrs.METH_GET and outline.by_name:
+        described["requestBody"] = _body(outline, given)
+    return described
+
+
+def _parameters(outline: Outline, given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    in_query = outline.by_name if outline.method == hdrs.METH_GET else ()
+    for parameter in (*outline.in_path, *in_query):
+        schema = dict(given["properties"][parameter.name])
+        described = {
+            "name": parameter.name,
+            "in": "path" if parameter.in_path else "query",
+            "required": parameter.in_path or parameter.required,
+            "description": schema.pop("description", parameter.help),
+        }
+        yield described | _placed(parameter, _never_null(schema))
+
+
+def _placed(parameter: Parameter, schema: Any) -> dict[str, Any]:
+    if parameter.kind in (Kind.STRUCT, Kind.ANY):
+        return {"content": {"application/json": {"schema": schema}}}
+    return {"schema": schema}
+
+
+def _never_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a text in an address: what is null there is left out."""
+    kinds = schema.get("anyOf", ())
+    left = [kind for kind in kinds if kind != {"type": "null"}]
+    if len(left) == 1:
+        schema = {name: value for name, value in schema.items() if name != "anyOf"} | left[0]
+    if schema.get("default", "") is None:
+        del schema["default"]
+    return schema
+
+
+def _body(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
+    in_path = {parameter.name for parameter in outline.in_path}
+    required = [name for name in given["required"] if name not in in_path]
+    properties = {
+        name: schema for name, schema in given["properties"].items() if name not in in_path
+    }
+    schema = dict(given) | {"properties": properties, "required": required}
+    return {"required": bool(required), "content": {"application/json": {"schema": schema}}}
+
+
+def _responses(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    schema = schemas.get(operation.result)
+    done: dict[str, Any] = {"204": {"description": "Done"}}
+    if schema is not None:
+        done = {"200": {"description": "Done", "content": {"application/json": {"schema": schema}}}}
+    body = operation.method != hdrs.METH_GET
+    told = [status for status in ERRORS if body or status not in WITH_BODY]
+    return done | {status: {"$ref": f"#/components/responses/Error{status}"} for status in told}
+
+
+def _error(text: str) -> dict[str, Any]:
+    schema = {"$ref": REFERENCE.format(name=Error.__name__)}
+    return {"description": text, "content": {"application/json": {"schema": schema}}}
+
+
+def _name(schema: Mapping[str, str]) -> str:
+    return schema["$ref"].rpartition("/")[2]
+
+
+class Document:
+    """The document, encoded once, served with a validator (ETag)."""
+
+    def __init__(self, operations: Mapping[str, Operation]) -> None:
+        self._body = msgspec.json.format(msgspec.json.encode(document(operations)))
+        self._tag = hashlib.sha256(self._body).hexdigest()[:16]
+
+    def route(self) -> web.RouteDef:
+        """Return the document's route."""
+        return web.get(PATH, self.serve)
+
+    async def serve(self, request: web.Request) -> web.Response:
+        """Answer with the document, or 304 where the client has it."""
+        known = {tag.value for tag in request.if_none_match or ()}
+        response = web.Response(status=304) if self._tag in known else self._whole()
+        response.etag = self._tag
+        response.headers[hdrs.CACHE_CONTROL] = "no-cache"
+        return response
+
+    def _whole(self) -> web.Response:
+        response = web.Response(body=self._body, content_type="application/json")
+        response.enable_compression()
+        return response
