@@ -41,9 +41,14 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 }
 
 
+def type_name(value: object) -> str:
+    """Return what XML-RPC calls a value's type."""
+    return _TYPE_NAMES.get(type(value), type(value).__name__)
+
+
 def described(value: object) -> str:
     """Return a value's XML-RPC type and, where it is short, the value: `string 'x'`."""
-    name = _TYPE_NAMES.get(type(value), type(value).__name__)
+    name = type_name(value)
     if isinstance(value, bool | int | float | datetime):
         return f"{name} {value}"
     if isinstance(value, str):
