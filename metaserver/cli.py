@@ -17,6 +17,7 @@ COMMANDS = {
     "attempts": "metaserver.attempts",
     "probe": "metaserver.probe",
     "serve": "metaserver.serve",
+    "doctor": "metaserver.doctor",
     "demo": "metaserver.demo",
     "token": "metaserver.token",
     "uniprot": "metaserver.uniprot.commands",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import msgspec
 import yaml
@@ -13,11 +14,21 @@ from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
 from metaserver.lanes.lane import LaneLimits
-from metaserver.lifecycle import Backoff
+from metaserver.lifecycle import Backoff, Visibility
 from metaserver.logs import LogFormat, LogLevel
 from metaserver.plans import Count, PhaseLimits, Seconds
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML's plain types without dates: those are read with their time zone later."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -101,6 +112,37 @@ class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             read_network(network, "allow_networks")
 
 
+class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase to make, or to change when what is said here changes (docs/organisers.md).
+
+    `articles` are files and folders, kept as a corpus of the phase's name; or `corpus` names one
+    that was imported. `gold` is a file a task. Dates are ISO 8601, in the challenge's time zone.
+    """
+
+    phase: str
+    release: str
+    articles: list[str] = []
+    corpus: str = ""
+    gold: dict[str, str] = {}
+    title: str = ""
+    kind: Literal["training", "test"] = "test"
+    opens: str | None = None
+    freezes: str | None = None
+    closes: str | None = None
+    tasks: list[str] = []
+    limits: PhaseLimits = PhaseLimits()
+    visibility: Visibility = Visibility.HIDDEN
+
+
+class ChallengeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A challenge and its phases."""
+
+    challenge: str
+    title: str = ""
+    timezone: str = "UTC"
+    phases: list[PhaseSettings] = []
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of `config.yaml`."""
 
@@ -113,6 +155,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notices: NoticeSettings = NoticeSettings()
     logs: LogSettings = LogSettings()
     security: SecuritySettings = SecuritySettings()
+    challenges: list[ChallengeSettings] = []
 
     def of_phase(self, limits: PhaseLimits) -> Settings:
         """Return the settings with what a phase sets of its own."""
@@ -148,10 +191,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def read_settings(path: Path) -> Settings:
-    """Read a settings file; `InputError` names the setting and what is expected."""
+    """Read a settings file; `InputError` names the line, the setting and what is expected."""
     try:
-        read = yaml.safe_load(path.read_text("utf-8"))
-        return msgspec.convert(read or {}, Settings)
+        text = path.read_text("utf-8")
+        return msgspec.convert(yaml.load(text, _Loader) or {}, Settings)  # noqa: S506 (a safe one)
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
@@ -161,4 +204,25 @@ def read_settings(path: Path) -> Settings:
         what = getattr(error, "problem", None) or "not YAML"
         raise InputError(path, str(what), line=mark.line + 1 if mark else None) from error
     except msgspec.ValidationError as error:
-        raise InputError(path, str(error)) from error
+        line = _line(yaml.compose(text, _Loader), str(error))
+        raise InputError(path, str(error), line=line) from error
+
+
+def _line(node: Any, problem: str) -> int | None:
+    """Return the line of what a problem is at ("... - at `$.limits.timeout`")."""
+    found = re.search(r"at `\$(.*)`$", problem)
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]", found[1]) if found else []
+    unknown = re.search(r"unknown field `(.*?)`", problem)
+    if unknown:
+        steps.append((unknown[1], ""))
+    line = None if node is None else node.start_mark.line + 1
+    for name, index in steps:
+        if isinstance(node, yaml.SequenceNode) and index:
+            node = node.value[int(index)]
+            line = node.start_mark.line + 1
+        elif isinstance(node, yaml.MappingNode):
+            pairs = [(key, value) for key, value in node.value if key.value == name]
+            if not pairs:
+                break
+            line, node = pairs[0][0].start_mark.line + 1, pairs[0][1]
+    return line

@@ -19,6 +19,7 @@ from metaserver.dispatch.dispatcher import Dispatcher
 from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
+from metaserver.operations import configured
 from metaserver.operations.service import Service
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.store.store import open_store
@@ -91,7 +92,7 @@ async def open_service(
         notifier = Notifier(store, client, settings.notices, clock)
         states.listeners.append(notifier.seen)
         try:
-            yield Service(
+            service = Service(
                 store=store,
                 client=client,
                 settings=settings,
@@ -102,5 +103,7 @@ async def open_service(
                 trials=trials,
                 clock=clock,
             )
+            await configured.apply(service)
+            yield service
         finally:
             await trials.close()

@@ -54,6 +54,7 @@ async def entries(
     before: int | None = None,
     subject: str | None = None,
     actor: str | None = None,
+    action: str | None = None,
 ) -> Sequence[AuditEntry]:
     """Return the newest entries first, those with an id below `before`."""
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
@@ -63,6 +64,8 @@ async def entries(
         query = query.where(audit.c.subject == subject)
     if actor is not None:
         query = query.where(audit.c.actor == actor)
+    if action is not None:
+        query = query.where(audit.c.action == action)
     return [
         AuditEntry(
             id=row.id,

@@ -10,6 +10,7 @@ from metaserver.web import auth
 from metaserver.web.api import Api, api_errors
 from metaserver.web.assets import Assets
 from metaserver.web.openapi import Document
+from metaserver.web.rpc import Rpc, rpc_faults
 from metaserver.web.security import add_headers, error_pages
 from metaserver.web.signin import SignIn
 from metaserver.web.templates import Templates
@@ -19,9 +20,11 @@ def make_service_app(service: Service) -> web.Application:
     """Return the site of a running service."""
     assets = Assets()
     templates = Templates((), assets)
-    app = web.Application(middlewares=[error_pages(templates), api_errors])
+    app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
     gate = auth.setup(app, service.store, service.settings.web)
     app.add_routes(Api(service=service, operations=OPERATIONS).routes())
+    rpc = Rpc(service=service, operations=OPERATIONS, read_token=auth.token_caller)
+    app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)

@@ -85,7 +85,7 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected:
     path = written(tmp_path, text)
     with pytest.raises(InputError) as told:
         read_settings(path)
-    assert told.value.place == str(path)
+    assert told.value.place == f"{path}:1"
     assert place in told.value.message
     assert expected in told.value.message
     assert "\n" not in str(told.value)
@@ -115,3 +115,29 @@ def test_what_is_no_yaml_is_told_with_its_line(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read_settings(tmp_path / "config.yaml")
+
+
+def test_the_line_of_a_bad_setting_is_told(tmp_path: Path) -> None:
+    text = """
+limits:
+  timeout: 5
+challenges:
+- challenge: bc
+  phases:
+  - phase: one
+    release: r
+  - phase: two
+    release: r
+    kind: tset
+"""
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as told:
+        read_settings(path)
+    assert told.value.place == f"{path}:11"
+    assert "challenges[0].phases[1].kind" in told.value.message
+
+
+def test_dates_stay_as_they_are_written(tmp_path: Path) -> None:
+    text = "challenges: [{challenge: bc, phases: [{phase: a, release: r, opens: 2026-12-01}]}]"
+    settings = read_settings(written(tmp_path, text))
+    assert settings.challenges[0].phases[0].opens == "2026-12-01"

@@ -1,0 +1,208 @@
+"""`metaserver doctor`: checks a configuration and says what is wrong where, changing nothing."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import shutil
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from metaserver.app import STORE_FILE
+from metaserver.config import ChallengeSettings, PhaseSettings, Settings, read_settings
+from metaserver.corpus import read_articles
+from metaserver.errors import InputError
+from metaserver.records import TaskName
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release
+
+ROOM = 2**30  # bytes free that a hub should have to begin with
+FILES = 4_096  # open files: a request in flight and a viewer take one each
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+FOUND, FINE = 1, 0  # exit statuses
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    OK = "ok"
+    WARNING = "warning"  # the hub starts, but not as it should run in public
+    ERROR = "error"  # the hub does not start, or a phase cannot run
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at: where, and what was found."""
+
+    severity: Severity
+    place: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.severity:8} {self.place}: {self.message}"
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `doctor` command."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check a configuration, and say what is wrong where",
+        description="Checks settings, store, releases, articles, gold and dates, and changes"
+        " nothing. Exit status 1 where the hub would not start or a phase could not run.",
+    )
+    parser.add_argument(
+        "--config", type=Path, required=True, metavar="FILE", help="settings (see config.yaml)"
+    )
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    findings = list(examine(read_settings(args.config)))
+    for finding in findings:
+        print(finding)
+    bad = sum(finding.severity is Severity.ERROR for finding in findings)
+    print(f"{bad} errors in {args.config}" if bad else f"{args.config} is fit to serve")
+    return FOUND if bad else FINE
+
+
+def examine(settings: Settings) -> Iterator[Finding]:
+    """Yield what is found, in the order of the settings."""
+    yield from _folder(Path(settings.folder))
+    yield from _files()
+    yield from _web(settings)
+    yield from _releases(settings)
+    for place, challenge in enumerate(settings.challenges):
+        yield from _challenge(settings, challenge, f"challenges[{place}]")
+
+
+def _folder(folder: Path) -> Iterator[Finding]:
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        yield Finding(Severity.ERROR, "folder", f"{there} is not a folder")
+        return
+    free = shutil.disk_usage(there).free
+    severity = Severity.OK if free >= ROOM else Severity.WARNING
+    yield Finding(severity, "folder", f"{folder}: {free / 2**30:.1f} GiB free")
+    store = folder / STORE_FILE
+    found = "the store is there" if store.exists() else "the store will be made"
+    yield Finding(Severity.OK, "folder", f"{store}: {found}")
+
+
+def _files() -> Iterator[Finding]:
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    severity = Severity.OK if hard >= FILES or hard == resource.RLIM_INFINITY else Severity.WARNING
+    yield Finding(severity, "system", f"{hard} open files allowed; {FILES} are enough")
+
+
+def _web(settings: Settings) -> Iterator[Finding]:
+    web = settings.web
+    place = f"web: {web.host}:{web.port}"
+    try:
+        with socket.create_server((web.host, web.port), reuse_port=False):
+            yield Finding(Severity.OK, place, "free")
+    except OSError as error:
+        yield Finding(Severity.ERROR, place, f"cannot be served at: {error.strerror or error}")
+    if web.host not in LOOPBACK:
+        message = "reachable from other machines by http: tokens would travel in the clear;"
+        yield Finding(
+            Severity.WARNING, "web.host", f"{message} keep it on 127.0.0.1 behind a TLS proxy"
+        )
+    elif not web.secure_cookies and web.trusted_proxies:
+        yield Finding(
+            Severity.WARNING, "web.secure_cookies", "off behind a proxy: cookies may go by http"
+        )
+    for network in settings.security.allow_networks:
+        message = f"articles may be sent to {network}, and so to what else listens there"
+        yield Finding(Severity.WARNING, "security.allow_networks", message)
+
+
+def _releases(settings: Settings) -> Iterator[Finding]:
+    folder = Path(settings.uniprot.releases)
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if not names:
+        message = f"{folder} has no release: metaserver uniprot build makes one"
+        yield Finding(Severity.WARNING, "uniprot.releases", message)
+    for name in names:
+        try:
+            Release.open(folder / name)
+        except InputError as error:
+            yield Finding(Severity.ERROR, "uniprot.releases", str(error))
+        else:
+            yield Finding(Severity.OK, "uniprot.releases", f"{folder / name} is usable")
+
+
+def _challenge(settings: Settings, challenge: ChallengeSettings, where: str) -> Iterator[Finding]:
+    try:
+        zone = ZoneInfo(challenge.timezone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        message = f"{challenge.timezone!r} is not a time zone such as Europe/Madrid"
+        yield Finding(Severity.ERROR, f"{where}.timezone", message)
+        zone = ZoneInfo("UTC")
+    for index, phase in enumerate(challenge.phases):
+        place = f"{where}.phases[{index}]"
+        yield from _dates(phase, zone, place)
+        yield from _phase(settings, phase, place)
+
+
+def _dates(phase: PhaseSettings, zone: ZoneInfo, where: str) -> Iterator[Finding]:
+    before: tuple[str, datetime] | None = None
+    for name in ("opens", "freezes", "closes"):
+        said = getattr(phase, name)
+        if not said:
+            message = "no date: by hand only"
+            yield Finding(Severity.OK, f"{where}.{name}", message)
+            continue
+        try:
+            moment = datetime.fromisoformat(said)
+        except ValueError:
+            message = f"{said!r} is not a date such as 2026-12-01T09:00"
+            yield Finding(Severity.ERROR, f"{where}.{name}", message)
+            continue
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
+        if before is not None and moment <= before[1]:
+            yield Finding(Severity.ERROR, f"{where}.{name}", f"must be after {before[0]}")
+        else:
+            yield Finding(Severity.OK, f"{where}.{name}", moment.isoformat())
+        before = (name, moment)
+
+
+def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Finding]:
+    release = Path(settings.uniprot.releases) / phase.release
+    if not release.is_dir():
+        yield Finding(Severity.ERROR, f"{where}.release", f"{release} is not there")
+    for task in phase.tasks:
+        if task not in installed_tasks():
+            message = f"{task!r} is none of {', '.join(installed_tasks())}"
+            yield Finding(Severity.ERROR, f"{where}.tasks", message)
+    if phase.articles:
+        try:
+            count = sum(1 for _ in read_articles([Path(path) for path in phase.articles]))
+        except InputError as error:
+            yield Finding(Severity.ERROR, f"{where}.articles", str(error))
+        else:
+            severity = Severity.OK if count else Severity.ERROR
+            yield Finding(severity, f"{where}.articles", f"{count} articles")
+    elif not phase.corpus:
+        message = "neither articles nor a corpus: the phase has nothing to send"
+        yield Finding(Severity.ERROR, where, message)
+    for task, path in phase.gold.items():
+        yield _gold(task, Path(path), f"{where}.gold.{task}")
+
+
+def _gold(task: str, path: Path, where: str) -> Finding:
+    if task not in installed_tasks():
+        message = f"{task!r} is none of {', '.join(installed_tasks())}"
+        return Finding(Severity.ERROR, where, message)
+    try:
+        installed_tasks()[TaskName(task)].read_gold(path)
+    except InputError as error:
+        return Finding(Severity.ERROR, where, str(error))
+    return Finding(Severity.OK, where, f"{path} is readable")

@@ -1,0 +1,127 @@
+"""Challenges that `config.yaml` tells of: made, and changed when what it says has changed.
+
+What is said of a phase is done once: what organisers then change by command stays, until the file
+says something else of that phase.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metaserver.config import ChallengeSettings, PhaseSettings
+from metaserver.corpus import read_articles
+from metaserver.errors import InputError, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import perform
+from metaserver.records import PhaseName
+from metaserver.store import audit, phases
+
+CONFIG = Caller(role=Role.ORGANISER, name="config")
+APPLIED = "config.applied"
+
+
+async def apply(service: Service) -> None:
+    """Do what the settings say of challenges; `InputError` names what cannot be done."""
+    for place, challenge in enumerate(service.settings.challenges):
+        where = f"challenges[{place}]"
+        given = {"title": challenge.title, "timezone": challenge.timezone}
+        digest = _digest(given)
+        if await _is_new(service, challenge.challenge, digest):
+            await _do(service, where, "challenges.set", challenge=challenge.challenge, **given)
+            await _remember(service, challenge.challenge, digest)
+        for index, phase in enumerate(challenge.phases):
+            await _apply_phase(service, challenge, phase, f"{where}.phases[{index}]")
+
+
+async def _apply_phase(
+    service: Service, challenge: ChallengeSettings, phase: PhaseSettings, where: str
+) -> None:
+    gold = {task: _content(path, f"{where}.gold.{task}") for task, path in phase.gold.items()}
+    digest = _digest([msgspec.to_builtins(phase), {task: _sha(one) for task, one in gold.items()}])
+    if not await _is_new(service, phase.phase, digest):
+        return
+    corpus = await _corpus(service, phase, where)
+    plan = {
+        "phase": phase.phase,
+        "corpus": corpus,
+        "release": phase.release,
+        "title": phase.title,
+        "kind": phase.kind,
+        "opens": phase.opens or "",
+        "freezes": phase.freezes or "",
+        "closes": phase.closes or "",
+        "tasks": phase.tasks,
+        "limits": msgspec.to_builtins(phase.limits),
+        "visibility": phase.visibility,
+    }
+    known = service.dispatcher.phases.get(PhaseName(phase.phase))
+    if known is None:
+        plan = {name: value for name, value in plan.items() if value != ""}
+        await _do(service, where, "phases.create", challenge=challenge.challenge, **plan)
+    else:
+        fixed = ("corpus", "release", "tasks") if known.servers else ()
+        changed = {name: value for name, value in plan.items() if name not in fixed}
+        await _do(service, where, "phases.update", **changed)
+    for task, content in gold.items():
+        source = Path(phase.gold[task]).name
+        given = {"phase": phase.phase, "task": task, "source": source, "content": content}
+        await _do(service, f"{where}.gold", "gold.set", **given)
+    await _remember(service, phase.phase, digest)
+
+
+async def _corpus(service: Service, phase: PhaseSettings, where: str) -> str:
+    """Return the name of the phase's corpus, importing its articles if it has any of its own."""
+    if not phase.articles:
+        return phase.corpus
+    paths = [Path(path) for path in phase.articles]
+    articles = await asyncio.to_thread(lambda: list(read_articles(paths)))
+    if not articles:
+        raise InputError(f"{where}.articles", "there is no article")
+    corpus = await service.store.add_corpus(articles)
+    name = phase.corpus or phase.phase
+    async with service.store.writing() as connection:
+        version = await phases.add_corpus_version(connection, name, corpus.id, phase.articles[0])
+    return f"{name}@{version}"
+
+
+async def _do(service: Service, where: str, name: str, **values: Any) -> Any:
+    try:
+        return await perform(OPERATIONS[name], service, CONFIG, values)
+    except RefusedError as error:
+        field = f".{error.field}" if error.field else ""
+        raise InputError(f"{where}{field}", error.message) from error
+
+
+async def _is_new(service: Service, subject: str, digest: str) -> bool:
+    async with service.store.reading() as connection:
+        known = await audit.entries(connection, subject=subject, action=APPLIED, limit=1)
+    return not known or known[0].detail.get("digest") != digest
+
+
+async def _remember(service: Service, subject: str, digest: str) -> None:
+    async with service.store.writing() as connection:
+        await noted(connection, CONFIG, APPLIED, subject, digest=digest)
+
+
+def _digest(said: Mapping[str, Any] | list[Any]) -> str:
+    return _sha(msgspec.json.encode(said, order="deterministic"))[:16]
+
+
+def _sha(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _content(path: str, where: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(where, f"{path}: {error.strerror or error}") from error
