@@ -16,6 +16,7 @@ from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end,
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
 from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.freezing import Freezing
 from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
@@ -61,6 +62,7 @@ async def work(service: Service) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(service.dispatcher.run(), name="dispatcher")
         group.create_task(service.states.run(), name="states")
+        group.create_task(service.freezing.run(), name="freezing")
         group.create_task(service.notifier.run(), name="notices")
         group.create_task(service.metrics.watch_loop(), name="loop lag")
 
@@ -98,6 +100,7 @@ async def open_service(
                 settings=settings,
                 dispatcher=dispatcher,
                 states=states,
+                freezing=Freezing(store, dispatcher, clock),
                 notifier=notifier,
                 metrics=metrics,
                 trials=trials,

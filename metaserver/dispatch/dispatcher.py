@@ -85,10 +85,10 @@ class Dispatcher:
     async def take_over(self, phase: kept.Phase) -> RunningPhase:
         """Take over a phase that is new or whose plan has changed.
 
-        One that has servers keeps its corpus, release and tasks, so its lanes go on.
+        One that has runs keeps its corpus, release and tasks, so its lanes go on.
         """
         known = self.phases.get(phase.name)
-        if known is None or not known.servers:
+        if known is None or not (known.servers or known.offline):
             running = await self.open(phase)
         else:
             running = known

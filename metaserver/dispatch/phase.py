@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from metaserver.dispatch.boards import (
     asked_tasks,
     read_gold,
     restore,
-    restore_scores,
     scored_tasks,
 )
+from metaserver.dispatch.rescoring import score_afresh
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged
 from metaserver.lifecycle import ANSWERED, PhaseState
 from metaserver.records import PhaseName, ServerName, TaskName
@@ -28,9 +29,11 @@ from metaserver.services.scoreboard import Scoreboard
 from metaserver.services.tally import Ended
 from metaserver.services.windows import LONGEST, Windows
 from metaserver.store import phases as kept
+from metaserver.store import runs as kept_runs
 from metaserver.store import servers as kept_servers
 from metaserver.store import states
 from metaserver.store.reader import Corpus
+from metaserver.store.runs import OfflineRun
 from metaserver.store.servers import LaneControl, Registered
 from metaserver.store.store import Store
 from metaserver.store.writer import LaneKey
@@ -69,7 +72,9 @@ class RunningPhase:
         self._store = store
         self._publish = publish
         self._clock = clock
-        golds = self._golds()
+        self.offline: dict[ServerName, OfflineRun] = {}
+        self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
+        golds = self._golds(gold)
         self.boards = LiveBoards(
             Watch(phase.name, len(corpus), settings.limits.timeout),
             Scoreboard(scored_tasks(golds, vocabulary)),
@@ -97,6 +102,7 @@ class RunningPhase:
             gold = await kept.newest_gold(connection, phase.id)
             controls = await kept_servers.controls(connection, phase.id)
             registered = await kept_servers.every(connection)
+            offline = await kept_runs.every(connection, phase.id)
         running = cls(
             phase,
             await store.corpus(phase.corpus_id),
@@ -111,6 +117,8 @@ class RunningPhase:
         for server in registered:
             if server.id in controls:
                 await running.add(server, controls[server.id])
+        for run in offline:
+            await running.add_run(run)
         return running
 
     def _make_caller(self) -> ArticleCaller:
@@ -180,6 +188,22 @@ class RunningPhase:
             )
             self.windows.attempt(event.server.name, ended)
 
+    async def add_run(self, run: OfflineRun) -> None:
+        """Show an offline run, in place of the one of its name if there is one.
+
+        The caller holds `scoring` once the phase is at work.
+        """
+        scored = Scoreboard(self.boards.scoreboard.scored())
+        await score_afresh(self._store, [scored], self.corpus, {}, [run])
+        self.offline[run.name] = run
+        self.boards.scoreboard.adopt(scored, run.name)
+        self.boards.enter(run.name, Entry(team=run.team, offline=True))
+
+    def drop_run(self, name: ServerName) -> None:
+        """Show an offline run no longer."""
+        del self.offline[name]
+        self.boards.leave(name)
+
     async def lane(self, name: ServerName) -> Lane:
         """Take a server's lane from the store; it must not be at work."""
         registered = self.servers[name]
@@ -197,16 +221,27 @@ class RunningPhase:
         return lane
 
     async def rescore(self) -> None:
-        """Score every run afresh on the newest gold."""
-        async with self._store.reading() as connection:
-            self.gold = await kept.newest_gold(connection, self.phase.id)
-        afresh = Scoreboard(scored_tasks(self._golds(), self.vocabulary))
-        for name, registered in self.servers.items():
-            await restore_scores(self._store, afresh, self.corpus, name, self.key(registered))
-        self.boards.rescored(afresh)
+        """Score every run afresh on the newest gold; answers that land meanwhile are scored too.
 
-    def _golds(self) -> Mapping[TaskName, Any]:
+        The caller holds `scoring` once the phase is at work.
+        """
+        async with self._store.reading() as connection:
+            gold = await kept.newest_gold(connection, self.phase.id)
+        golds = await asyncio.to_thread(self._golds, gold)
+        afresh = Scoreboard(await asyncio.to_thread(scored_tasks, golds, self.vocabulary))
+        with self.boards.landing() as landed:
+            await self.score_afresh([afresh])
+            self.boards.rescored(afresh, landed)
+        self.gold = gold
+        self.tasks = asked_tasks(golds, self.phase.plan.tasks)
+        self._caller = self._make_caller()
+
+    async def score_afresh(self, boards: Sequence[Scoreboard]) -> None:
+        """Put all answers of the phase onto empty boards."""
+        lanes = {name: self.key(registered) for name, registered in self.servers.items()}
+        await score_afresh(self._store, boards, self.corpus, lanes, self.offline.values())
+
+    def _golds(self, gold: Mapping[TaskName, kept.GoldVersion]) -> Mapping[TaskName, Any]:
         return {
-            task: read_gold(task, version.content, version.source)
-            for task, version in self.gold.items()
+            task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }

@@ -181,8 +181,8 @@ async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseD
     if given.release is not None:
         _release(service, given.release)
         columns["release"] = given.release
-    if running.servers and (len(columns) > 1 or given.tasks is not None):
-        message = "servers take part already: corpus, release and tasks stay as they are"
+    if (running.servers or running.offline) and (len(columns) > 1 or given.tasks is not None):
+        message = "there are runs in it already: corpus, release and tasks stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
     async with service.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)

@@ -22,7 +22,7 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.plans import PhaseLimits
 from metaserver.records import Server, ServerName, TaskName
 from metaserver.services.conformance import Conformance
-from metaserver.store import servers
+from metaserver.store import runs, servers
 from metaserver.store.servers import Registered
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import installed_tasks
@@ -156,11 +156,13 @@ async def register(service: Service, caller: Caller, given: RegisterServer) -> S
         limit = _servers_a_team(service)
         if await servers.count(connection, team.name) >= limit:
             raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
+        taken = f"the name {server.name!r} is taken: choose another"
+        if await runs.is_offline(connection, server.name):
+            raise RefusedError(Refusal.STATE, taken, field="server")
         try:
             await servers.add(connection, server, team.id)
         except sa.exc.IntegrityError as error:
-            message = f"the name {server.name!r} is taken: choose another"
-            raise RefusedError(Refusal.STATE, message, field="server") from error
+            raise RefusedError(Refusal.STATE, taken, field="server") from error
         await noted(
             connection, caller, "servers.register", server.name, team=team.name, **_told(server)
         )

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.dispatch.dispatcher import Dispatcher
+from metaserver.dispatch.freezing import Freezing
 from metaserver.dispatch.notices import Notifier
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.states import StateLog
@@ -37,6 +38,7 @@ class Service:
     settings: Settings
     dispatcher: Dispatcher
     states: StateLog
+    freezing: Freezing
     notifier: Notifier
     metrics: Metrics
     trials: Trials

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
 from metaserver.lanes.lane import AttemptEnded, LaneChanged
 from metaserver.records import ServerName, TaskName
 from metaserver.services.comparisons import Comparison, Comparisons
-from metaserver.services.frozen import FrozenBoard
+from metaserver.services.frozen import FrozenBoard, freeze
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import RAW, Scoreboard, View
 from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, BoardRow, Monitor, Reader
@@ -43,6 +43,7 @@ class LiveBoards:
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
         self._entries: dict[ServerName, Entry] = {}
+        self._landed: list[AttemptEnded] | None = None
         self._version = 0
         self._change = asyncio.Event()
 
@@ -51,8 +52,28 @@ class LiveBoards:
         self._entries[run] = entry
         self.touch()
 
-    def rescored(self, scoreboard: Scoreboard) -> None:
-        """Show these scores from now on: the gold has changed."""
+    def leave(self, run: ServerName) -> None:
+        """Take a run off the boards."""
+        self._entries.pop(run, None)
+        self.scoreboard.drop(run)
+        self.touch()
+
+    @contextmanager
+    def landing(self) -> Iterator[list[AttemptEnded]]:
+        """Collect the answers that land while the context lasts, beside scoring them."""
+        self._landed = []
+        try:
+            yield self._landed
+        finally:
+            self._landed = None
+
+    def rescored(self, scoreboard: Scoreboard, landed: Iterable[AttemptEnded] = ()) -> None:
+        """Show these scores from now on: the gold has changed.
+
+        `landed` are the answers that came while they were made.
+        """
+        for event in landed:
+            _put(scoreboard, event)
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self.touch()
@@ -68,8 +89,9 @@ class LiveBoards:
             self.watch.lane(event)
         else:
             self.watch.attempt(event.attempt, final=event.decision.final)
-            if event.answer is not None:
-                self.scoreboard.put(event.server.name, event.attempt.article, event.answer.payloads)
+            _put(self.scoreboard, event)
+            if self._landed is not None:
+                self._landed.append(event)
         self.touch()
 
     def tasks(self) -> Sequence[TaskPlugin]:
@@ -96,6 +118,11 @@ class LiveBoards:
         """The leaderboard of one task with the intervals of this moment, to be frozen."""
         await self.comparisons.make(task, view)
         return self.board(task, view)
+
+    async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
+        """Return a task's boards in all views as they stand, to be kept."""
+        boards = [await self.settled(task.name, view) for view in self.views(task.name)]
+        return freeze(task, boards, phase=phase, reason=reason, at=at)
 
     def _completed(self, task: TaskName, view: View, comparison: Comparison | None) -> Board:
         board, plugin = self.scoreboard.board(task, view), self.scoreboard.scored_task(task).plugin
@@ -147,3 +174,8 @@ class LiveBoards:
                 continue
             self._version += 1
         return self._version
+
+
+def _put(scoreboard: Scoreboard, event: AttemptEnded) -> None:
+    if event.answer is not None:
+        scoreboard.put(event.server.name, event.attempt.article, event.answer.payloads)

@@ -86,6 +86,18 @@ class Scoreboard:
                 self._scorers[run].put(article, payload)
                 self._scores.pop(run, None)
 
+    def drop(self, server: ServerName) -> None:
+        """Forget a server's runs."""
+        for run in [run for run in self._scorers if run.server == server]:
+            del self._scorers[run]
+            self._scores.pop(run, None)
+
+    def adopt(self, other: Scoreboard, server: ServerName) -> None:
+        """Take a server's runs over from a board of the same tasks, in place of its own."""
+        self.drop(server)
+        self._scorers |= {run: one for run, one in other._scorers.items() if run.server == server}
+        self._scores |= {run: one for run, one in other._scores.items() if run.server == server}
+
     def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return a task's leaderboard as of now."""
         rows = ranked(self._tasks[task].plugin, self.scores(task, view))

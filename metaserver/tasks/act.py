@@ -1,22 +1,34 @@
 """ACT: whether an article reports protein interactions at all, and how sure the server is.
 
-The payload is `[relevant, confidence]`, or empty where the server sent an empty array.
+The payload is `[relevant, confidence]`, or empty where the server sent an empty array. That of a
+result file has its rank as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks import comparison
-from metaserver.tasks.plugin import ArticleLevel, Column, Interval
+from metaserver.tasks.plugin import ArticleLevel, Column, Interval, RunFile
+from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
 from metaserver.wire.validation import Report, Vocabulary
-from scoring import ActScorecard, Classification, Gold, RunScorer, Scorecard, Task, result_lines
+from scoring import (
+    ActGold,
+    ActScorecard,
+    Answer,
+    Classification,
+    Gold,
+    RunScorer,
+    Scorecard,
+    Task,
+    result_lines,
+)
 
 ActPayload: TypeAlias = list[Any]
 
@@ -93,6 +105,25 @@ class ArticleClassification:
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean rank, the best ranked first."""
         return comparison.levels(gold, cards)
+
+    def labels(self, gold: ActGold) -> Mapping[ArticleId, frozenset[str]]:
+        """Return the class of each article."""
+        return {
+            ArticleId(article): frozenset(["relevant" if relevant else "irrelevant"])
+            for article, relevant in gold.relevant.items()
+        }
+
+    def read_run(
+        self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
+    ) -> RunFile:
+        """Read a result file in BC II.5 format; its ranks are kept: they order the run."""
+
+        def check(answer: Answer, report: Report) -> ActPayload | None:
+            assert isinstance(answer, Classification)
+            payload = self.check([answer.relevant, answer.confidence], report, vocabulary)
+            return [*payload, answer.rank] if payload else payload
+
+        return read_result_file(Task.ACT, path, articles, check)
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, ActPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

@@ -10,7 +10,7 @@ sees wrong offsets in its self-test (`annotators check`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -88,6 +88,16 @@ class NamedEntities:
     def scorer(self, gold: NerGold) -> NerScorer:
         """Return an empty scorer for one run against `gold`."""
         return NerScorer(gold)
+
+    def labels(self, gold: NerGold) -> Mapping[ArticleId, frozenset[str]]:
+        """Return the mentions of each article: their places, from 0, and types."""
+        return {
+            ArticleId(article): frozenset(
+                f"{';'.join(f'{start}-{end - 1}' for start, end in mention.span)} {mention.type}"
+                for mention in mentions
+            )
+            for article, mentions in gold.articles.items()
+        }
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, NerPayload]]) -> Iterator[str]:
         """Yield a run's result file as task 9.1 has it, with line ends: offsets are inclusive."""

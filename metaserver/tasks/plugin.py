@@ -7,14 +7,14 @@ behind it; the rest of the hub names no task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from metaserver.records import ArticleId, TaskName
+from metaserver.records import ArticleId, Problem, TaskName
 from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
 
@@ -160,6 +160,41 @@ class ComparedTask(TaskPlugin, Protocol):
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
         """Return the level of each article that a run answered, the easiest first."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunFile:
+    """A result file as its task read it; paths are lines: "line 7", "line 7, column 2".
+
+    `faults` are errors of its format: where there are any, nothing of the file can be used.
+    Otherwise `payloads` has the valid part of each article's answer, and `problems` tell what was
+    left out of it, as for a server's answer.
+    """
+
+    payloads: Mapping[ArticleId, Payload] = field(default_factory=dict)
+    problems: Sequence[Problem] = ()
+    faults: Sequence[Problem] = ()
+
+
+@runtime_checkable
+class FiledTask(TaskPlugin, Protocol):
+    """A task whose runs can also be uploaded as result files (`result_lines` writes such)."""
+
+    def read_run(
+        self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
+    ) -> RunFile:
+        """Read a result file and check it as answers are; other articles are left out, and told.
+
+        Slow for a large file; called in a thread.
+        """
+
+
+@runtime_checkable
+class LabelledTask(TaskPlugin, Protocol):
+    """A task whose gold can be compared with another version of it."""
+
+    def labels(self, gold: Any) -> Mapping[ArticleId, frozenset[str]]:
+        """Return what the gold says of each article, a text a label: "P04637", "relevant"."""
 
 
 @cache

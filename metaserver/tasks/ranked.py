@@ -6,7 +6,7 @@ confidence]` (IPT, the pair sorted), by rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,13 +14,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks import comparison
-from metaserver.tasks.plugin import ArticleLevel, Column, Interval
+from metaserver.tasks.plugin import ArticleLevel, Column, Interval, RunFile
+from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
 from metaserver.wire.contract import check_optional, read, read_member
 from metaserver.wire.validation import Report, Ruling, Vocabulary
 from scoring import (
+    Answer,
+    Classification,
     Gold,
     Hit,
     ItemGold,
@@ -31,6 +34,7 @@ from scoring import (
     pair,
     result_lines,
 )
+from scoring.views import members
 
 RankedPayload: TypeAlias = list[list[Any]]
 
@@ -117,6 +121,29 @@ class RankedTask:
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean AUC iP/R, the easiest first."""
         return comparison.levels(gold, cards)
+
+    def labels(self, gold: ItemGold) -> Mapping[ArticleId, frozenset[str]]:
+        """Return the accessions of each article, or its pairs."""
+        return {
+            ArticleId(article): frozenset(" ".join(members(item)) for item in items)
+            for article, items in gold.items.items()
+        }
+
+    def read_run(
+        self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
+    ) -> RunFile:
+        """Read a result file in BC II.5 format and check its hits as those of an answer."""
+
+        def check(answer: Answer, report: Report) -> RankedPayload | None:
+            assert not isinstance(answer, Classification)
+            sent = [
+                dict(zip(self.fields, members(hit.item), strict=True))
+                | {"rank": hit.rank, "confidence": hit.confidence}
+                for hit in answer
+            ]
+            return self.check(sent, report, vocabulary)
+
+        return read_result_file(Task(self.name), path, articles, check)
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

@@ -1,0 +1,209 @@
+"""Leaderboards: as they stand, and as they were frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.errors import Refusal, RefusedError
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import PhaseField
+from metaserver.operations.service import Service
+from metaserver.operations.table import operation
+from metaserver.records import TaskName
+from metaserver.services.frozen import FrozenBoard
+from metaserver.services.scoreboard import RAW
+from metaserver.services.snapshots import Board, BoardRow, Reader
+from metaserver.services.visibility import seen, seen_frozen, why_hidden
+from metaserver.store import boards
+from metaserver.tasks.plugin import Column, Interval, TaskPlugin
+
+TaskField = Annotated[str, Meta(description="The task: INT, IPT, ACT, ...")]
+ViewField = Annotated[str, Meta(description="raw, mapped, filtered or both")]
+
+
+class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase's board of one task, in one view."""
+
+    phase: PhaseField
+    task: TaskField
+    view: ViewField = RAW
+
+
+class BoardsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase."""
+
+    phase: PhaseField
+
+
+class OneFrozen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A frozen board, in one view."""
+
+    board: Annotated[str, Meta(max_length=32, description="Its id, the end of its link")]
+    view: ViewField = RAW
+
+
+class RunRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A run on a board: `values` by column, null where a measure has none.
+
+    `interval` is of its first measure and of its rank, 95 %.
+    """
+
+    run: str
+    place: int | None
+    team: str
+    offline: bool
+    articles_scored: int
+    articles_in_gold: int
+    values: dict[str, float | int | None]
+    interval: Interval | None
+
+    @classmethod
+    def of(cls, row: BoardRow) -> RunRow:
+        """Return what is shown of a run."""
+        return cls(
+            run=row.run,
+            place=row.place,
+            team=row.team,
+            offline=row.offline,
+            articles_scored=row.score.articles_scored,
+            articles_in_gold=row.score.articles_in_gold,
+            values=dict(row.score.values),
+            interval=row.interval,
+        )
+
+
+class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A board as far as the caller may see it; `hidden` tells why there are no runs.
+
+    `order` are the columns it is ordered by. `signature` is all that its scores depend on: boards
+    of one signature can be compared.
+    """
+
+    phase: str
+    task: str
+    title: str
+    view: str
+    views: tuple[str, ...]
+    columns: tuple[Column, ...]
+    order: tuple[str, ...]
+    signature: str
+    hidden: str
+    rows: tuple[RunRow, ...]
+
+
+class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A frozen board in a list; `at` is when it was frozen, Unix seconds."""
+
+    board: str
+    phase: str
+    task: str
+    gold_version: int
+    reason: str
+    at: float
+
+
+@operation("Boards.get", "GET /phases/{phase}/boards/{task}", None)
+async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
+    """Return a leaderboard as it stands, as far as the phase lets the caller see it."""
+    running = service.phase(given.phase)
+    plugin = scored_task(running, given.task)
+    views = running.boards.views(plugin.name)
+    _known(given.view, views)
+    visibility = running.phase.plan.visibility
+    board = seen(running.boards.board(plugin.name, given.view), visibility, reader(caller))
+    return BoardDetail(
+        phase=running.name,
+        task=plugin.name,
+        title=plugin.title,
+        view=given.view,
+        views=tuple(views),
+        columns=plugin.columns,
+        order=plugin.order,
+        signature=board.signature,
+        hidden=board.hidden,
+        rows=_rows(board),
+    )
+
+
+@operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
+async def list_frozen(service: Service, caller: Caller, given: BoardsOf) -> Sequence[FrozenDetail]:
+    """Return a phase's frozen boards, the newest first, where the caller may see scores of it."""
+    running = service.phase(given.phase)
+    if why_hidden(running.phase.plan.visibility, reader(caller)):
+        return []
+    async with service.store.reading() as connection:
+        kept = await boards.every(connection, running.phase.id)
+    return [
+        FrozenDetail(
+            board=board.id,
+            phase=board.phase,
+            task=board.task,
+            gold_version=board.gold_version,
+            reason=board.reason,
+            at=board.created_at,
+        )
+        for board in kept
+    ]
+
+
+@operation("Boards.getFrozen", "GET /boards/{board}", None)
+async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> BoardDetail:
+    """Return a frozen board, as far as its phase lets the caller see it."""
+    frozen = await frozen_board(service, given.board, reader(caller))
+    if frozen is None:
+        raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
+    _known(given.view, tuple(frozen.views))
+    board = frozen.board(given.view)
+    return BoardDetail(
+        phase=frozen.phase,
+        task=frozen.name,
+        title=frozen.title,
+        view=given.view,
+        views=tuple(frozen.views),
+        columns=frozen.columns,
+        order=frozen.order,
+        signature=board.signature,
+        hidden="",
+        rows=_rows(board),
+    )
+
+
+def reader(caller: Caller) -> Reader:
+    """Return for whom a board is."""
+    return Reader(team=caller.team or "", organiser=caller.organiser)
+
+
+async def frozen_board(service: Service, key: str, reader: Reader) -> FrozenBoard | None:
+    """Return a frozen board as far as the reader may see it; None where there is none for them."""
+    async with service.store.reading() as connection:
+        found = await boards.get(connection, key)
+    if found is None:
+        return None
+    kept, document = found
+    visibility = service.phase(kept.phase).phase.plan.visibility
+    return seen_frozen(FrozenBoard.decode(document), visibility, reader)
+
+
+def scored_task(running: RunningPhase, task: str) -> TaskPlugin:
+    """Return a task that the phase has gold for; `RefusedError` where there is none."""
+    scored = {plugin.name: plugin for plugin in running.boards.tasks()}
+    if task not in scored:
+        names = ", ".join(scored) or "none yet"
+        message = f"phase {running.name} has no board of {task!r}: it has {names}"
+        raise RefusedError(Refusal.UNKNOWN, message, field="task")
+    return scored[TaskName(task)]
+
+
+def _known(view: str, views: Sequence[str]) -> None:
+    if view not in views:
+        message = f"{view!r} is none of {', '.join(views)}"
+        raise RefusedError(Refusal.INVALID, message, field="view")
+
+
+def _rows(board: Board) -> tuple[RunRow, ...]:
+    return tuple(RunRow.of(row) for row in board.rows)

@@ -1,0 +1,251 @@
+"""Offline runs: result files that a team uploads, scored beside the runs of its servers."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import io
+import tempfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.operations.boards import TaskField
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import NewName, PhaseField, TeamField
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import operation
+from metaserver.records import Problem, ServerName
+from metaserver.store import runs
+from metaserver.store.runs import OfflineRun
+from metaserver.store.teams import Team
+from metaserver.tasks.plugin import FiledTask, RunFile
+
+MAX_BYTES = 32 * 2**20
+"""Of a result file, unpacked: half a million lines. Reading takes ten times as much memory."""
+MOST_TOLD = 20
+_GZIP = b"\x1f\x8b"
+
+RunField = Annotated[str, Meta(max_length=64, description="The run's name")]
+
+
+class UploadRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A result file in BC II.5 format, plain or gzip. `team`: for organisers, whose run it is."""
+
+    phase: PhaseField
+    task: TaskField
+    run: NewName
+    content: Annotated[bytes, Meta(description="The result file")]
+    team: Annotated[str | None, Meta(description="Whose it is (organisers)")] = None
+
+
+class RunsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose offline runs; a team's own are meant where none is named."""
+
+    phase: PhaseField
+    team: TeamField | None = None
+
+
+class OneRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An offline run."""
+
+    phase: PhaseField
+    run: RunField
+
+
+class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """An offline run: how many articles' answers are scored, and what was left out of the file."""
+
+    phase: str
+    task: str
+    run: str
+    team: str
+    articles: int
+    problems: tuple[Problem, ...]
+    created_at: float
+
+    @classmethod
+    def of(cls, running: RunningPhase, run: OfflineRun) -> RunDetail:
+        """Return what is shown of a run."""
+        return cls(
+            phase=running.name,
+            task=run.task,
+            run=run.name,
+            team=run.team,
+            articles=len(run.payloads),
+            problems=run.problems,
+            created_at=run.created_at,
+        )
+
+
+class RunContent(msgspec.Struct, frozen=True, kw_only=True):
+    """An offline run and its file, as it was uploaded."""
+
+    run: RunDetail
+    content: bytes
+
+
+@operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
+async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetail:
+    """Upload a result file: it is scored on the boards as an offline run, in place of an earlier.
+
+    What cannot stand is left out and told with its line, as for a server's answer.
+    """
+    running = service.phase(given.phase)
+    team = await _team(service, caller, given.team)
+    _need_time(running, caller)
+    task = _filed(running, given.task)
+    content = await asyncio.to_thread(_plain, given.content)
+    async with running.scoring:
+        await _need_room(service, running, given, team)
+        read = await asyncio.to_thread(_read, running, task, content)
+        name = ServerName(given.run)
+        async with service.store.writing() as connection:
+            await runs.keep(
+                connection,
+                running.phase.id,
+                team.id,
+                task.name,
+                name,
+                content=content,
+                payloads=read.payloads,
+                problems=read.problems,
+            )
+            said = {"phase": running.name, "task": task.name, "team": team.name}
+            await noted(
+                connection, caller, "runs.upload", name, articles=len(read.payloads), **said
+            )
+            kept = await runs.every(connection, running.phase.id)
+        [run] = [one for one in kept if one.name == name]
+        await running.add_run(run)
+    return RunDetail.of(running, run)
+
+
+@operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
+async def list_(service: Service, caller: Caller, given: RunsOf) -> Sequence[RunDetail]:
+    """Return the team's offline runs of a phase, in the order they came; to organisers all."""
+    running = service.phase(given.phase)
+    if given.team is not None:
+        caller.need_team((await service.team(given.team)).name)
+    wanted = given.team if caller.organiser else caller.team
+    return [
+        RunDetail.of(running, run)
+        for run in running.offline.values()
+        if wanted is None or run.team == wanted
+    ]
+
+
+@operation("Runs.get", "GET /phases/{phase}/runs/{run}", Role.TEAM)
+async def get(service: Service, caller: Caller, given: OneRun) -> RunContent:
+    """Return an offline run, and its file."""
+    running = service.phase(given.phase)
+    run = _own(running, caller, given.run)
+    async with service.store.reading() as connection:
+        content = await runs.content(connection, running.phase.id, run.name)
+    assert content is not None
+    return RunContent(run=RunDetail.of(running, run), content=content)
+
+
+@operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
+async def delete(service: Service, caller: Caller, given: OneRun) -> None:
+    """Take an offline run back, while the phase is open."""
+    running = service.phase(given.phase)
+    _need_time(running, caller)
+    async with running.scoring:
+        run = _own(running, caller, given.run)
+        async with service.store.writing() as connection:
+            await runs.delete(connection, running.phase.id, run.name)
+            said = {"phase": running.name, "task": run.task, "team": run.team}
+            await noted(connection, caller, "runs.delete", run.name, **said)
+        running.drop_run(run.name)
+
+
+async def _team(service: Service, caller: Caller, team: str | None) -> Team:
+    if caller.organiser and team is None:
+        raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
+    if not caller.organiser and team not in (None, caller.team):
+        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
+    return await service.team(team or caller.team or "")
+
+
+def _need_time(running: RunningPhase, caller: Caller) -> None:
+    """Refuse teams when the phase is not open, organisers when it is closed."""
+    closed = running.state is PhaseState.CLOSED
+    if closed or (not caller.organiser and running.state not in OPEN_STATES):
+        message = f"phase {running.name} is {running.state}: its runs stay as they are"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+
+
+def _filed(running: RunningPhase, name: str) -> FiledTask:
+    """Return a task of the phase that has result files."""
+    tasks = {task.name: task for task in (*running.boards.tasks(), *running.tasks)}
+    filed = {name: task for name, task in tasks.items() if isinstance(task, FiledTask)}
+    for known, task in filed.items():
+        if known == name:
+            return task
+    message = f"{name!r} takes no result files in phase {running.name}: {', '.join(filed)} do"
+    raise RefusedError(Refusal.INVALID, message, field="task")
+
+
+async def _need_room(service: Service, running: RunningPhase, given: UploadRun, team: Team) -> None:
+    """Refuse a name that is another run's, and more runs than the phase allows."""
+    name = ServerName(given.run)
+    same = running.offline.get(name)
+    async with service.store.reading() as connection:
+        server = await runs.is_server(connection, name)
+    if server or (same is not None and (same.team, same.task) != (team.name, given.task)):
+        message = f"the name {name!r} is taken by another run: choose another"
+        raise RefusedError(Refusal.STATE, message, field="run")
+    theirs = [run for run in running.offline.values() if run.team == team.name]
+    limit = running.phase.plan.limits.runs
+    if same is None and sum(run.task == given.task for run in theirs) >= limit:
+        message = f"a team has {limit} offline runs of a task at most: delete one first"
+        raise RefusedError(Refusal.STATE, message, field="run")
+
+
+def _plain(content: bytes) -> bytes:
+    """Return a file's content, unpacked if it is gzip, no larger than is read."""
+    if content.startswith(_GZIP):
+        try:
+            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+                content = file.read(MAX_BYTES + 1)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            message = f"broken gzip file: {error}"
+            raise RefusedError(Refusal.INVALID, message, field="content") from error
+    if len(content) > MAX_BYTES:
+        message = f"larger than {MAX_BYTES >> 20} MiB"
+        raise RefusedError(Refusal.TOO_LARGE, message, field="content")
+    if content.startswith(_GZIP):
+        raise RefusedError(Refusal.INVALID, "gzip in gzip is not read", field="content")
+    return content
+
+
+def _read(running: RunningPhase, task: FiledTask, content: bytes) -> RunFile:
+    """Read a result file; `RefusedError` tells its format errors, each with its line."""
+    with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
+        path = Path(folder) / "run.tsv"
+        path.write_bytes(content)
+        read = task.read_run(path, running.corpus.ids, running.vocabulary)
+    if read.faults:
+        more = len(read.faults) - MOST_TOLD
+        told = "; ".join(map(str, read.faults[:MOST_TOLD]))
+        message = f"{told} (and {more} more)" if more > 0 else told
+        raise RefusedError(Refusal.INVALID, message, field="content")
+    if not read.payloads:
+        told = "; ".join(map(str, read.problems[:MOST_TOLD])) or "empty"
+        raise RefusedError(Refusal.INVALID, f"no answer in it can stand: {told}", field="content")
+    return read
+
+
+def _own(running: RunningPhase, caller: Caller, name: str) -> OfflineRun:
+    run = running.offline.get(ServerName(name))
+    if run is None or (not caller.organiser and run.team != caller.team):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no offline run {name!r}", field="run")
+    return run

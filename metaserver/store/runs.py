@@ -1,0 +1,114 @@
+"""Offline runs as they are kept: the result file that was uploaded, and what of it is scored."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.packing import pack, pack_json, unpack, unpack_json
+from metaserver.records import ArticleId, Problem, ServerName, TaskName, TeamName
+from metaserver.store.tables import offline_runs, servers, teams
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OfflineRun:
+    """An offline run, without its file. `name` is what the boards call it.
+
+    `payloads` has the valid part of each article's answer; `problems` tell what was left out.
+    """
+
+    id: int
+    phase_id: int
+    team: TeamName
+    task: TaskName
+    name: ServerName
+    payloads: Mapping[ArticleId, Any]
+    problems: tuple[Problem, ...]
+    created_at: float
+
+
+async def keep(
+    connection: AsyncConnection,
+    phase_id: int,
+    team_id: int,
+    task: TaskName,
+    name: ServerName,
+    *,
+    content: bytes,
+    payloads: Mapping[ArticleId, Any],
+    problems: Sequence[Problem],
+) -> None:
+    """Keep a run, in place of the phase's run of this name if there is one."""
+    await delete(connection, phase_id, name)
+    told = [[problem.path, problem.message] for problem in problems]
+    await connection.execute(
+        sa.insert(offline_runs).values(
+            phase_id=phase_id,
+            team_id=team_id,
+            task=task,
+            name=name,
+            content=pack(content),
+            payloads=pack_json(payloads),
+            problems=msgspec.json.encode(told) if told else None,
+            created_at=time.time(),
+        )
+    )
+
+
+async def delete(connection: AsyncConnection, phase_id: int, name: ServerName) -> None:
+    """Forget a run."""
+    await connection.execute(sa.delete(offline_runs).where(*_named(phase_id, name)))
+
+
+async def every(connection: AsyncConnection, phase_id: int) -> Sequence[OfflineRun]:
+    """Return a phase's offline runs, in the order they came."""
+    query = (
+        sa.select(offline_runs, teams.c.name.label("team"))
+        .join(teams, teams.c.id == offline_runs.c.team_id)
+        .where(offline_runs.c.phase_id == phase_id)
+        .order_by(offline_runs.c.id)
+    )
+    return [_run(row) for row in await connection.execute(query)]
+
+
+async def content(connection: AsyncConnection, phase_id: int, name: ServerName) -> bytes | None:
+    """Return a run's file as it came; None where there is no such run."""
+    query = sa.select(offline_runs.c.content).where(*_named(phase_id, name))
+    packed = (await connection.execute(query)).scalar_one_or_none()
+    return None if packed is None else unpack(packed)
+
+
+async def is_server(connection: AsyncConnection, name: ServerName) -> bool:
+    """Tell whether a server has this name: its runs are called so."""
+    query = sa.select(servers.c.id).where(servers.c.name == name)
+    return (await connection.execute(query)).first() is not None
+
+
+async def is_offline(connection: AsyncConnection, name: ServerName) -> bool:
+    """Tell whether an offline run of any phase has this name."""
+    query = sa.select(offline_runs.c.id).where(offline_runs.c.name == name).limit(1)
+    return (await connection.execute(query)).first() is not None
+
+
+def _named(phase_id: int, name: ServerName) -> Sequence[sa.ColumnElement[bool]]:
+    return (offline_runs.c.phase_id == phase_id, offline_runs.c.name == name)
+
+
+def _run(row: sa.Row[Any]) -> OfflineRun:
+    told = msgspec.json.decode(row.problems) if row.problems else []
+    return OfflineRun(
+        id=row.id,
+        phase_id=row.phase_id,
+        team=TeamName(row.team),
+        task=TaskName(row.task),
+        name=ServerName(row.name),
+        payloads=unpack_json(row.payloads),
+        problems=tuple(Problem(path=path, message=message) for path, message in told),
+        created_at=row.created_at,
+    )

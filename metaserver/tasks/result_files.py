@@ -1,0 +1,73 @@
+"""Result files in BC II.5 format, checked as the answers of servers are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import scoring
+from metaserver.records import ArticleId, Problem
+from metaserver.tasks.plugin import Payload, RunFile
+from metaserver.wire.validation import Report
+from scoring import Answer, FormatError, Task
+from scoring.text import read_lines
+
+MOST_TOLD = 1_000
+
+_HIT = re.compile(r"\[(\d+)\]")
+
+
+def read_result_file(
+    task: Task,
+    path: Path,
+    articles: Collection[ArticleId],
+    check: Callable[[Answer, Report], Payload | None],
+) -> RunFile:
+    """Read a result file; `check` returns the valid part of one article's answer.
+
+    An article none of whose hits stands is left out, as a server's answer would not be accepted.
+    """
+    try:
+        run = scoring.read_run(task, path)
+    except FormatError as error:
+        return RunFile(faults=[_fault(problem) for problem in error.problems[:MOST_TOLD]])
+    lines = _lines(path)
+    payloads: dict[ArticleId, Payload] = {}
+    problems = [_fault(warning) for warning in run.warnings]
+    known = frozenset(articles)
+    for name, answer in run.answers.items():
+        article, at = ArticleId(name), lines[name]
+        if article not in known:
+            message = f"article {name!r} is not in this phase: its {len(at)} lines are left out"
+            problems.append(Problem(path=f"line {at[0]}", message=message))
+            continue
+        report = Report()
+        payload = check(answer, report)
+        problems += [_at_line(problem, at) for problem in report.problems]
+        if payload:
+            payloads[article] = payload
+    return RunFile(payloads=payloads, problems=list(islice(problems, MOST_TOLD)))
+
+
+def _lines(path: Path) -> Mapping[str, Sequence[int]]:
+    """Return the lines of each article, in order."""
+    lines: dict[str, list[int]] = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        lines.setdefault(line.partition("\t")[0], []).append(number)
+    return lines
+
+
+def _fault(problem: scoring.Problem) -> Problem:
+    places = [f"line {problem.line}"] if problem.line else []
+    if problem.column:
+        places.append(f"column {problem.column}")
+    return Problem(path=", ".join(places), message=problem.message)
+
+
+def _at_line(problem: Problem, lines: Sequence[int]) -> Problem:
+    """Return a problem at its line in the file: `normalizations[3].dbid` is the fourth of these."""
+    place = _HIT.search(problem.path)
+    index = int(place[1]) if place and len(lines) > 1 else 0
+    return Problem(path=f"line {lines[index]}", message=problem.message)
