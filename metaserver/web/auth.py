@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import structlog
 from aiohttp import hdrs, web
+from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler
 
 from metaserver.config import WebSettings
@@ -28,6 +29,7 @@ from metaserver.store.store import Store
 from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
+from metaserver.web.security import without_what_was_sent
 from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
 from metaserver.web.visitor import Visitor, caller_of, remember
 
@@ -154,6 +156,7 @@ def setup(app: web.Application, store: Store, settings: WebSettings) -> Gate:
     The gate's middlewares stand around those of the application for what they log, and within them
     for what they refuse: `error_pages` must be the application's first.
     """
+    server_logger.addFilter(without_what_was_sent)
     app[GATE] = gate = Gate(store, settings)
     app.middlewares.insert(0, identified)
     app.middlewares.append(bodies.deadline(settings.body_seconds))
@@ -186,12 +189,14 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     slots = gate.slots(request, visitor.caller)
     if slots is None:
         return await _answered(request, handler, visitor)
-    if not slots.take(visitor.origin.key):
-        refuse_after(bodies.RETRY_SECONDS, "too many of these at the same time")
+    slot = slots.take(visitor.origin.key, lambda: request.transport is not None)
+    if slot is None:
+        message = "too many of these at the same time"
+        raise RefusedError(Refusal.TOO_MANY, message, retry_after=bodies.RETRY_SECONDS)
     try:
         return await _answered(request, handler, visitor)
     finally:
-        slots.give(visitor.origin.key)
+        slots.give(slot)
 
 
 async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:

@@ -6,6 +6,7 @@ import logging
 import math
 
 from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.errors import Refusal, RefusedError
@@ -39,6 +40,18 @@ REASONS = {
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Put the security headers on a response that is about to be sent."""
     response.headers.update(HEADERS)
+
+
+def without_what_was_sent(record: logging.LogRecord) -> bool:
+    """Tell of a request that is not HTTP without its bytes, which aiohttp quotes.
+
+    A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
+    """
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+        record.exc_info = None
+        return log.isEnabledFor(logging.INFO)
+    return True
 
 
 def error_pages(templates: Templates) -> Middleware:

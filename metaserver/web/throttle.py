@@ -120,28 +120,49 @@ class Failures:
         return (0, 0.0) if self._clock() - last >= self._delays.forget else (count, last)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Slot:
+    """One of what a client holds; `alive` tells whether its client is still there."""
+
+    key: Hashable
+    alive: Callable[[], bool]
+
+
 class Slots:
-    """What may be held at the same time: `each` of a client, `total` in all."""
+    """What may be held at the same time: `each` of a client, `total` in all.
+
+    Whoever holds one may learn late that its client has gone, so that is asked when one is missing.
+    """
 
     def __init__(self, each: int, total: int) -> None:
         self._each = each
         self._total = total
-        self._held: Counter[Hashable] = Counter()
+        self._held: set[Slot] = set()
+        self._counts: Counter[Hashable] = Counter()
 
-    @property
-    def held(self) -> int:
-        """How many are held in all."""
-        return self._held.total()
+    def __len__(self) -> int:
+        return len(self._held)
 
-    def take(self, key: Hashable) -> bool:
-        """Take one, if there is one left for this client."""
-        if self._held[key] >= self._each or self.held >= self._total:
-            return False
-        self._held[key] += 1
-        return True
+    def take(self, key: Hashable, alive: Callable[[], bool]) -> Slot | None:
+        """Return a slot, if there is one left for this client."""
+        if self._full(key):
+            for slot in [slot for slot in self._held if not slot.alive()]:
+                self.give(slot)
+        if self._full(key):
+            return None
+        slot = Slot(key=key, alive=alive)
+        self._held.add(slot)
+        self._counts[key] += 1
+        return slot
 
-    def give(self, key: Hashable) -> None:
-        """Give one back."""
-        self._held[key] -= 1
-        if not self._held[key]:
-            del self._held[key]
+    def give(self, slot: Slot) -> None:
+        """Give a slot back."""
+        if slot not in self._held:
+            return
+        self._held.remove(slot)
+        self._counts[slot.key] -= 1
+        if not self._counts[slot.key]:
+            del self._counts[slot.key]
+
+    def _full(self, key: Hashable) -> bool:
+        return self._counts[key] >= self._each or len(self._held) >= self._total

@@ -148,9 +148,8 @@ async def test_sessions_end_and_are_purged(store: Store, tmp_path: Path) -> None
     async with store.reading() as connection:
         left = [await tokens.find_session(connection, cookie, NOW) for cookie in cookies]
     assert [session is not None for session in left] == [False, True, False]
-    rows = (
-        sqlite3.connect(tmp_path / "hub.sqlite").execute("SELECT digest FROM sessions").fetchall()
-    )
+    with closing(sqlite3.connect(tmp_path / "hub.sqlite")) as kept:
+        rows = kept.execute("SELECT digest FROM sessions").fetchall()
     assert rows == [(tokens.digest(cookies[1]),)]
 
 

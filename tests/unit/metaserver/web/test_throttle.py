@@ -89,18 +89,34 @@ def test_success_and_time_clear_failures() -> None:
     assert failures.wait("b") == 1.0
 
 
+def here() -> bool:
+    return True
+
+
 def test_slots_are_bounded_for_each_and_in_all() -> None:
     slots = Slots(2, 3)
-    assert [slots.take(key) for key in ("a", "a", "a", "b", "b")] == [
-        True,
-        True,
-        False,
-        True,
-        False,
-    ]
-    slots.give("a")
-    assert slots.held == 2
-    assert slots.take("c")
-    for key in "abc":
-        slots.give(key)
-    assert slots.held == 0
+    taken = [slots.take(key, here) for key in ("a", "a", "a", "b", "b")]
+    assert [slot is not None for slot in taken] == [True, True, False, True, False]
+    assert taken[0]
+    slots.give(taken[0])
+    slots.give(taken[0])  # twice is once
+    assert len(slots) == 2
+    assert slots.take("c", here)
+    assert slots.take("a", here) is None
+
+
+def test_slots_of_clients_that_have_gone_are_free() -> None:
+    gone: set[int] = set()
+    slots = Slots(2, 3)
+    first, _, third = (slots.take("a", lambda n=n: n not in gone) for n in range(3))
+    assert third is None
+    gone.add(0)
+    assert slots.take("a", here)
+    assert slots.take("a", here) is None
+    assert slots.take("b", here)
+    assert slots.take("c", here) is None
+    gone.add(1)
+    assert slots.take("c", here)
+    assert first
+    slots.give(first)  # its holder learns of it late
+    assert len(slots) == 3

@@ -1,0 +1,179 @@
+"""A small site behind the gate, on a real server with a real store."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiohttp import ClientSession, CookieJar, web
+from yarl import URL
+
+from metaserver.config import WebSettings
+from metaserver.lifecycle import Role
+from metaserver.records import TeamName
+from metaserver.store import teams, tokens
+from metaserver.store.store import Store, open_store
+from metaserver.web import auth
+from metaserver.web.assets import Assets
+from metaserver.web.bodies import upload
+from metaserver.web.security import add_headers, error_pages
+from metaserver.web.signin import SignIn
+from metaserver.web.templates import Templates
+from metaserver.web.visitor import caller_of
+
+LARGE = 32 * 2**20
+
+
+@dataclass
+class Site:
+    """Where it is, and what is behind it."""
+
+    port: int
+    store: Store
+    gate: auth.Gate
+    runner: web.AppRunner
+    entered: int = 0  # requests that the gate let in
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def connections(self) -> int:
+        """How many connections are open."""
+        assert self.runner.server
+        return len(self.runner.server.connections)
+
+    async def token(self, role: Role = Role.TEAM, team: str = "blue", label: str = "x") -> str:
+        """Make a token, and its team if it is new."""
+        async with self.store.writing() as connection:
+            team_id = None
+            if role is Role.TEAM:
+                known = await teams.get(connection, TeamName(team))
+                team_id = known.id if known else await teams.add(connection, TeamName(team), "", "")
+            return (await tokens.issue(connection, role, label, team_id=team_id))[1]
+
+
+@asynccontextmanager
+async def gated_site(folder: Path, **settings: object) -> AsyncIterator[Site]:
+    """Serve the site with these settings of `web`."""
+    wanted = WebSettings(**settings)
+    async with open_store(folder / "hub.sqlite") as store:
+        assets = Assets()
+        templates = Templates([], assets)
+        app = web.Application(middlewares=[error_pages(templates)])
+        app.on_response_prepare.append(add_headers)
+        gate = auth.setup(app, store, wanted)
+        runner = web.AppRunner(
+            app, access_log=None, keepalive_timeout=wanted.idle_seconds, shutdown_timeout=0.1
+        )
+        site = Site(port=0, store=store, gate=gate, runner=runner)
+        app.add_routes(SignIn(gate=gate, templates=templates).routes())
+        app.add_routes(routes(site, templates))
+        app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            site.port = runner.addresses[0][1]
+            yield site
+        finally:
+            await runner.cleanup()
+
+
+def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
+    async def page(request: web.Request) -> web.Response:
+        site.entered += 1
+        caller_of(request).need(Role.TEAM if request.path == "/own" else None)
+        text = templates.page("error.html", status=200, message="A page.")
+        return web.Response(text=text, content_type="text/html")
+
+    async def send(request: web.Request) -> web.Response:
+        site.entered += 1
+        body = await request.read()
+        return web.json_response({"by": caller_of(request).name, "bytes": len(body)})
+
+    @upload
+    async def take(request: web.Request) -> web.Response:
+        return await send(request)
+
+    async def large(_: web.Request) -> web.Response:
+        return web.Response(body=bytes(LARGE))
+
+    async def fail(_: web.Request) -> web.Response:
+        raise RuntimeError("a reason for the log alone")
+
+    async def events(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        await response.write(b"data: 1\n\n")
+        await asyncio.sleep(60)  # nothing new: it learns late that its reader has gone
+        return response
+
+    return [
+        web.get("/", page),
+        web.get("/own", page),
+        web.get("/large", large),
+        web.get("/fail", fail),
+        web.get("/events", events),
+        web.get("/healthz", page),
+        web.get("/api/v1/me", send),
+        web.post("/api/v1/send", send),
+        web.post("/api/v1/upload", take),
+    ]
+
+
+class Browser:
+    """A client that keeps cookies and sends what a browser's form would."""
+
+    def __init__(self, client: ClientSession, site: Site) -> None:
+        self.client = client
+        self.site = site
+
+    async def sign_in(self, secret: str, **fields: str) -> int:
+        data = {"token": secret, "next": "/own"} | fields
+        async with self.client.post("/signin", data=data, allow_redirects=False) as response:
+            await response.read()
+            return response.status
+
+    async def get(self, path: str) -> tuple[int, str]:
+        async with self.client.get(path, allow_redirects=False) as response:
+            return response.status, await response.text()
+
+    async def csrf(self) -> str:
+        _, text = await self.get("/")
+        found = re.search(r'name="csrf" value="([^"]+)"', text)
+        assert found
+        return found[1]
+
+    def cookie(self) -> str | None:
+        kept = self.client.cookie_jar.filter_cookies(URL(self.site.url)).get("session")
+        return kept.value if kept else None
+
+
+@asynccontextmanager
+async def browser(site: Site) -> AsyncIterator[Browser]:
+    """Give a browser, its cookies empty."""
+    async with ClientSession(site.url, cookie_jar=CookieJar(unsafe=True)) as client:
+        yield Browser(client, site)
+
+
+async def raw(site: Site, *parts: bytes, pause: float = 0.0, end: bool = False) -> bytes:
+    """Send bytes on a connection of their own; return all that comes until it is closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port)
+    try:
+        for part in parts:
+            writer.write(part)
+            await writer.drain()
+            await asyncio.sleep(pause)
+        if end:
+            writer.write_eof()
+        async with asyncio.timeout(60):
+            return await reader.read()
+    except ConnectionError:
+        return b""
+    finally:
+        writer.close()
