@@ -1,0 +1,110 @@
+"""Challenges told of in config.yaml are made, changed when the file changes, and checked before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.config import ChallengeSettings, PhaseSettings, Settings
+from metaserver.errors import InputError
+from metaserver.lifecycle import PhaseState
+from tests.integration.hub import DEMO, metaserver
+from tests.integration.service import at_work, settings
+
+ARTICLES = str(DEMO / "articles")
+
+
+async def configured(folder: Path, *phases: PhaseSettings, zone: str = "Europe/Madrid") -> Settings:
+    challenge = ChallengeSettings(challenge="bc", timezone=zone, phases=list(phases))
+    return await settings(folder, challenges=[challenge])
+
+
+def phase(**changes: Any) -> PhaseSettings:
+    values: dict[str, Any] = {"phase": "one", "release": "test", "articles": [ARTICLES]}
+    return PhaseSettings(**values | changes)
+
+
+async def test_phases_are_made_with_their_articles_and_gold(tmp_path: Path) -> None:
+    gold = {"INT": str(DEMO / "gold_int.tsv")}
+    given = await configured(tmp_path, phase(gold=gold, opens="2020-01-01", kind="training"))
+    async with at_work(given) as running:
+        made = await running.do("phases.get", phase="one")
+        assert (made.state, made.articles, made.gold) == (PhaseState.TRAINING, 32, {"INT": 1})
+        assert made.opens.isoformat() == "2020-01-01T00:00:00+01:00"
+        assert [one.corpus for one in await running.do("corpora.list")] == ["one"]
+
+
+async def test_what_is_changed_by_command_stays_until_the_file_changes(tmp_path: Path) -> None:
+    first = await configured(tmp_path, phase(title="First"))
+    async with at_work(first) as running:
+        await running.do("phases.update", phase="one", title="By command")
+    async with at_work(first) as running:
+        assert (await running.do("phases.get", phase="one")).title == "By command"
+    async with at_work(await configured(tmp_path, phase(title="Second"))) as running:
+        assert (await running.do("phases.get", phase="one")).title == "Second"
+        assert len(await running.do("corpora.list")) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"release": "none"}, "challenges[0].phases[0].release"),
+        ({"opens": "soon"}, "challenges[0].phases[0].opens"),
+        ({"opens": "2026-12-02", "freezes": "2026-12-01"}, "challenges[0].phases[0].freezes"),
+        ({"tasks": ["XYZ"]}, "challenges[0].phases[0].tasks"),
+        ({"articles": [], "corpus": "none"}, "challenges[0].phases[0].corpus"),
+        ({"gold": {"INT": "none.tsv"}}, "challenges[0].phases[0].gold.INT"),
+        ({"phase": "not a name"}, "challenges[0].phases[0].phase"),
+    ],
+)
+async def test_what_cannot_be_done_is_named(
+    tmp_path: Path, changes: dict[str, Any], place: str
+) -> None:
+    given = await configured(tmp_path, phase(**changes))
+    with pytest.raises(InputError) as told:
+        async with at_work(given):
+            pass
+    assert told.value.place == place
+
+
+async def test_the_doctor_says_what_is_wrong_where(tmp_path: Path) -> None:
+    await settings(tmp_path)
+    path = tmp_path / "config.yaml"
+    good = f"""
+folder: {tmp_path}/hub
+uniprot: {{releases: {tmp_path}/releases}}
+web: {{port: 0}}
+challenges:
+- challenge: bc
+  phases:
+  - {{phase: one, release: test, articles: [{ARTICLES}], gold: {{INT: {DEMO}/gold_int.tsv}}}}
+"""
+    path.write_text(good)
+    ended = await metaserver("doctor", "--config", path)
+    assert ended.status == 0, ended.stdout
+    assert "is fit to serve" in ended.stdout
+    assert "gold.INT" in ended.stdout
+    assert not (tmp_path / "hub").exists()
+    path.write_text(
+        good.replace("release: test", "release: none")
+        .replace("gold_int.tsv", "none.tsv")
+        .replace("phase: one", "phase: one, opens: 2026-12-02, closes: 2026-12-01")
+    )
+    ended = await metaserver("doctor", "--config", path)
+    assert ended.status == 1
+    wrong = [line.split(": ")[0] for line in ended.stdout.splitlines() if line.startswith("error")]
+    assert [place.split()[-1] for place in wrong] == [
+        "challenges[0].phases[0].closes",
+        "challenges[0].phases[0].release",
+        "challenges[0].phases[0].gold.INT",
+    ]
+
+
+async def test_serve_tells_a_bad_setting_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(f"folder: {tmp_path}/hub\nweb:\n  port: many\n")
+    ended = await metaserver("serve", "--config", path)
+    assert ended.status == 2
+    assert ended.stderr == f"metaserver: {path}:3: Expected `int`, got `str` - at `$.web.port`\n"
