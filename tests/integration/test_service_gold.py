@@ -1,0 +1,238 @@
+"""Organisers set gold: runs are scored anew, the boards before are kept, nobody else sees it."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import PhaseState, Role
+from metaserver.operations.caller import Caller
+from metaserver.tasks.plugin import installed_tasks
+from tests.integration.hub import ACCESSIONS, DEMO, answer_for
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+ARTICLES = 32
+ANYBODY = Caller()
+INT_GOLD = (DEMO / "gold_int.tsv").read_bytes()
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+async def run_to_end(running: Running, url: str) -> None:
+    """Have a server of team blue answer a whole phase."""
+    blue = running.team("blue")
+    await running.do("teams.create", team="blue")
+    await running.do("servers.register", blue, server="blue-1", url=url)
+    assert (await running.do("servers.test", blue, server="blue-1")).passed
+    await running.do("phases.open", phase="test")
+    await running.do("servers.start", blue, server="blue-1")
+    watch = running.service.phase("test").boards.watch
+    await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+
+
+def run_file(*, rising: bool = False) -> bytes:
+    """Return an INT result file: two hits for each of two articles; or one with faults."""
+    a, b = ACCESSIONS[:2]
+    lines = [f"sample{n:02}\t{hit}\t{rank}\t{1 / rank}\n" for n in (1, 2) for rank, hit in
+             enumerate((a, b), 1)]  # fmt: skip
+    if rising:
+        lines[3] = lines[3].replace("\t2\t0.5", "\t7\t1.5")
+    return "".join(lines).encode()
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        yield running
+
+
+async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    boards = running.service.phase("test").boards
+    before = boards.board("INT").rows[0].score
+    text = answer_for((DEMO / "articles" / "sample01.txt").read_text("utf-8"))
+    hit = text["normalizations"][0]["dbid"]
+    changed = INT_GOLD + f"sample01\t{hit}\n".encode() + b"nowhere\tP04637\n"
+    given = {"phase": "test", "task": "INT", "content": changed, "source": "late.tsv"}
+
+    seen = await running.do("gold.preview", **given)
+    assert (seen.version, seen.replaces, seen.changed, seen.frozen) == (None, 1, True, None)
+    assert (seen.added, seen.removed, seen.unknown) == (2, 0, ("nowhere",))
+    assert [(one.article, one.added) for one in seen.changes] == [
+        ("nowhere", ("P04637",)),
+        ("sample01", (hit,)),
+    ]
+    [run] = seen.runs
+    assert run.before == dict(before.values)
+    assert run.after["tp"] == before.values["tp"] + 1
+    assert boards.board("INT").rows[0].score == before  # a preview changes nothing
+    assert len(await running.do("gold.list", phase="test")) == 3
+
+    kept = await running.do("gold.set", **given)
+    assert (kept.version, kept.replaces, kept.runs) == (2, 1, seen.runs)
+    assert boards.board("INT").rows[0].score.values == run.after
+    frozen = await running.do("boards.get-frozen", board=kept.frozen)
+    assert frozen.rows[0].values == dict(before.values)
+    assert frozen.rows[0].interval is not None
+    assert frozen.signature != boards.board("INT").signature
+    [listed] = await running.do("boards.frozen", phase="test")
+    assert (listed.gold_version, listed.reason) == (1, "gold version 2 replaced 1")
+
+    again = await running.do("gold.set", **given)
+    assert (again.changed, again.version) == (False, 2)
+    assert len(await running.do("boards.frozen", phase="test")) == 1
+    file = await running.do("gold.get", phase="test", task="INT", version=1)
+    assert file.content == INT_GOLD
+
+
+async def test_gold_is_for_organisers_and_must_fit(running: Running) -> None:
+    await running.do("teams.create", team="blue")
+    given = {"phase": "test", "task": "INT"}
+    file = given | {"source": "g.tsv", "content": INT_GOLD}
+    for name, values in (
+        ("gold.preview", file),
+        ("gold.set", file),
+        ("gold.get", given),
+        ("gold.list", {"phase": "test"}),
+    ):
+        with pytest.raises(RefusedError) as refused:
+            await running.do(name, running.team("blue"), **values)
+        assert refused.value.refusal is Refusal.NOT_YOURS
+    with pytest.raises(RefusedError, match=r"g\.tsv:2: .*columns"):
+        await running.do("gold.set", **file | {"content": b"a\tP04637\nb\n"})
+    with pytest.raises(RefusedError, match="none of its articles"):
+        await running.do("gold.set", **file | {"content": b"a\tP04637\n"})
+
+
+async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running, visibility="own")
+        async with served(Kit(annotate)) as url:
+            await run_to_end(running, url)
+        await running.do("phases.freeze", phase="test")
+        async with asyncio.timeout(30):
+            while len(kept := await running.do("boards.frozen", phase="test")) < 3:
+                await asyncio.sleep(0.05)
+    assert {(one.task, one.gold_version, one.reason) for one in kept} == {
+        (task, 1, "frozen") for task in ("ACT", "INT", "IPT")
+    }
+    async with at_work(given) as running:  # it finds them kept
+        await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
+        await running.service.freezing.look(running.service.phase("test"))
+        assert await running.do("boards.frozen", phase="test") == kept
+        # killed before they were kept: as if there were none
+        async with running.service.store.writing() as connection:
+            await connection.exec_driver_sql("DELETE FROM frozen_boards")
+    async with at_work(given) as running:
+        async with asyncio.timeout(30):
+            while len(await running.do("boards.frozen", phase="test")) < 3:
+                await asyncio.sleep(0.05)
+
+
+async def test_who_sees_which_scores(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    await running.do("teams.create", team="red")
+    red = running.team("red")
+    await running.do(
+        "runs.upload", red, phase="test", task="INT", run="red-file", content=run_file()
+    )
+    one = {"phase": "test", "task": "INT"}
+    assert (await running.do("boards.get", red, **one)).hidden
+    assert {row.run for row in (await running.do("boards.get", **one)).rows} == {
+        "blue-1",
+        "red-file",
+    }
+    await running.do("phases.update", phase="test", visibility="own")
+    own = await running.do("boards.get", red, **one)
+    assert [(row.run, row.place, row.offline) for row in own.rows] == [("red-file", 1, True)]
+    assert (await running.do("boards.get", ANYBODY, **one)).hidden
+    await running.do("phases.update", phase="test", visibility="public")
+    assert len((await running.do("boards.get", ANYBODY, **one)).rows) == 2
+    reader = Caller(role=Role.READER, name="reader")
+    with pytest.raises(RefusedError, match="'mapped' is none of raw"):  # the release has no views
+        await running.do("boards.get", reader, **one, view="mapped")
+
+
+async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue")
+        blue = running.team("blue")
+        upload = {"phase": "test", "task": "INT", "run": "blue-file"}
+        with pytest.raises(RefusedError, match="setup: its runs stay"):
+            await running.do("runs.upload", blue, **upload, content=run_file())
+        await running.do("phases.open", phase="test")
+        with pytest.raises(RefusedError) as refused:
+            await running.do("runs.upload", blue, **upload, content=run_file(rising=True))
+        assert "line 4, column 4: confidence '1.5'" in refused.value.message
+        unknown = b"sample01\tP00000\t3\t0.1\nelsewhere\tP04637\t1\t0.5\n"
+        content = gzip.compress(run_file() + unknown)
+        done = await running.do("runs.upload", blue, **upload, content=content)
+        assert done.articles == 2
+        assert {problem.path for problem in done.problems} == {"line 5", "line 6"}
+        board = await running.do("boards.get", phase="test", task="INT")
+        assert [(row.run, row.team, row.offline) for row in board.rows] == [
+            ("blue-file", "blue", True)
+        ]
+        act = ("sample01\t1\t2\t0.2\nsample02\t1\t1\t0.1\n" + "sample03\t0\t1\t0.9\n").encode()
+        await running.do("runs.upload", blue, **upload | {"task": "ACT", "run": "act"}, content=act)
+    async with at_work(given) as running:  # they are there again
+        assert await running.do("boards.get", phase="test", task="INT") == board
+        task = installed_tasks()["ACT"]
+        stored = running.service.phase("test").offline["act"].payloads
+        assert "".join(task.result_lines(stored.items())).splitlines()[0] == "sample02\t1\t1\t0.1"
+        file = await running.do("runs.get", running.team("blue"), phase="test", run="act")
+        assert file.content == act
+        await running.do("gold.set", phase="test", task="INT", source="g", content=INT_GOLD[:-1])
+        again = await running.do("boards.get", phase="test", task="INT")
+        assert again.rows[0].values == board.rows[0].values
+        await running.do("runs.delete", running.team("blue"), phase="test", run="blue-file")
+        assert (await running.do("boards.get", phase="test", task="INT")).rows == ()
+    async with at_work(given) as running:
+        runs = await running.do("runs.list", phase="test")
+        assert [run.run for run in runs] == ["act"]
+
+
+async def test_runs_have_a_limit_names_of_their_own_and_an_owner(running: Running) -> None:
+    for team in ("blue", "red"):
+        await running.do("teams.create", team=team)
+    blue, red = running.team("blue"), running.team("red")
+    await running.do("servers.register", red, server="red-1", url="http://127.0.0.1:9/")
+    await running.do("phases.open", phase="test")
+    one = {"phase": "test", "task": "INT", "content": run_file()}
+    for number in range(5):
+        await running.do("runs.upload", blue, **one, run=f"r{number}")
+    await running.do("runs.upload", blue, **one, run="r0")  # in place of the first
+    for who, run, told in ((blue, "r5", "5 offline runs"), (red, "r1", "taken"),
+                           (blue, "red-1", "taken")):  # fmt: skip
+        with pytest.raises(RefusedError, match=told):
+            await running.do("runs.upload", who, **one, run=run)
+    with pytest.raises(RefusedError, match="taken"):
+        await running.do("servers.register", red, server="r1", url="http://127.0.0.1:9/")
+    with pytest.raises(RefusedError, match="takes no result files"):
+        await running.do("runs.upload", red, **one | {"task": "NER"}, run="x")
+    for name in ("runs.get", "runs.delete"):
+        with pytest.raises(RefusedError) as refused:
+            await running.do(name, red, phase="test", run="r1")
+        assert refused.value.refusal is Refusal.UNKNOWN
+    assert await running.do("runs.list", red, phase="test") == []
+    await running.do("phases.freeze", phase="test")
+    with pytest.raises(RefusedError, match="frozen"):
+        await running.do("runs.upload", red, **one, run="late")
+    await running.do("runs.upload", **one, run="late", team="red")  # an organiser may
