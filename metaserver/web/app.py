@@ -1,4 +1,4 @@
-"""The web application: put together here, served by whoever calls `make_app`."""
+"""The site of a single run: put together here, served by whoever calls `make_app`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from contextlib import suppress
 from aiohttp import web
 
 from metaserver.web.assets import Assets
-from metaserver.web.pages import Pages
+from metaserver.web.health import alive
+from metaserver.web.pages import mount
 from metaserver.web.security import add_headers, error_pages
+from metaserver.web.sites import Site
 from metaserver.web.source import Source
 from metaserver.web.stream import Broadcaster
 from metaserver.web.templates import Templates
@@ -21,6 +23,17 @@ SOURCE: web.AppKey[Source] = web.AppKey("SOURCE", Source)
 BROADCASTER = web.AppKey("BROADCASTER", Broadcaster)
 
 
+class OneSite:
+    """The only site there is."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def named(self, phase: str) -> Site | None:
+        """The site, which has no name."""
+        return None if phase else self._site
+
+
 def make_app(source: Source, *, interval: float = 1.0, heartbeat: float = 15.0) -> web.Application:
     """Return the site that shows `source`.
 
@@ -28,17 +41,23 @@ def make_app(source: Source, *, interval: float = 1.0, heartbeat: float = 15.0) 
     (both in seconds).
     """
     assets = Assets()
-    templates = Templates(source.tasks(), assets)
+    templates = Templates(assets)
     app = web.Application(middlewares=[error_pages(templates)])
     app[SOURCE] = source
     app[BROADCASTER] = Broadcaster(source, interval=interval, heartbeat=heartbeat)
-    pages = Pages(source=source, templates=templates, broadcaster=app[BROADCASTER])
-    app.add_routes(pages.routes())
+    mount(app, OneSite(Site(source=source, broadcaster=app[BROADCASTER])), templates)
+    app.router.add_get("/", _home)
+    app.router.add_get("/healthz", alive)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
     app.on_shutdown.append(_end_streams)
     app.cleanup_ctx.append(_broadcast)
     return app
+
+
+async def _home(_: web.Request) -> web.StreamResponse:
+    """Send the reader to the monitor."""
+    raise web.HTTPFound("/monitor")
 
 
 async def _broadcast(app: web.Application) -> AsyncIterator[None]:

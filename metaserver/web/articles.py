@@ -60,13 +60,14 @@ class Articles:
     task: TaskPlugin
     choice: Choice
     views: Sequence[str]
+    base: str = ""  # what the addresses of the phase's pages begin with
 
     columns = COLUMNS
 
     def address(self, suffix: str = "", **changes: Any) -> str:
         """Return the path and query of the page, or of its table, with something else chosen."""
         query = str(self.choice.but(**changes))
-        return f"/t/{self.task.name}/articles{suffix}" + (f"?{query}" if query else "")
+        return f"{self.base}/t/{self.task.name}/articles{suffix}" + (f"?{query}" if query else "")
 
     def rows(self) -> list[ArticleRow]:
         """Return the rows in the chosen order."""

@@ -90,6 +90,7 @@ class Leaderboard:
     views: Sequence[str] = ("raw",)
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
+    base: str = ""  # what the addresses of the phase's pages begin with
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -103,7 +104,7 @@ class Leaderboard:
 
     @property
     def _place(self) -> str:
-        return f"/b/{self.key}" if self.frozen else f"/t/{self.task.name}"
+        return f"/b/{self.key}" if self.frozen else f"{self.base}/t/{self.task.name}"
 
     def rows(self) -> list[BoardRow]:
         """Return the chosen rows in order; ties keep the board's, those without value come last."""

@@ -1,4 +1,4 @@
-"""The addresses of the site and what each answers."""
+"""The pages of phases: what every site has, that of a run and that of a service."""
 
 from __future__ import annotations
 
@@ -8,70 +8,87 @@ from functools import cached_property
 from aiohttp import web
 
 from metaserver.lifecycle import ServerState
-from metaserver.web.boards import BoardPages, or_400, page
+from metaserver.services.snapshots import Reader
+from metaserver.web.boards import BoardPages, or_400, page, reader_of
 from metaserver.web.monitor import Filter, Totals, error_id
-from metaserver.web.source import Source
-from metaserver.web.stream import Broadcaster, Parts
+from metaserver.web.sites import Site, Sites, site_of, sited
+from metaserver.web.stream import Parts
 from metaserver.web.templates import Templates
 from metaserver.web.words import element_id
+
+IN_PHASE = "/p/{phase}"
+
+
+def mount(app: web.Application, sites: Sites, templates: Templates) -> None:
+    """Put the pages of phases onto an application, after `error_pages`.
+
+    Each is there twice: for the phase that its address names, `/p/PHASE/monitor`, and for the one
+    that is shown first, `/monitor`.
+    """
+    pages = Pages(templates=templates)
+    app.middlewares.insert(1, sited(sites, pages.no_phase))
+    routes = pages.routes()
+    app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
+    app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pages:
-    """The handlers, and what they draw from."""
+    """The handlers, and what they draw with."""
 
-    source: Source
     templates: Templates
-    broadcaster: Broadcaster
 
     @cached_property
     def _boards(self) -> BoardPages:
-        return BoardPages(
-            source=self.source, templates=self.templates, broadcaster=self.broadcaster
-        )
+        return BoardPages(templates=self.templates)
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the site's routes."""
+        """Return the routes that every phase has."""
+        return [web.get("/monitor", self.monitor), *self._boards.routes()]
+
+    def own_routes(self) -> list[web.RouteDef]:
+        """Return the routes that do not stand below a phase."""
         return [
-            web.get("/", self.home),
-            web.get("/monitor", self.monitor),
-            *self._boards.routes(),
+            *self._boards.frozen_routes(),
             web.get("/events", self.events, allow_head=False),
-            web.get("/healthz", self.health),
         ]
 
-    async def home(self, _: web.Request) -> web.StreamResponse:
-        """Send the reader to the monitor."""
-        raise web.HTTPFound("/monitor")
+    async def phase(self, request: web.Request) -> web.StreamResponse:
+        """Send the reader to the monitor of a phase."""
+        raise web.HTTPFound(f"{site_of(request).base}/monitor")
 
-    async def health(self, _: web.Request) -> web.Response:
-        """Tell that the hub answers."""
-        return web.json_response({"status": "ok"}, headers={"Cache-Control": "no-store"})
+    async def no_phase(self, request: web.Request) -> web.Response:
+        """Answer where there is no phase that a page could show."""
+        organiser = reader_of(request).organiser
+        return page(self.templates.page("no_phase.html", organiser=organiser))
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
         wanted = or_400(lambda: Filter.parse(request.query))
-        shown = self.source.monitor()
+        shown = site_of(request).monitor(reader_of(request))
         totals = Totals.of(shown)
         return page(self.templates.page("monitor.html", m=shown, totals=totals, wanted=wanted))
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of the page that the query names."""
-        name = request.query.get("page", "")
+        name, site, reader = request.query.get("page", ""), site_of(request), reader_of(request)
         if name == "monitor":
-            return await self.broadcaster.serve(request, name, self._monitor_parts)
+            key = f"{name} {reader}"
+            return await site.broadcaster.serve(request, key, lambda: self._parts(site, reader))
         if name.startswith("t/"):
             return await self._boards.events(request, name.removeprefix("t/"))
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
-    def _monitor_parts(self) -> Parts:
-        shown = self.source.monitor()
+    def _parts(self, site: Site, reader: Reader) -> Parts:
+        shown = site.monitor(reader)
         totals = Totals.of(shown)
         part = self.templates.part
         html = {
             name: part("monitor_parts.html", name.replace("-", "_"), shown, totals)
             for name in MONITOR_PARTS
         }
+        if head := site.head():
+            html["phase-head"] = part("phase_parts.html", "head", head)
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState

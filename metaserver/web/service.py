@@ -9,6 +9,7 @@ from metaserver.operations.service import Service
 from metaserver.web import auth
 from metaserver.web.api import Api, api_errors
 from metaserver.web.assets import Assets
+from metaserver.web.open_pages import mount_open_pages
 from metaserver.web.openapi import Document
 from metaserver.web.rpc import Rpc, rpc_faults
 from metaserver.web.security import add_headers, error_pages
@@ -19,7 +20,7 @@ from metaserver.web.templates import Templates
 def make_service_app(service: Service) -> web.Application:
     """Return the site of a running service."""
     assets = Assets()
-    templates = Templates((), assets)
+    templates = Templates(assets)
     app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
     gate = auth.setup(app, service.store, service.settings.web)
     app.add_routes(Api(service=service, operations=OPERATIONS).routes())
@@ -27,6 +28,7 @@ def make_service_app(service: Service) -> web.Application:
     app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
+    mount_open_pages(app, service, templates)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
     return app

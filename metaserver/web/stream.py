@@ -150,6 +150,11 @@ class Broadcaster:
         self._channels: dict[str, Channel] = {}
         self._streams: set[asyncio.Task[None]] = set()
 
+    @property
+    def streams(self) -> int:
+        """How many event streams are open."""
+        return len(self._streams)
+
     async def run(self) -> None:
         """Refresh the watched channels after each change, for ever."""
         version = -1

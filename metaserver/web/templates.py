@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from metaserver.lifecycle import ServerState
-from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web import charts, monitor, plots
 from metaserver.web.articles import LEVEL_HELP
 from metaserver.web.assets import Assets
 from metaserver.web.leaderboard import SHOWS, VIEW_HELP
+from metaserver.web.sites import site
 from metaserver.web.visitor import visitor
-from metaserver.web.words import clock, day, duration, element_id, figure, moment, percent
+from metaserver.web.words import (
+    clock,
+    day,
+    duration,
+    element_id,
+    figure,
+    in_zone,
+    moment,
+    percent,
+)
 
 
 class Templates:
     """Renders whole pages and, for the event stream, their live parts."""
 
-    def __init__(self, tasks: Sequence[TaskPlugin], assets: Assets) -> None:
+    def __init__(self, assets: Assets) -> None:
         self._environment = Environment(
             loader=PackageLoader("metaserver.web"),
             autoescape=True,
@@ -36,6 +44,7 @@ class Templates:
             "moment": moment,
             "percent": percent,
             "figure": figure,
+            "in_zone": in_zone,
         }
         self._environment.globals |= {
             "asset": assets.url,
@@ -45,8 +54,8 @@ class Templates:
             "monitor": monitor,
             "plots": plots,
             "shows": SHOWS,
+            "site": site,
             "states": list(ServerState),
-            "tasks": tasks,
             "view_help": VIEW_HELP,
             "visitor": visitor,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 NOTHING = "–"
 """Shown where nothing was measured yet."""
@@ -40,6 +41,11 @@ def clock(at: float) -> str:
 def day(at: float) -> str:
     """Write a moment with its date, UTC."""
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M UTC}"
+
+
+def in_zone(at: float, zone: str) -> str:
+    """Write a moment with its date in a time zone: 2026-12-01 09:00 Europe/Madrid."""
+    return f"{datetime.fromtimestamp(at, ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
 
 
 def moment(at: float) -> str:

@@ -1,0 +1,26 @@
+"""What was rendered once is not rendered again until what it was rendered from changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+MOST = 20_000  # things kept; then all are made anew
+
+
+class Memo:
+    """Keeps what was made of each key's newest inputs."""
+
+    def __init__(self) -> None:
+        self._kept: dict[object, tuple[object, Any]] = {}
+
+    def get(self, key: object, inputs: object, make: Callable[[], T]) -> T:
+        """Return what `make` made of equal inputs before, or makes now."""
+        kept = self._kept.get(key)
+        if kept is None or kept[0] != inputs:
+            if len(self._kept) >= MOST:  # of names and errors that are long gone, mostly
+                self._kept.clear()
+            kept = self._kept[key] = (inputs, make())
+        made: T = kept[1]
+        return made

@@ -1,0 +1,159 @@
+"""Which phase a page shows: the only one of a run, or one of the many of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.lifecycle import PhaseState
+from metaserver.records import TaskName
+from metaserver.services.snapshots import Monitor, Reader
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.memo import Memo
+from metaserver.web.source import Source
+from metaserver.web.stream import Broadcaster
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseHead:
+    """What pages say of a phase. Moments are Unix seconds, None where there is no date.
+
+    `timezone` is the one that its challenge tells dates in; `next` is what the clock does next, in
+    one word ("opens"), and when.
+    """
+
+    name: str
+    title: str
+    challenge: str
+    state: PhaseState
+    timezone: str
+    opens: float | None
+    freezes: float | None
+    closes: float | None
+    next: tuple[str, float] | None
+    tasks: Sequence[TaskName]
+
+    @property
+    def base(self) -> str:
+        """What the addresses of the phase's pages begin with."""
+        return base_of(self.name)
+
+
+def base_of(phase: str) -> str:
+    """Return what the addresses of a phase's pages begin with."""
+    return f"/p/{quote(phase, safe='')}" if phase else ""
+
+
+def _no_head() -> PhaseHead | None:
+    return None
+
+
+def _no_heads() -> Sequence[PhaseHead]:
+    return ()
+
+
+def _all(monitor: Monitor, _: Reader) -> Monitor:
+    return monitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What the pages of one phase are made from.
+
+    `phase` is empty for a run's, whose addresses have no name in them. `head` tells how the phase
+    stands now, `phases` all there are; `visible` leaves out of the monitor what a reader may not
+    see. `running` is there in a service.
+    """
+
+    source: Source
+    broadcaster: Broadcaster
+    phase: str = ""
+    running: RunningPhase | None = None
+    head: Callable[[], PhaseHead | None] = _no_head
+    phases: Callable[[], Sequence[PhaseHead]] = _no_heads
+    visible: Callable[[Monitor, Reader], Monitor] = _all
+    memo: Memo = field(default_factory=Memo)
+
+    @property
+    def base(self) -> str:
+        """What the addresses of its pages begin with."""
+        return base_of(self.phase)
+
+    @property
+    def tasks(self) -> Sequence[TaskPlugin]:
+        """The tasks that have a leaderboard."""
+        return self.source.tasks()
+
+    def monitor(self, reader: Reader) -> Monitor:
+        """The monitor as of now, as far as the reader may see it."""
+        return self.visible(self.source.monitor(), reader)
+
+    def stream(self, page: str) -> str:
+        """Return the address of a page's event stream, to which its query may be added."""
+        phase = f"&phase={quote(self.phase, safe='')}" if self.phase else ""
+        return f"/events?page={quote(page, safe='/')}{phase}"
+
+
+class Sites(Protocol):
+    """All phases that there are pages of."""
+
+    def named(self, phase: str) -> Site | None:
+        """The site of a phase; with an empty name the one that is shown first. None: none such."""
+
+
+SITE: web.RequestKey[Site] = web.RequestKey("SITE", Site)
+_current: ContextVar[Site | None] = ContextVar("site", default=None)
+
+
+class NoPhaseError(Exception):
+    """There is no phase yet that a page could show."""
+
+
+def site() -> Site | None:
+    """Return the site of the page under way; None while there is no phase.
+
+    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    """
+    return _current.get()
+
+
+def site_of(request: web.Request) -> Site:
+    """Return the site that a request is for; `NoPhaseError` while there is none."""
+    if SITE not in request:
+        raise NoPhaseError
+    return request[SITE]
+
+
+def sited(
+    sites: Sites, no_phase: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> Middleware:
+    """Return the middleware that finds the phase which a request's address names.
+
+    `no_phase` answers for a page of a phase while there is none.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        _current.set(sites.named(""))  # for errors too
+        name = request.match_info.get("phase") if request.path.startswith("/p/") else None
+        if name is None and request.path == "/events":
+            name = request.query.get("phase")
+        found = sites.named(name or "")
+        if name and found is None:
+            raise web.HTTPNotFound(text=f"There is no phase called {name}.")
+        if found is not None:
+            request[SITE] = found
+            _current.set(found)
+        try:
+            return await handler(request)
+        except NoPhaseError:
+            return await no_phase(request)
+
+    return middleware
