@@ -22,7 +22,24 @@ COMMANDS = {
     "token": "metaserver.token",
     "uniprot": "metaserver.uniprot.commands",
 }
-"""The module of each command; its `add_parser` adds it."""
+NOUNS = (
+    "annotations",
+    "audit",
+    "boards",
+    "challenges",
+    "corpora",
+    "gold",
+    "hub",
+    "phases",
+    "resources",
+    "runs",
+    "servers",
+    "teams",
+    "tokens",
+)
+"""What operations are about: `metaserver servers start NAME` asks a running hub."""
+COMMANDS |= dict.fromkeys(NOUNS, "metaserver.remote.commands")
+"""The module of each command; its `add_parser` adds it, and what else the module has."""
 
 BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
@@ -37,8 +54,9 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=version("biocreative-metaserver"))
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in [wanted] if wanted in COMMANDS else COMMANDS:
-        import_module(COMMANDS[command]).add_parser(commands)
+    modules = [COMMANDS[wanted]] if wanted in COMMANDS else dict.fromkeys(COMMANDS.values())
+    for module in modules:
+        import_module(module).add_parser(commands)
     return parser
 
 

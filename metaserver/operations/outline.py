@@ -93,11 +93,17 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an operation returns: one struct, or `many` of them."""
+    """What an operation returns: one value, or `many`; `doc` and `fields` are a struct's."""
 
-    doc: str
+    kind: Kind
+    doc: str = ""
     many: bool = False
     fields: tuple[Parameter, ...] = ()
+
+    @property
+    def rpc_type(self) -> str:
+        """Its type in XML-RPC."""
+        return "array" if self.many else RPC_TYPES[self.kind]
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -177,8 +183,9 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def _option(parameter: Parameter) -> str:
-    value = "" if parameter.kind is Kind.TRUTH else f" {metavar(parameter)}"
-    text = f"{parameter.option}{value}"
+    text = f"{parameter.option} {metavar(parameter)}"
+    if parameter.kind is Kind.TRUTH:
+        text = f"{parameter.option} | --no-{parameter.option.removeprefix('--')}"
     return text if parameter.required else f"[{text}]"
 
 
@@ -264,15 +271,17 @@ def _default(field: inspect.Field) -> str:
     return default if isinstance(default, str) else msgspec.json.encode(default).decode()
 
 
-def _result(kind: Any) -> Result | None:
-    described, _ = _unwrapped(inspect.type_info(kind))
+def _result(returned: Any) -> Result | None:
+    described, _ = _unwrapped(inspect.type_info(returned))
     if isinstance(described, inspect.NoneType):
         return None
     described, _, many = _item(described)
+    kind = _KINDS.get(type(described), Kind.ANY)
     if not isinstance(described, inspect.StructType | inspect.DataclassType):
-        return Result(doc="", many=many)
+        return Result(kind=kind, many=many)
     fields = tuple(_parameter(field) for field in described.fields)
-    return Result(doc=_paragraphs(described.cls.__doc__ or ""), many=many, fields=fields)
+    doc = _paragraphs(described.cls.__doc__ or "")
+    return Result(kind=kind, doc=doc, many=many, fields=fields)
 
 
 def _paragraphs(doc: str) -> str:

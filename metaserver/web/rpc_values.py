@@ -121,7 +121,7 @@ def _is(value: Any) -> bool:
 def signatures(outline: Outline) -> list[list[str]]:
     """Return the signatures of a method: each the type of its result, then of its parameters."""
     result = outline.result
-    returned = "boolean" if result is None else "array" if result.many else "struct"
+    returned = "boolean" if result is None else result.rpc_type
     token = ["string"] if outline.role else []
     plain = [returned, *token, *(place.rpc_type for place in outline.in_path)]
     if not outline.by_name:

@@ -1,0 +1,97 @@
+"""docs/api.md and metaserver/remote/commands.json out of the table of operations.
+
+`python -m metaserver.operations.reference` writes both. The command line is made from the second:
+loading the operations themselves takes longer than asking a hub does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import msgspec
+
+from metaserver.operations.outline import Outline, Parameter, Result
+from metaserver.operations.table import Operation
+
+PACKAGE = Path(__file__).parents[1]
+COMMANDS_FILE = PACKAGE / "remote" / "commands.json"
+API_FILE = PACKAGE.parent / "docs" / "api.md"
+
+INTRODUCTION = """\
+# Operations
+
+Everything that can be asked of a running hub, each as a command, over HTTP and in XML-RPC. How the
+three work is in [interfaces.md](interfaces.md). This page is made from the hub's own table:
+`python -m metaserver.operations.reference` writes it.
+
+Every command also takes `--hub URL`, `--token-file FILE` and `--json`.
+"""
+
+
+def outlines(operations: Mapping[str, Operation]) -> list[Outline]:
+    """Return the outlines of operations, by noun, in the order they were declared in."""
+    return sorted(map(Outline.of, operations.values()), key=lambda outline: outline.noun)
+
+
+def to_json(operations: Mapping[str, Operation]) -> bytes:
+    """Return the outlines as the command line reads them."""
+    return msgspec.json.format(msgspec.json.encode(outlines(operations)), indent=1) + b"\n"
+
+
+def to_markdown(operations: Mapping[str, Operation]) -> str:
+    """Return the reference page."""
+    blocks = [INTRODUCTION]
+    for noun, known in groupby(outlines(operations), key=lambda outline: outline.noun):
+        blocks.append(f"## {noun}\n")
+        blocks += map(_operation, known)
+    return "\n".join(blocks)
+
+
+def _operation(outline: Outline) -> str:
+    role = f"Role: {outline.role}." if outline.role else "No token is needed."
+    blocks = [
+        f"### {outline.noun} {outline.verb}",
+        f"{outline.doc}\n\n{role}",
+        "\n".join(("```", outline.command, outline.http, outline.call, "```")),
+    ]
+    if outline.parameters:
+        blocks.append("\n".join(_table(outline.parameters)))
+    blocks.append("\n".join(_returns(outline.result)))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _table(parameters: Iterable[Parameter]) -> Iterator[str]:
+    yield "| field | option | type | default | |"
+    yield "|---|---|---|---|---|"
+    for given in parameters:
+        option = "" if given.in_path else f"`{given.option}`"
+        default = "required" if given.required else given.default
+        cells = (f"`{given.name}`", option, given.word, default, given.help)
+        yield "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _returns(result: Result | None) -> Sequence[str]:
+    if result is None:
+        return ["Returns nothing."]
+    number = "Returns a list" if result.many else "Returns"
+    doc = f"{result.doc[:1].lower()}{result.doc[1:]}" if result.doc else f"{result.kind}."
+    fields = ", ".join(f"`{field.name}` ({field.word})" for field in result.fields)
+    return [f"{number}: {doc}", *(["", f"Fields: {fields}."] if fields else [])]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Write both files."""
+    from metaserver.operations.catalogue import OPERATIONS  # not for who only wants the words
+
+    COMMANDS_FILE.write_bytes(to_json(OPERATIONS))
+    API_FILE.write_text(to_markdown(OPERATIONS), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

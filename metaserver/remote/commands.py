@@ -1,0 +1,204 @@
+"""`metaserver servers start NAME` and the like: made from the outlines in `commands.json`."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metaserver.errors import InputError
+from metaserver.operations.outline import Kind, Outline, Parameter, metavar
+from metaserver.remote.hub import AnsweredError, Hub, read_url
+
+FILE = Path(__file__).with_name("commands.json")
+DEFAULT_URL = "http://127.0.0.1:8020"
+URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
+DONE, REFUSED = 0, 1  # exit statuses
+TYPES = {Kind.INTEGER: int, Kind.NUMBER: float}
+
+
+def outlines() -> Sequence[Outline]:
+    """Return the outlines of all operations, by noun."""
+    return msgspec.json.decode(FILE.read_bytes(), type=list[Outline])
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add a command for each noun, and under it one for each verb."""
+    add_nouns(commands, outlines())
+
+
+def add_nouns(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], given: Sequence[Outline]
+) -> None:
+    """Add the commands of operations that are in order of their nouns."""
+    for noun, group in groupby(given, key=lambda outline: outline.noun):
+        known = list(group)
+        verbs = ", ".join(outline.verb for outline in known)
+        parser = commands.add_parser(
+            noun, help=f"ask a running hub: {verbs}", description="Asks a running hub."
+        )
+        below = parser.add_subparsers(required=True, metavar="VERB")
+        for outline in known:
+            _add_verb(below, outline)
+
+
+def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outline: Outline) -> None:
+    role = f"\n\nNeeds a token of role {outline.role}." if outline.role else ""
+    parser = below.add_parser(
+        outline.verb,
+        help=_plain(outline.summary),
+        description=_plain(outline.doc + role),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for parameter in outline.in_path:
+        parser.add_argument(
+            _dest(parameter),
+            metavar=parameter.name.upper(),
+            type=TYPES.get(parameter.kind, str),
+            help=_plain(parameter.help),
+        )
+    for parameter in outline.by_name:
+        _add_option(parser, parameter)
+    asked = parser.add_argument_group("the hub")
+    asked.add_argument(
+        "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
+    )
+    asked.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"the token is its first line (default: {TOKEN_VARIABLE})",
+    )
+    asked.add_argument("--json", action="store_true", help="print what it answers, as JSON")
+    parser.set_defaults(run=main, outline=outline)
+
+
+def _add_option(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
+    default = f" (default {parameter.default})" if parameter.default else ""
+    common: dict[str, Any] = {
+        "dest": _dest(parameter),
+        "default": argparse.SUPPRESS,
+        "required": parameter.required,
+        "help": _plain(f"{parameter.help}{default}"),
+    }
+    if parameter.kind is Kind.TRUTH:
+        common["action"] = argparse.BooleanOptionalAction
+    elif parameter.kind is Kind.FILE:
+        common |= {"type": Path, "metavar": "FILE"}
+    else:
+        common |= {
+            "type": TYPES.get(parameter.kind, str),
+            "choices": parameter.choices or None,
+            "metavar": metavar(parameter).removesuffix(" ..."),
+        }
+        if parameter.many or parameter.kind is Kind.STRUCT:
+            common["nargs"] = "*"
+    parser.add_argument(parameter.option, **common)
+
+
+def _dest(parameter: Parameter) -> str:
+    """Return where argparse keeps it: apart from the options that every command has."""
+    return f"given_{parameter.name}"
+
+
+def _plain(text: str) -> str:
+    """Keep argparse from reading percent signs as its own."""
+    return text.replace("%", "%%")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Ask the hub; return the exit status."""
+    outline: Outline = args.outline
+    hub = Hub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
+              token=read_token(args.token_file))  # fmt: skip
+    places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
+    given = _given(outline, vars(args))
+    if outline.method == "GET":
+        query, body = _query(outline, given), None
+    else:
+        query, body = None, given
+    try:
+        answer = hub.ask(outline.method, outline.path, places=places, query=query, body=body)
+    except AnsweredError as error:
+        from metaserver.remote.shown import printable
+
+        print(f"metaserver: {printable(str(error))}", file=sys.stderr)
+        return REFUSED
+    _tell(outline, answer, as_json=args.json)
+    return DONE
+
+
+def _tell(outline: Outline, answer: Any, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(answer, indent=2))
+        return
+    from metaserver.remote.shown import show  # rich: not for who asks for help
+
+    show(outline, answer)
+
+
+def read_token(path: Path | None) -> str:
+    """Return the token out of a file, else out of the environment; empty where there is none."""
+    try:
+        text = os.environ.get(TOKEN_VARIABLE, "") if path is None else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("--token-file", f"{path}: cannot be read: {_reason(error)}") from error
+    token = (text.splitlines() or [""])[0].strip()
+    if not (token.isascii() and token.isprintable()):
+        place = TOKEN_VARIABLE if path is None else "--token-file"
+        raise InputError(place, "what is there is no token")
+    return token
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or "not UTF-8 text"
+
+
+def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, as JSON has them."""
+    return {
+        parameter.name: _value(parameter, values[_dest(parameter)])
+        for parameter in outline.by_name
+        if _dest(parameter) in values
+    }
+
+
+def _value(parameter: Parameter, value: Any) -> Any:
+    if parameter.kind is Kind.FILE:
+        try:
+            return base64.b64encode(value.read_bytes()).decode()
+        except OSError as error:
+            raise InputError(parameter.option, f"{value}: {_reason(error)}") from error
+    if parameter.kind is Kind.STRUCT:
+        members = dict(_member(parameter, text) for text in value)
+        return [members] if parameter.many else members
+    return value
+
+
+def _member(parameter: Parameter, text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; the value is JSON (a number, null, true), else a text."""
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise InputError(parameter.option, f"{text!r}; expected NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _query(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as texts of a query: structs as JSON, truths as JSON has them."""
+    kinds = {parameter.name: parameter.kind for parameter in outline.by_name}
+    as_json = (Kind.STRUCT, Kind.ANY, Kind.TRUTH)
+    return {
+        name: json.dumps(value) if kinds[name] in as_json else value
+        for name, value in given.items()
+    }
