@@ -117,6 +117,8 @@ class Lane:
         self._changed = asyncio.Event()
         self._clock = clock
         self._recovering = False
+        self._ask_at = math.inf  # when the server is asked for its state
+        self._speaks = False  # it has answered that once
         self._places = server.concurrency
         self._slice = math.inf  # requests left in this run
         self._allowance = math.inf  # requests left until it pauses
@@ -204,12 +206,11 @@ class Lane:
         return LaneEnd.PAUSED if self._allowance <= 0 else end
 
     async def _work_all(self) -> None:
-        async with asyncio.TaskGroup() as around:
-            health = around.create_task(self._ask_state())
-            async with asyncio.TaskGroup() as places:
-                for place in range(self.server.concurrency):
-                    places.create_task(self._work(place))
-            health.cancel()
+        if math.isinf(self._ask_at):
+            self._ask_at = self._next_question()
+        async with asyncio.TaskGroup() as places:
+            for place in range(self.server.concurrency):
+                places.create_task(self._work(place))
 
     async def _work(self, place: int) -> None:
         """One place in the lane: serve article after article."""
@@ -224,6 +225,8 @@ class Lane:
                 await self._wait(_now() + BLOCKED_SECONDS)
             elif self._circuit.state is not CircuitState.CLOSED:
                 await self._recover()
+            elif place == 0 and _now() >= self._ask_at and not self.pausing:
+                await self._ask_state()  # in an article's place: no more requests than agreed
             else:
                 await self._take_on()
 
@@ -359,17 +362,17 @@ class Lane:
         )
 
     async def _ask_state(self) -> None:
-        """Follow what the server says of itself; one that never says anything is left alone."""
-        health, known = self._limits.health, False
-        while health is not None:
-            if self._circuit.state is CircuitState.CLOSED and not self.pausing:
-                said = await self._caller.state(self.server)
-                known = known or said is not None
-                if not known:
-                    return
-                if said is not None:
-                    self._heed(said)
-            await asyncio.sleep(health * self._rng.uniform(0.75, 1.25))  # not all lanes at once
+        """Follow what the server says of itself; one that says nothing at first is left alone."""
+        with suppress(CutError):
+            said = await self._probes.wait(self._caller.state(self.server))
+            self._speaks = self._speaks or said is not None
+            self._ask_at = self._next_question() if self._speaks else math.inf
+            if said is not None:
+                self._heed(said)
+
+    def _next_question(self) -> float:
+        health = math.inf if self._limits.health is None else self._limits.health
+        return _now() + health * self._rng.uniform(0.75, 1.25)  # not all lanes at once
 
     def _heed(self, said: ServerSaid) -> None:
         """Adapt to what the server says: fewer places, or none."""
