@@ -20,13 +20,13 @@ IN_PHASE = "/p/{phase}"
 
 
 def mount(app: web.Application, sites: Sites, templates: Templates) -> None:
-    """Put the pages of phases onto an application, after `error_pages`.
+    """Put the pages of phases onto an application that has its other middlewares.
 
     Each is there twice: for the phase that its address names, `/p/PHASE/monitor`, and for the one
     that is shown first, `/monitor`.
     """
     pages = Pages(templates=templates)
-    app.middlewares.insert(1, sited(sites, pages.no_phase))
+    app.middlewares.append(sited(sites, pages.no_phase))
     routes = pages.routes()
     app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
     app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])

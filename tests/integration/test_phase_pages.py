@@ -1,0 +1,214 @@
+"""The pages of a service with many phases, and what of them each reader may see."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import ClientResponse
+from aiohttp.test_utils import TestClient, TestServer
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.web.service import make_service_app
+from tests.integration.hub import answer_for
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+ARTICLES = 32
+SECRET = "a secret that only its team may read"
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+def fail(_text: str, _context: Context) -> Answer:
+    """Fail with a message."""
+    raise ValueError(SECRET)
+
+
+@dataclass
+class Pages:
+    """The pages of a hub, as they are shown to an organiser, to teams, or to anybody ("")."""
+
+    running: Running
+    client: TestClient[Any, Any]
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def headers(self, reader: str) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[reader]}"} if reader else {}
+
+    async def get(self, address: str, reader: str = "", status: int = 200) -> str:
+        async with self.client.get(address, headers=self.headers(reader)) as response:
+            text = await response.text()
+            assert response.status == status, text
+            return text
+
+    @asynccontextmanager
+    async def stream(self, page: str, reader: str = "") -> AsyncIterator[ClientResponse]:
+        address = f"/events?page={page}"
+        async with self.client.get(address, headers=self.headers(reader)) as response:
+            assert response.status == 200
+            yield response
+
+    async def team(self, name: str) -> None:
+        """Make a team and a token of it."""
+        await self.running.do("teams.create", team=name)
+        token = await self.running.do("tokens.create", role="team", team=name, label="t")
+        self.tokens[name] = token.token
+
+    async def register(self, team: str, server: str, url: str, phase: str = "test") -> None:
+        """Register, test and start a server."""
+        caller = self.running.team(team)
+        await self.running.do("servers.register", caller, server=server, url=url)
+        await self.running.do("servers.test", caller, server=server)
+        await self.running.do("servers.start", caller, server=server, phase=phase)
+
+
+async def frame(response: ClientResponse) -> dict[str, Any]:
+    """Read the event stream up to and with the next frame."""
+    async with asyncio.timeout(20):
+        while True:
+            event = await response.content.readuntil(b"\n\n")
+            kind, data = event.decode().rstrip().split("\n")
+            if kind == "event: frame":
+                found: dict[str, Any] = json.loads(data.removeprefix("data: "))
+                return found
+
+
+@pytest.fixture
+async def pages(tmp_path: Path) -> AsyncIterator[Pages]:
+    async with at_work(await settings(tmp_path)) as running:
+        async with TestClient(TestServer(make_service_app(running.service))) as client:
+            pages = Pages(running, client)
+            token = await running.do("tokens.create", role="organiser", label="o")
+            pages.tokens["organiser"] = token.token
+            yield pages
+
+
+async def test_before_there_is_a_phase_pages_tell_what_comes_next(pages: Pages) -> None:
+    assert "No challenge yet" in await pages.get("/")
+    assert "No phase yet" in await pages.get("/monitor")
+    assert "phases create" in await pages.get("/t/INT", "organiser")
+    assert "There is no phase called x." in await pages.get("/p/x/monitor", status=404)
+    assert "Sign in" in await pages.get("/signin")
+
+
+async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pages: Pages) -> None:
+    await plan_phase(pages.running, "training", title="Training & tuning")
+    await plan_phase(pages.running, "final", freezes="2036-12-01T09:00", visibility="public")
+    home = await pages.get("/")
+    assert "A challenge" in home
+    assert "Training &amp; tuning" in home
+    assert 'datetime="2036-12-01T09:00:00Z"' in home
+    assert "<strong>final</strong>" in await pages.get("/monitor")  # the newest
+    await pages.running.do("phases.open", phase="training")
+    shown = await pages.get("/monitor")
+    assert "<strong>Training &amp; tuning</strong>" in shown
+    assert 'data-stream="/events?page=monitor&amp;phase=training"' in shown
+    assert 'href="/p/final/monitor"' in shown
+    other = await pages.get("/p/final/t/INT?sort=-f_score")
+    assert 'href="/p/final/t/INT.csv?sort=-f_score"' in other
+    assert "page=t/INT&amp;phase=final&amp;sort=-f_score" in other
+    assert re.findall(r'href="/(?:t/|monitor)', other) == []  # every link keeps the phase
+    async with pages.stream("monitor&phase=final") as response:
+        assert "final" in (await frame(response))["html"]["phase-head"]
+        await pages.running.do("phases.open", phase="final")
+        assert "test" in (await frame(response))["html"]["phase-head"]
+
+
+async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, visibility="hidden")
+    await running.do("phases.open", phase="test")
+    for team in ("blue", "red"):
+        await pages.team(team)
+    async with served(Kit(annotate)) as url:
+        for team in ("blue", "red"):
+            await pages.register(team, f"{team}-1", url)
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: all(s.done == ARTICLES for s in watch.snapshot().servers))
+
+    async def runs(reader: str) -> list[str]:
+        told = json.loads(await pages.get("/p/test/t/INT.json", reader))["runs"]
+        page = await pages.get("/p/test/t/INT", reader)
+        async with pages.stream("t/INT&phase=test", reader) as response:
+            live = (await frame(response))["lists"]["runs"]
+        names = [run["run"] for run in told]
+        assert live == [f"r-{name}" for name in names]
+        assert all((name in page) is (name in names) for name in ("blue-1", "red-1"))
+        return sorted(names)
+
+    both = ["blue-1", "red-1"]
+    assert [await runs(who) for who in ("", "blue", "organiser")] == [[], [], both]
+    assert "not shown yet" in await pages.get("/p/test/t/INT", "blue")
+    await running.do("phases.update", phase="test", visibility="own")
+    assert [await runs(who) for who in ("", "blue", "organiser")] == [[], ["blue-1"], both]
+    own = json.loads(await pages.get("/p/test/t/INT.json", "blue"))["runs"]
+    assert own[0]["place"] == 1
+    assert own[0]["rank_low"] is None
+    assert "not shown yet" in await pages.get("/p/test/t/INT/articles", "blue")
+    await running.do("phases.update", phase="test", visibility="public")
+    assert [await runs(who) for who in ("", "blue", "organiser")] == [both, both, both]
+
+
+async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, visibility="public")
+    await running.do("phases.open", phase="test")
+    for team in ("blue", "red"):
+        await pages.team(team)
+    broken = False
+
+    def at_times(text: str, context: Context) -> Answer:
+        return fail(text, context) if broken else annotate(text, context)
+
+    async with served(Kit(at_times)) as url:
+        caller = running.team("blue")
+        await running.do("servers.register", caller, server="blue-1", url=url)
+        await running.do("servers.test", caller, server="blue-1")
+        broken = True
+        await running.do("servers.start", caller, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: bool(watch.snapshot().errors))
+        port = url.split(":")[2].split("/")[0]
+        for reader in ("", "red", "blue", "organiser"):
+            shown = await pages.get("/p/test/monitor", reader)
+            async with pages.stream("monitor&phase=test", reader) as response:
+                shown += json.dumps((await frame(response))["html"])
+            allowed = reader in ("blue", "organiser")
+            assert (SECRET in shown) is allowed
+            assert (f":{port}" in shown) is allowed
+            assert "fault" in shown  # the outcome is for everybody
+
+
+async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, visibility="public")
+    await running.do("phases.open", phase="test")
+    await pages.team("blue")
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+    await running.do("phases.freeze", phase="test")
+    link = None
+    async with asyncio.timeout(30):
+        while link is None:
+            link = re.search(r'href="(/b/\w+)"', await pages.get("/p/test/t/INT"))
+            await asyncio.sleep(0.1)
+    assert "blue-1" in await pages.get(link[1])
+    await running.do("phases.update", phase="test", visibility="hidden")
+    for reader in ("", "blue"):
+        await pages.get(link[1], reader, status=404)
+        await pages.get(f"{link[1]}.json", reader, status=404)
+    assert "blue-1" in await pages.get(link[1], "organiser")
