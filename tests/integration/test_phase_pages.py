@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import ClientResponse
+from aiohttp import ClientPayloadError, ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.contract import Answer, Context
@@ -87,12 +87,14 @@ async def frame(response: ClientResponse) -> dict[str, Any]:
 
 @pytest.fixture
 async def pages(tmp_path: Path) -> AsyncIterator[Pages]:
-    async with at_work(await settings(tmp_path)) as running:
-        async with TestClient(TestServer(make_service_app(running.service))) as client:
-            pages = Pages(running, client)
-            token = await running.do("tokens.create", role="organiser", label="o")
-            pages.tokens["organiser"] = token.token
-            yield pages
+    async with (
+        at_work(await settings(tmp_path)) as running,
+        TestClient(TestServer(make_service_app(running.service))) as client,
+    ):
+        pages = Pages(running, client)
+        token = await running.do("tokens.create", role="organiser", label="o")
+        pages.tokens["organiser"] = token.token
+        yield pages
 
 
 async def test_before_there_is_a_phase_pages_tell_what_comes_next(pages: Pages) -> None:
@@ -120,10 +122,13 @@ async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pa
     assert 'href="/p/final/t/INT.csv?sort=-f_score"' in other
     assert "page=t/INT&amp;phase=final&amp;sort=-f_score" in other
     assert re.findall(r'href="/(?:t/|monitor)', other) == []  # every link keeps the phase
-    async with pages.stream("monitor&phase=final") as response:
-        assert "final" in (await frame(response))["html"]["phase-head"]
-        await pages.running.do("phases.open", phase="final")
-        assert "test" in (await frame(response))["html"]["phase-head"]
+    async with pages.stream("monitor&phase=training") as response:
+        assert 'data-phase="test"' in (await frame(response))["html"]["phase-head"]
+        await pages.running.do("phases.freeze", phase="training")
+        with pytest.raises(ClientPayloadError):  # it was taken up anew: browsers connect again
+            await frame(response)
+    async with pages.stream("monitor&phase=training") as response:
+        assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-head"]
 
 
 async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:
