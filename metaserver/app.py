@@ -17,8 +17,9 @@ from aiohttp import web
 
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.guard import AddressGuard
 from metaserver.client.http import address, open_client
-from metaserver.config import Settings
+from metaserver.config import Settings, WebSettings
 from metaserver.dispatch.boards import asked_tasks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
@@ -54,6 +55,7 @@ class Plan:
     release: Release
     folder: Path  # holds the store
     settings: Settings
+    guard: AddressGuard | None = None  # none: whoever runs this names the servers
 
     @property
     def gold_read(self) -> Mapping[TaskName, Any]:
@@ -120,7 +122,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
     make_folder(plan.folder)
     async with (
         open_store(plan.folder / STORE_FILE) as store,
-        open_client(settings.http_limits()) as client,
+        open_client(settings.http_limits(), plan.guard) as client,
     ):
         corpus = await store.add_corpus(articles)
         phase_id = await store.open_phase(plan.phase, corpus, vocabulary.name)
@@ -176,9 +178,20 @@ async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator
 
 
 @asynccontextmanager
-async def site(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
-    """Serve an application while the context lasts; gives its address."""
-    runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+async def site(
+    app: web.Application, host: str, port: int, *, idle: float = WebSettings().idle_seconds
+) -> AsyncIterator[str]:
+    """Serve an application while the context lasts; gives its address.
+
+    A connection has `idle` seconds to bring a request's head, and the same between two requests.
+    """
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        keepalive_timeout=idle,
+        shutdown_timeout=1.0,
+    )
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)

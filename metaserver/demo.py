@@ -30,6 +30,7 @@ from metaserver.run import work
 from metaserver.uniprot import build_release
 
 SETTINGS = {
+    "security": {"allow_networks": ["127.0.0.0/8"]},
     "limits": {"timeout": 5, "attempts": 3},
     "retry": {"base": 0.2, "cap": 1},
     "circuit": {"failures": 5, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
@@ -112,6 +113,7 @@ async def _demo(
             release=build_release([names], name="demo", out=scratch / "uniprot"),
             folder=folder,
             settings=settings,
+            guard=settings.address_guard(),
         )
         articles = read_articles([data / "articles"])
         hub = await stack.enter_async_context(open_hub(plan, articles))
