@@ -51,7 +51,8 @@ async def _serve(settings: Settings) -> int:
     with tracing.exporting(version("biocreative-metaserver")):
         async with open_service(settings) as service:
             app = make_service_app(service)
-            async with site(app, settings.web.host, settings.web.port) as address:
+            web = settings.web
+            async with site(app, web.host, web.port, idle=web.idle_seconds) as address:
                 print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
                 await work(service)
     return 0

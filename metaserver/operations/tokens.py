@@ -133,8 +133,9 @@ async def create(service: Service, caller: Caller, given: NewToken) -> IssuedTok
 @operation("Tokens.list", "GET /tokens", Role.TEAM)
 async def list_(service: Service, caller: Caller, _given: Nothing) -> Sequence[TokenDetail]:
     """Return the team's tokens, to organisers all: what is known of them, never themselves."""
+    of = None if caller.organiser else (await service.team(caller.team or "")).id
     async with service.store.reading() as connection:
-        known = await tokens.every(connection, None if caller.organiser else caller.team_id)
+        known = await tokens.every(connection, of)
     return [TokenDetail.of(token) for token in known]
 
 
@@ -143,7 +144,7 @@ async def revoke(service: Service, caller: Caller, given: OneToken) -> None:
     """Let a token hold no longer; who signed in with it is signed out."""
     async with service.store.writing() as connection:
         token = await tokens.get(connection, given.id)
-        if token is None or not (caller.organiser or token.team_id == caller.team_id):
+        if token is None or not (caller.organiser or token.team == caller.team is not None):
             raise RefusedError(Refusal.UNKNOWN, f"there is no token {given.id}", field="id")
         if token.revoked_at is not None:
             raise RefusedError(Refusal.STATE, f"token {given.id} is revoked already", field="id")

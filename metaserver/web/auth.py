@@ -253,9 +253,9 @@ def _caller(token: Token, request: web.Request) -> Caller:
 
 
 def may_upload(request: web.Request, caller: Caller) -> bool:
-    """Whether a request may bring a file."""
+    """Whether a request may bring more than others: it says it does, and may."""
     uploader = caller.role in (Role.TEAM, Role.ORGANISER)
-    return uploader and bodies.takes_upload(request.match_info.handler)
+    return uploader and bodies.is_large(request) and bodies.takes_upload(request.match_info.handler)
 
 
 # -- what a page may send --------------------------------------------------------------------------

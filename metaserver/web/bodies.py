@@ -31,6 +31,12 @@ def takes_upload(handler: object) -> bool:
     return bool(getattr(handler, _MARK, False))
 
 
+def is_large(request: web.Request) -> bool:
+    """Whether a request's body is larger than most, or of a size that it does not tell."""
+    size = request.content_length
+    return not request.content.is_eof() and (size is None or size > request.client_max_size)
+
+
 def deadline(seconds: float) -> Middleware:
     """Return the middleware that ends requests whose body does not come.
 

@@ -64,7 +64,7 @@ async def gated_site(folder: Path, **settings: object) -> AsyncIterator[Site]:
     wanted = WebSettings(**settings)
     async with open_store(folder / "hub.sqlite") as store:
         assets = Assets()
-        templates = Templates([], assets)
+        templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
         gate = auth.setup(app, store, wanted)

@@ -1,0 +1,132 @@
+"""`metaserver token` on a store, with a hub on it and without; tokens as operations."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.store import audit, teams, tokens
+from metaserver.store.store import open_store
+from tests.integration.hub import metaserver
+from tests.integration.service import Running, at_work, settings
+
+
+async def printed(*arguments: object) -> str:
+    ended = await metaserver("token", *arguments)
+    assert (ended.status, ended.stderr) == (0, "")
+    return ended.stdout.strip()
+
+
+async def refused(*arguments: object) -> str:
+    ended = await metaserver("token", *arguments)
+    assert (ended.status, ended.stdout) == (2, "")
+    return ended.stderr.strip()
+
+
+async def test_the_first_token_makes_the_store(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(f"folder: {tmp_path / 'hub'}\n")
+    secret = await printed("create", "--role", "organiser", "--label", "ana", "--config", config)
+    path = tmp_path / "hub" / "metaserver.sqlite"
+    async with open_store(path) as store, store.reading() as connection:
+        token = await tokens.find(connection, secret, 0.0)
+        (noted,) = await audit.entries(connection)
+    assert token is not None
+    assert (token.bearer, token.expires_at) == ("organiser ana", None)
+    assert noted.actor.startswith("command line")
+    assert noted.action == "tokens.create"
+    assert secret not in str(noted)
+
+
+async def test_tokens_are_made_and_revoked_beside_a_running_hub(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    async with open_store(path) as store:
+        async with store.writing() as connection:
+            await teams.add(connection, "blue", "", "")
+        made = await asyncio.gather(
+            printed("create", "--role", "team", "--team", "blue", "--expires", 1, "--store", path),
+            printed("create", "--role", "reader", "--store", path),
+        )
+        async with store.reading() as connection:
+            found = [await tokens.find(connection, secret, 0.0) for secret in made]
+        assert [token and token.bearer for token in found] == ["team blue", "reader"]
+        listed = await printed("list", "--store", path)
+        assert "\tteam\tblue\t\tholds until " in listed
+        assert not any(secret in listed for secret in made)
+        assert found[0]
+        await printed("revoke", found[0].id, "--store", path)
+        assert "\trevoked\t" in await printed("list", "--store", path)
+        async with store.reading() as connection:
+            assert await tokens.find(connection, made[0], 0.0) is None
+
+
+async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    create = ("create", "--store", path, "--role")
+    for arguments, told in (
+        ((*create, "team"), "--team: a team's token needs its team"),
+        ((*create, "team", "--team", "red"), f"--team: there is no team 'red' in {path}"),
+        ((*create, "organiser", "--team", "red"), "--team: an organiser is of no team"),
+        ((*create, "reader", "--expires", 0), "--expires: 0; expected days"),
+        ((*create, "reader", "--label", "a\nb"), "--label: expected at most 100 printable"),
+        (("revoke", 7, "--store", path), f"ID: there is no token 7 in {path}"),
+    ):
+        assert (await refused(*arguments)).startswith(f"metaserver: {told}")
+    with closing(sqlite3.connect(path)) as kept:
+        assert kept.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
+    path.write_bytes(b"something else" * 1000)
+    assert "not a hub's SQLite store" in await refused("list", "--store", path)
+
+
+async def refusal(running: Running, name: str, caller: Caller, **values: object) -> Refusal:
+    with pytest.raises(RefusedError) as caught:
+        await running.do(name, caller, **values)
+    return caught.value.refusal
+
+
+async def test_a_team_has_its_own_tokens_and_an_organiser_all(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        for name in ("green", "violet"):
+            await running.do("teams.create", team=name)
+        green, violet = running.team("green"), running.team("violet")
+        first = await running.do("tokens.create", role="team", team="green", label="a", days=1)
+        second = await running.do("tokens.create", green, role="reader")
+        third = await running.do("tokens.create", violet, role="team", team="violet")
+        fourth = await running.do("tokens.create", role="organiser", label="bob")
+        assert [made.team for made in (first, second, third, fourth)] == [
+            "green", "green", "violet", None,
+        ]  # fmt: skip
+        assert [made.id for made in await running.do("tokens.list", green)] == [first.id, second.id]
+        assert len(await running.do("tokens.list")) >= 4
+        assert all(not hasattr(told, "token") for told in await running.do("tokens.list"))
+        for role, team, expected in (
+            ("organiser", None, Refusal.NOT_YOURS),
+            ("team", "violet", Refusal.NOT_YOURS),
+            ("reader", "violet", Refusal.NOT_YOURS),
+            ("king", None, Refusal.INVALID),
+        ):
+            given = {"role": role} | ({"team": team} if team else {})
+            assert await refusal(running, "tokens.create", green, **given) is expected
+        reader = Caller(role=Role.READER, name="reader")
+        assert await refusal(running, "tokens.list", reader) is Refusal.NOT_YOURS
+        assert await refusal(running, "tokens.list", Caller()) is Refusal.TOKEN
+        assert await refusal(running, "tokens.revoke", green, id=third.id) is Refusal.UNKNOWN
+        assert await refusal(running, "tokens.revoke", green, id=fourth.id) is Refusal.UNKNOWN
+        await running.do("tokens.revoke", green, id=first.id)
+        assert await refusal(running, "tokens.revoke", green, id=first.id) is Refusal.STATE
+        await running.do("tokens.revoke", id=third.id)
+        store = running.service.store
+        async with store.reading() as connection:
+            held = [
+                await tokens.find(connection, made.token, 0.0) is not None
+                for made in (first, second, third, fourth)
+            ]
+            log = str(await audit.entries(connection))
+        assert held == [False, True, False, True]
+        assert not any(made.token in log for made in (first, second, third, fourth))
+        assert "tokens.revoke" in log
