@@ -38,7 +38,7 @@ REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
-STREAMS = frozenset({"/events", "/api/v1/events"})
+STREAM = "/events"  # how the path of an event stream ends
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _EVERYBODY = ""
 
@@ -98,9 +98,10 @@ class Gate:
         refuse_after(wait, "too many failed sign-ins")
         try:
             token = await self.token(secret, origin)
-        except RefusedError:
-            self._sign_ins.failed(origin.key)
-            self._all_sign_ins.failed(_EVERYBODY)
+        except RefusedError as error:
+            if error.refusal is Refusal.TOKEN:
+                self._sign_ins.failed(origin.key)
+                self._all_sign_ins.failed(_EVERYBODY)
             raise
         self._sign_ins.succeeded(origin.key)
         return token
@@ -134,7 +135,7 @@ class Gate:
 
     def slots(self, request: web.Request, caller: Caller) -> Slots | None:
         """Return what a request holds a place of while it lasts, if of anything."""
-        if request.path in STREAMS:
+        if request.path.endswith(STREAM):
             return self._streams
         return self._uploads if may_upload(request, caller) else None
 
@@ -150,14 +151,20 @@ def refuse_after(wait: float, message: str) -> None:
         )
 
 
-def setup(app: web.Application, store: Store, settings: WebSettings) -> Gate:
+def setup(
+    app: web.Application,
+    store: Store,
+    settings: WebSettings,
+    *,
+    clock: Clock = time.monotonic,
+) -> Gate:
     """Put the gate before an application's requests; call it before the application starts.
 
     The gate's middlewares stand around those of the application for what they log, and within them
     for what they refuse: `error_pages` must be the application's first.
     """
     server_logger.addFilter(without_what_was_sent)
-    app[GATE] = gate = Gate(store, settings)
+    app[GATE] = gate = Gate(store, settings, clock=clock)
     app.middlewares.insert(0, identified)
     app.middlewares.append(bodies.deadline(settings.body_seconds))
     app.middlewares.append(gated)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,15 +59,17 @@ class Site:
 
 
 @asynccontextmanager
-async def gated_site(folder: Path, **settings: object) -> AsyncIterator[Site]:
-    """Serve the site with these settings of `web`."""
+async def gated_site(
+    folder: Path, *, clock: Callable[[], float] = lambda: 0.0, **settings: object
+) -> AsyncIterator[Site]:
+    """Serve the site with these settings of `web`; its limits go by `clock`, which stands still."""
     wanted = WebSettings(**settings)
     async with open_store(folder / "hub.sqlite") as store:
         assets = Assets()
         templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
-        gate = auth.setup(app, store, wanted)
+        gate = auth.setup(app, store, wanted, clock=clock)
         runner = web.AppRunner(
             app, access_log=None, keepalive_timeout=wanted.idle_seconds, shutdown_timeout=0.1
         )

@@ -194,12 +194,20 @@ async def failed(web: Browser, times: int) -> list[int]:
 
 
 async def test_failed_sign_ins_make_the_next_wait(tmp_path: Path) -> None:
-    async with gated_site(tmp_path) as site, browser(site) as web:
+    now = 0.0
+    async with gated_site(tmp_path, clock=lambda: now) as site, browser(site) as web:
+        secret = await site.token()
         assert await failed(web, 8) == [401] * 6 + [429] * 2
-        async with web.client.post("/signin", data={"token": await site.token()}) as response:
+        async with web.client.post("/signin", data={"token": secret}) as response:
             assert response.status == 429  # the right one waits too, or guesses would be free
-            assert int(response.headers["Retry-After"]) == 1
-            assert "too many failed sign-ins: try again in" in (await response.text()).lower()
+            assert response.headers["Retry-After"] == "1"
+            assert "Too many failed sign-ins: try again in 1 s." in await response.text()
+        now += 1.0
+        assert await failed(web, 2) == [401, 429]
+        now += 1.0
+        assert await web.sign_in(secret) == 429  # twice as long
+        now += 1.0
+        assert await web.sign_in(secret) == 303
 
 
 async def test_success_ends_the_waiting(tmp_path: Path) -> None:
@@ -209,6 +217,15 @@ async def test_success_ends_the_waiting(tmp_path: Path) -> None:
             assert await failed(web, 5) == [401] * 5
             async with browser(site) as other:
                 assert await other.sign_in(secret) == 303
+
+
+async def test_failures_of_many_addresses_together_make_all_wait(tmp_path: Path) -> None:
+    async with gated_site(tmp_path, **TRUSTING) as site, browser(site) as web:
+        answers = [
+            await post(web, "/signin", {"token": "wrong"}, X_Forwarded_For=f"192.0.2.{number}")
+            for number in range(102)
+        ]
+        assert answers == [401] * 101 + [429]
 
 
 async def told_everywhere(site: Site, web: Browser, secret: str) -> None:
