@@ -17,6 +17,8 @@ from metaserver.lifecycle import Role
 from metaserver.operations.table import Operation
 
 PREFIX = "/api/v1"
+FILE_NAME = "source"
+"""The field that has the name of an uploaded file."""
 
 
 class Kind(StrEnum):
@@ -179,14 +181,20 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def command(self) -> str:
         """Its spelling as a command."""
         words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
-        return " ".join([*words, *map(_option, self.by_name)])
+        options = [_option(given, needed=self.needs_option(given)) for given in self.by_name]
+        return " ".join([*words, *options])
+
+    def needs_option(self, parameter: Parameter) -> bool:
+        """Whether the command cannot do without an option: the name of a file it knows itself."""
+        named = any(one.kind is Kind.FILE for one in self.parameters)
+        return parameter.required and not (named and parameter.name == FILE_NAME)
 
 
-def _option(parameter: Parameter) -> str:
+def _option(parameter: Parameter, *, needed: bool) -> str:
     text = f"{parameter.option} {metavar(parameter)}"
     if parameter.kind is Kind.TRUTH:
         text = f"{parameter.option} | --no-{parameter.option.removeprefix('--')}"
-    return text if parameter.required else f"[{text}]"
+    return text if needed else f"[{text}]"
 
 
 def metavar(parameter: Parameter) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from metaserver.errors import InputError
-from metaserver.operations.outline import Kind, Outline, Parameter, metavar
+from metaserver.operations.outline import FILE_NAME, Kind, Outline, Parameter, metavar
 from metaserver.remote.hub import AnsweredError, Hub, read_url
 
 FILE = Path(__file__).with_name("commands.json")
@@ -66,7 +66,7 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
             help=_plain(parameter.help),
         )
     for parameter in outline.by_name:
-        _add_option(parser, parameter)
+        _add_option(parser, parameter, needed=outline.needs_option(parameter))
     asked = parser.add_argument_group("the hub")
     asked.add_argument(
         "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
@@ -81,12 +81,12 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
     parser.set_defaults(run=main, outline=outline)
 
 
-def _add_option(parser: argparse.ArgumentParser, parameter: Parameter) -> None:
+def _add_option(parser: argparse.ArgumentParser, parameter: Parameter, *, needed: bool) -> None:
     default = f" (default {parameter.default})" if parameter.default else ""
     common: dict[str, Any] = {
         "dest": _dest(parameter),
         "default": argparse.SUPPRESS,
-        "required": parameter.required,
+        "required": needed,
         "help": _plain(f"{parameter.help}{default}"),
     }
     if parameter.kind is Kind.TRUTH:
@@ -164,11 +164,16 @@ def _reason(error: Exception) -> str:
 
 def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that were given, as JSON has them."""
-    return {
-        parameter.name: _value(parameter, values[_dest(parameter)])
+    given = {
+        parameter.name: values[_dest(parameter)]
         for parameter in outline.by_name
         if _dest(parameter) in values
     }
+    files = [path for path in given.values() if isinstance(path, Path)]
+    if files and any(one.name == FILE_NAME and one.required for one in outline.by_name):
+        given.setdefault(FILE_NAME, files[0].name)
+    known = {parameter.name: parameter for parameter in outline.by_name}
+    return {name: _value(known[name], value) for name, value in given.items()}
 
 
 def _value(parameter: Parameter, value: Any) -> Any:

@@ -76,7 +76,8 @@ class Rpc:
         return {operation.rpc: (operation, Outline.of(operation)) for operation in known}
 
     @cached_property
-    def _system(self) -> Mapping[str, SystemMethod]:
+    def system(self) -> Mapping[str, SystemMethod]:
+        """The methods that are no operations."""
         return {
             "system.listMethods": SystemMethod(
                 self._list_methods, ["array"], "Return the names of all methods."
@@ -106,7 +107,7 @@ class Rpc:
         return _response(encode_response(await self._answer(request, call)))
 
     async def _answer(self, request: web.Request, call: MethodCall) -> Value:
-        if call.method in self._system:
+        if call.method in self.system:
             return await self._answer_system(request, call)
         operation, outline = self._known(call.method)
         caller, params = caller_of(request), call.params
@@ -128,7 +129,7 @@ class Rpc:
     # -- system.* --------------------------------------------------------------------------------
 
     async def _answer_system(self, request: web.Request, call: MethodCall) -> Value:
-        method = self._system[call.method]
+        method = self.system[call.method]
         wanted = method.signature[1:]
         kinds = [_TYPES[kind] for kind in wanted]
         if len(call.params) != len(kinds) or not all(map(isinstance, call.params, kinds)):
@@ -137,16 +138,16 @@ class Rpc:
         return value
 
     async def _list_methods(self, _request: web.Request) -> Value:
-        return [*self._methods, *self._system]
+        return [*self._methods, *self.system]
 
     async def _method_help(self, _request: web.Request, name: str) -> Value:
-        if name in self._system:
-            return self._system[name].help
+        if name in self.system:
+            return self.system[name].help
         return method_help(self._known(name)[1])
 
     async def _method_signature(self, _request: web.Request, name: str) -> Value:
-        if name in self._system:
-            return [list(self._system[name].signature)]
+        if name in self.system:
+            return [list(self.system[name].signature)]
         return signatures(self._known(name)[1])
 
     async def _multicall(self, request: web.Request, calls: list[Value]) -> Value:

@@ -11,6 +11,7 @@ from metaserver.web.api import Api, api_errors
 from metaserver.web.assets import Assets
 from metaserver.web.open_pages import mount_open_pages
 from metaserver.web.openapi import Document
+from metaserver.web.reference import ReferencePages
 from metaserver.web.rpc import Rpc, rpc_faults
 from metaserver.web.security import add_headers, error_pages
 from metaserver.web.signin import SignIn
@@ -27,6 +28,7 @@ def make_service_app(service: Service) -> web.Application:
     rpc = Rpc(service=service, operations=OPERATIONS, read_token=auth.token_caller)
     app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
+    app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     mount_open_pages(app, service, templates)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
