@@ -1,0 +1,64 @@
+"""A wall clock that jumps fires no time-out and starves none: only the dates it gives jump."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import astuple
+
+import pytest
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import open_client
+from metaserver.lifecycle import Outcome
+from metaserver.records import ArticleId, Attempt
+from metaserver.tasks.plugin import installed_tasks
+from tests.integration.callers import TEXT, VOCABULARY, server
+from tests.integration.peers import GOOD, Connection, Script, answering, peer
+
+DAY = 86_400.0
+real = time.time
+
+
+@pytest.fixture
+def jumping(monkeypatch: pytest.MonkeyPatch) -> Callable[[], float]:
+    """Let the clock of the whole process jump a day forth and back each time it is read."""
+    days = itertools.cycle((0, 1, -1))
+    monkeypatch.setattr(time, "time", lambda: real() + next(days) * DAY)
+    return time.time
+
+
+@asynccontextmanager
+async def asking(
+    script: Script, clock: Callable[[], float], seconds: float
+) -> AsyncIterator[list[Attempt]]:
+    """Give how three calls to a server ended, each with so many seconds to answer."""
+
+    async def load(positions: range) -> Sequence[str]:
+        return [TEXT for _ in positions]
+
+    articles = PhaseArticles(ids=[ArticleId("a")], wire_bytes=[len(TEXT)], texts=ArticleTexts(load))
+    tasks = list(installed_tasks().values())
+    async with peer(script) as there, open_client() as client:
+        caller = ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=seconds, clock=clock)
+        yield [(await caller.call(server(there.url), 0, number))[0] for number in (1, 2, 3)]
+
+
+async def test_a_clock_that_jumps_fires_no_time_out(jumping: Callable[[], float]) -> None:
+    async with asking(answering(GOOD, GOOD, GOOD), jumping, 60.0) as attempts:
+        assert [attempt.outcome for attempt in attempts] == [Outcome.OK] * 3
+        for attempt in attempts:
+            assert all(seconds is None or 0 <= seconds < DAY / 2
+                       for seconds in astuple(attempt.phases))  # fmt: skip
+
+
+async def test_a_clock_that_jumps_starves_no_time_out(jumping: Callable[[], float]) -> None:
+    async def silent(connection: Connection) -> None:
+        await connection.request()
+        await connection.hung_up()
+
+    async with asking(silent, jumping, 0.2) as attempts:
+        assert [attempt.outcome for attempt in attempts] == [Outcome.TIMEOUT] * 3
