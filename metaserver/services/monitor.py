@@ -50,6 +50,7 @@ class _Watched:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
+    status: ServerStatus | None = None  # as it was last told, until something changes
 
     @property
     def finished(self) -> int:
@@ -88,6 +89,7 @@ class Watch:
         """Take in what is wanted of a server's lane."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
+        watched.status = None
 
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's row of the monitor as of now."""
@@ -102,6 +104,7 @@ class Watch:
         """Take in an ended attempt, live or read back from the store."""
         watched = self._servers[attempt.server]
         seconds = attempt.phases.total
+        watched.status = None
         watched.outcomes[attempt.outcome] += 1
         watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         watched.times.add(self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds)
@@ -135,6 +138,7 @@ class Watch:
     def lane(self, change: LaneChanged) -> None:
         """Take in how a lane stands."""
         watched = self._servers[change.server.name]
+        watched.status = None
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end
@@ -176,6 +180,12 @@ class Watch:
         return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
 
     def _status(self, watched: _Watched) -> ServerStatus:
+        """Return a server's row: the same value as before where nothing has changed."""
+        if watched.status is None:
+            watched.status = self._make_status(watched)
+        return watched.status
+
+    def _make_status(self, watched: _Watched) -> ServerStatus:
         median = watched.times.percentile(50)
         state, note = _state(watched, median, self._time_limit)
         return ServerStatus(

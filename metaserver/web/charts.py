@@ -16,35 +16,51 @@ from metaserver.web import svg
 
 SLOTS = 48
 """How many attempts a strip has room for."""
+SPARK_WIDTH, SPARK_HEIGHT = 470, 100  # whatever its box: it stretches
+BAR = 84  # the width of a full bar
 
 
 def bar(share: float) -> Markup:
     """Return a progress bar filled to `share` (0 to 1)."""
-    body = [svg.box("rail", 0, 0, 84, 6, 3)]
+    body = [svg.box("rail", 0, 0, BAR, 6, 3)]
     if share > 0:
-        body.append(svg.box("fill", 0, 0, max(84 * min(share, 1.0), 3), 6, 3))
-    return svg.drawing(body, 84, 6, "bar")
+        body.append(svg.box("fill", 0, 0, bar_width(share), 6, 3))
+    return svg.drawing(body, BAR, 6, "bar")
 
 
-def sparkline(values: Sequence[float | None], width: int = 132, height: int = 28) -> Markup:
+def bar_width(share: float) -> float:
+    """Return how far a bar is filled; what has begun can be seen."""
+    return max(BAR * min(share, 1.0), 3) if share > 0 else 0
+
+
+def sparkline(values: Sequence[float | None]) -> Markup:
     """Return a line from 0 up, the newest value at the right end, broken where a value is None."""
+    paths = spark_paths(values)
+    body = [svg.shape(kind, d) for kind, d in paths.items() if d]
+    return svg.drawing(body, SPARK_WIDTH, SPARK_HEIGHT, "spark")
+
+
+def spark_paths(values: Sequence[float | None]) -> dict[str, str]:
+    """Return the paths of a sparkline by class: "area", "line"; empty where there is no value."""
     top = max((value for value in values if value is not None), default=0.0) or 1.0
-    step = width / max(len(values) - 1, 1)
+    step, scale = SPARK_WIDTH / max(len(values) - 1, 1), (SPARK_HEIGHT - 12) / top
     points = [
-        None if value is None else (i * step, height - 2 - value / top * (height - 4))
+        None if value is None else (round(i * step), SPARK_HEIGHT - 6 - round(value * scale))
         for i, value in enumerate(values)
     ]
     area, line = [], []
     for present, group in groupby(points, key=lambda point: point is not None):
         if present:
             run = [point for point in group if point]
-            path = "L".join(f"{svg.number(x)} {svg.number(y)}" for x, y in run)
-            line.append(f"M{path}" if len(run) > 1 else f"M{path}h.1")
-            area.append(
-                f"M{svg.number(run[0][0])} {height}L{path}L{svg.number(run[-1][0])} {height}Z"
-            )
-    body = [svg.shape("area", "".join(area)), svg.shape("line", "".join(line))]
-    return svg.drawing(body if line else [], width, height, "spark")
+            (x, y), steps = run[0], _steps(run)
+            line.append(f"M{x} {y}{steps}")
+            area.append(f"M{x} {SPARK_HEIGHT}V{y}{steps}V{SPARK_HEIGHT}z")
+    return {"area": "".join(area), "line": "".join(line)}
+
+
+def _steps(run: Sequence[tuple[int, int]]) -> str:
+    """Return a path from point to point; from one alone, a dot."""
+    return "".join(f"l{c - a} {d - b}" for (a, b), (c, d) in pairwise(run)) or "h1"
 
 
 def strip(marks: Sequence[str], label: str) -> Markup:
@@ -52,15 +68,20 @@ def strip(marks: Sequence[str], label: str) -> Markup:
 
     A mark is "ok", "partial" or "bad"; they differ in height as well as in colour.
     """
-    marks = marks[-SLOTS:]
-    heights = {"ok": (5, 16), "partial": (3, 18), "bad": (0, 21)}
-    body = []
-    for kind, (top, foot) in heights.items():
-        places = [SLOTS - len(marks) + i for i, mark in enumerate(marks) if mark == kind]
-        if places:
-            path = "".join(f"M{4 * place + 2} {top}V{foot}" for place in places)
-            body.append(svg.shape(kind, path))
+    body = [svg.shape(kind, d) for kind, d in strip_paths(marks).items() if d]
     return svg.drawing(body, 4 * SLOTS, 21, "strip", label)
+
+
+def strip_paths(marks: Sequence[str]) -> dict[str, str]:
+    """Return the paths of a strip by class; dashes make marks of their lines (style.css)."""
+    marks = marks[-SLOTS:]
+    paths = dict.fromkeys(("ok", "partial", "bad"), "")
+    place = SLOTS - len(marks)
+    for kind, group in groupby(marks):
+        count = len(list(group))
+        paths[kind] += f"M{4 * place}.5 10.5h{4 * count - 1}"
+        place += count
+    return paths
 
 
 def histogram(

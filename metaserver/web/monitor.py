@@ -10,7 +10,8 @@ from statistics import fmean
 
 from metaserver.lifecycle import ANSWERED, Outcome, ServerState
 from metaserver.services.snapshots import ErrorEntry, Monitor, ServerStatus
-from metaserver.web.words import duration
+from metaserver.web import charts
+from metaserver.web.words import duration, figure, percent
 
 COUNTED_AS_UP = frozenset({ServerState.UP, ServerState.SLOW, ServerState.FINISHED})
 NO_ERROR = frozenset({Outcome.OK, Outcome.CANCELLED})
@@ -68,6 +69,47 @@ def marks_label(server: ServerStatus) -> str:
 def response_times(server: ServerStatus) -> list[float | None]:
     """Return the times of a server's last attempts, None where there was no answer."""
     return [tick.seconds if tick.outcome in ANSWERED else None for tick in server.recent]
+
+
+def slots(server: ServerStatus) -> dict[str, str]:
+    """Return what changes in a server's row: texts by slot, attributes by `slot@attribute`.
+
+    The slot without a name is the row itself. Template and stream have them from here alone.
+    """
+    failed = errors(server)
+    share = server.done / server.total if server.total else 0.0
+    return {
+        "@data-value": server.state,
+        "@data-announce": f"{server.name} is {server.state}",
+        "pill@data-state": server.state,
+        "state": server.state,
+        "note": server.note or server.address,
+        "strip@aria-label": marks_label(server),
+        **{f"{kind}@d": d for kind, d in charts.strip_paths(marks(server)).items()},
+        **{f"{kind}@d": d for kind, d in charts.spark_paths(response_times(server)).items()},
+        "last": figure(server.last),
+        "p50": figure(server.p50),
+        "p95": figure(server.p95),
+        "p99": figure(server.p99),
+        "network": percent(server.network_share),
+        "compute": percent(None if server.network_share is None else 1 - server.network_share),
+        "fill@width": f"{charts.bar_width(share):.3g}",
+        "done": f"{server.done}/{server.total}",
+        "left": _left(server),
+        "errors": str(sum(failed.values())),
+        "worst": next(iter(failed), ""),
+    }
+
+
+def _left(server: ServerStatus) -> str:
+    told = []
+    if server.eta is not None:
+        told.append(f"{duration(server.eta)} left")
+    elif server.in_flight:
+        told.append(f"{server.in_flight} in flight")
+    if server.given_up:
+        told.append(f"{server.given_up} given up")
+    return " · ".join(told)
 
 
 def error_id(error: ErrorEntry) -> str:

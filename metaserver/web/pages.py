@@ -8,11 +8,11 @@ from functools import cached_property
 from aiohttp import web
 
 from metaserver.lifecycle import ServerState
-from metaserver.services.snapshots import Reader
+from metaserver.services.snapshots import ErrorEntry, Reader, ServerStatus
 from metaserver.web.boards import BoardPages, or_400, page, reader_of
-from metaserver.web.monitor import Filter, Totals, error_id
+from metaserver.web.monitor import Filter, Totals, error_id, slots
 from metaserver.web.sites import Site, Sites, site_of, sited
-from metaserver.web.stream import Parts
+from metaserver.web.stream import Parts, Row
 from metaserver.web.templates import Templates
 from metaserver.web.words import element_id
 
@@ -93,13 +93,26 @@ class Pages:
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState
         }
-        servers = {element_id("s", server.name): server for server in shown.servers}
-        for key, server in servers.items():
-            html[key] = part("monitor_parts.html", "server_row", server)
+        rows = {element_id("s", one.name): self._row(site, one) for one in shown.servers}
         errors = {error_id(error): error for error in shown.errors}
-        for key, error in errors.items():
-            html[key] = part("monitor_parts.html", "error_line", error)
-        return Parts(html=html, lists={"servers": list(servers), "errors": list(errors)})
+        html |= {key: self._line(site, key, error) for key, error in errors.items()}
+        return Parts(html=html, rows=rows, lists={"servers": list(rows), "errors": list(errors)})
+
+    def _row(self, site: Site, server: ServerStatus) -> Row:
+        """Return a server's row; it is made anew where the server has changed."""
+
+        def draw() -> str:
+            return self.templates.part("monitor_parts.html", "server_row", server, site.base)
+
+        key = ("server", server.name, bool(server.address))  # as its team sees it, and as others do
+        return site.memo.get(key, server, lambda: Row(slots(server), draw))
+
+    def _line(self, site: Site, key: str, error: ErrorEntry) -> str:
+        return site.memo.get(
+            (key, bool(error.message)),
+            error,
+            lambda: self.templates.part("monitor_parts.html", "error_line", error),
+        )
 
 
 MONITOR_PARTS = ("phase", "servers-up", "throughput", "response-time", "queue", "error-total",

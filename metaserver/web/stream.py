@@ -30,36 +30,77 @@ STALLED = 30.0
 """Seconds after which a reader who takes no bytes is let go; its browser connects again."""
 
 
+class Row:
+    """A part that is filled anew rather than drawn anew: texts and attributes by slot.
+
+    `draw` makes its HTML: for readers who have none of it yet.
+    """
+
+    def __init__(self, slots: Mapping[str, str], draw: Callable[[], str]) -> None:
+        self.slots = slots
+        self._draw = draw
+
+    @cached_property
+    def html(self) -> str:
+        """The whole row."""
+        return self._draw()
+
+    def since(self, old: Row) -> Mapping[str, str]:
+        """Return the slots that differ from `old`."""
+        if self is old:
+            return {}
+        return {key: text for key, text in self.slots.items() if old.slots.get(key) != text}
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """What an event tells: HTML by element id, the children of lists, and slots of rows by id."""
+
+    html: Mapping[str, str]
+    lists: Mapping[str, Sequence[str]]
+    rows: Mapping[str, Mapping[str, str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.html or self.lists or self.rows)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Parts:
-    """A page's live parts: HTML by element id, and the children (ids, in order) of its lists."""
+    """A page's live parts: HTML by element id, rows by id, and the children (ids) of its lists."""
 
     html: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rows: Mapping[str, Row] = field(default_factory=dict)
 
-    def since(self, old: Parts) -> Parts:
-        """Return what differs from `old`."""
-        return Parts(
-            html={key: html for key, html in self.html.items() if old.html.get(key) != html},
-            lists={key: ids for key, ids in self.lists.items() if old.lists.get(key) != ids},
-        )
+    def whole(self) -> News:
+        """Return all there is."""
+        drawn = {key: row.html for key, row in self.rows.items()}
+        return News(html={**self.html, **drawn}, lists=self.lists)
 
-    def __bool__(self) -> bool:
-        return bool(self.html or self.lists)
+    def since(self, old: Parts) -> News:
+        """Return what differs from `old`; rows that it did not have are drawn."""
+        html = {key: text for key, text in self.html.items() if old.html.get(key) != text}
+        rows = {}
+        for key, row in self.rows.items():
+            if (before := old.rows.get(key)) is None:
+                html[key] = row.html
+            elif filled := row.since(before):
+                rows[key] = filled
+        lists = {key: ids for key, ids in self.lists.items() if old.lists.get(key) != ids}
+        return News(html=html, lists=lists, rows=rows)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One state of a page: all its parts, and those that the frame before did not have."""
+    """One state of a page: all its parts, and what the frame before did not have."""
 
     number: int
     parts: Parts
-    news: Parts
+    news: News
 
     @cached_property
     def whole(self) -> bytes:
         """The event with every part."""
-        return _event(self.parts)
+        return _event(self.parts.whole())
 
     @cached_property
     def change(self) -> bytes:
@@ -68,11 +109,11 @@ class Frame:
 
     def after(self, seen: int) -> bytes:
         """Return the event that brings a reader of frame `seen` up to date."""
-        return self.change if seen == self.number - 1 else self.whole
+        return self.change if seen == self.number - 1 and seen else self.whole
 
 
-def _event(parts: Parts) -> bytes:
-    return b"event: frame\ndata: " + msgspec.json.encode(parts) + b"\n\n"
+def _event(news: News) -> bytes:
+    return b"event: frame\ndata: " + msgspec.json.encode(news) + b"\n\n"
 
 
 class Channel:
@@ -81,8 +122,7 @@ class Channel:
     def __init__(self, render: Callable[[], Parts]) -> None:
         self.render = render
         self._news = asyncio.Event()
-        parts = render()
-        self.frame = Frame(number=1, parts=parts, news=parts)
+        self.frame = Frame(number=1, parts=render(), news=News(html={}, lists={}))
         self.readers = 0
 
     def refresh(self) -> None:
@@ -141,9 +181,10 @@ class Broadcaster:
     """Keeps the channels that are watched, and refreshes them when the source has changed.
 
     `interval` is the shortest time between two frames, `heartbeat` the longest silence, in seconds.
+    Without a source pages can only be followed.
     """
 
-    def __init__(self, source: Source, *, interval: float, heartbeat: float) -> None:
+    def __init__(self, source: Source | None, *, interval: float, heartbeat: float) -> None:
         self._source = source
         self._interval = interval
         self._heartbeat = heartbeat
@@ -157,6 +198,7 @@ class Broadcaster:
 
     async def run(self) -> None:
         """Refresh the watched channels after each change, for ever."""
+        assert self._source is not None
         version = -1
         while True:
             version = await self._source.changed(version)

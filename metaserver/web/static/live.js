@@ -1,8 +1,10 @@
 // Keeps a page live from its event stream.
 //
-// A frame has `html` (elements by id, to be replaced) and `lists` (ids of a list's children, in
-// order). The stream is closed while the tab is hidden or paused: a browser opens six connections
+// A frame has `html` (elements by id, to be replaced), `rows` (slots by id, to be filled) and `lists`
+// (ids of a list's children, in order). The stream is closed while the tab is hidden or paused: a browser opens six connections
 // to a host at most. A new stream begins with the whole page, so nothing is missed.
+
+import { fillRows, forget, watchRows } from "./rows.js";
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
 const RETRY = 2_000; // ms until the next try, on average: not all readers at once
@@ -28,12 +30,12 @@ function replaceParts(html) {
     }
     const { announce } = element.dataset;
     if (announce && announce !== old.dataset.announce) said.push(announce);
+    forget(old);
     const focus = old.contains(document.activeElement) && document.activeElement.id;
     old.replaceWith(element);
     if (focus) byId(focus)?.focus({ preventScroll: true });
   }
-  if (said.length) say(said);
-  return fresh;
+  return { fresh, said };
 }
 
 function say(said) {
@@ -51,6 +53,7 @@ function arrange(list, ids, fresh) {
   }
   while (place) {
     const next = place.nextElementSibling;
+    forget(place);
     place.remove();
     place = next;
   }
@@ -93,13 +96,16 @@ export function startStream(address, afterFrame) {
   let paused = false;
 
   function draw(event) {
-    const { html, lists } = JSON.parse(event.data);
-    const fresh = replaceParts(html);
+    const { html, lists, rows } = JSON.parse(event.data);
+    const { fresh, said } = replaceParts(html);
+    said.push(...fillRows(rows));
+    if (said.length) say(said);
     for (const [id, ids] of Object.entries(lists)) {
       const list = byId(id);
       if ("steady" in list.dataset && list.children.length) tellNews(list, ids);
       else arrange(list, ids, fresh);
     }
+    watchRows();
     afterFrame();
     alive();
   }
@@ -136,6 +142,7 @@ export function startStream(address, afterFrame) {
     stream.addEventListener("error", lose);
   }
 
+  watchRows();
   const button = byId("pause");
   button.hidden = false;
   button.addEventListener("click", () => {

@@ -1,11 +1,13 @@
 // Wires what every page has: the colours, the times, and the event stream where there is one.
 import { localTimes, themeButton } from "./reader.js";
+import { wireActs } from "./acts.js";
 import { applyFilters, wireFilters } from "./filter.js";
 import { startStream } from "./live.js";
 
 themeButton(document.getElementById("theme"));
 localTimes();
 wireFilters();
+wireActs(localTimes);
 
 const { stream } = document.body.dataset;
 if (stream) {

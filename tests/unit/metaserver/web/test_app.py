@@ -187,8 +187,12 @@ async def test_a_stream_begins_with_the_page_and_goes_on_with_changes():
         await source.set_state("Team 7 · S01", ServerState.DOWN)
         second = await next_frame(response)
         row = first["lists"]["servers"][0]
-        assert set(second["html"]) == {row, "servers-up", "count-up", "count-down"}
-        assert 'data-state="down"' in second["html"][row]
+        assert set(second["html"]) == {"servers-up", "count-up", "count-down"}
+        assert set(second["rows"]) == {row}
+        assert second["rows"][row] == {
+            "@data-value": "down", "@data-announce": "Team 7 · S01 is down",
+            "pill@data-state": "down", "state": "down",
+        }  # fmt: skip
         assert second["lists"] == {}
 
 

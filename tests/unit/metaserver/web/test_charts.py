@@ -6,9 +6,12 @@ from metaserver.web import charts
 
 
 def test_sparkline_is_broken_where_there_was_no_answer():
-    drawn = charts.sparkline([1.0, 2.0, None, 2.0, None, 1.0, 1.0], width=60, height=20)
-    line = re.search(r'class="line" d="([^"]+)"', drawn).group(1)
-    assert line == "M0 10L10 2M30 2h.1M50 10L60 10"
+    paths = charts.spark_paths([1.0, 2.0, None, 2.0, None, 1.0, 1.0])
+    assert paths["line"] == "M0 50l78 -44M235 6h1M392 50l78 0"
+    assert paths["area"] == "M0 100V50l78 -44V100zM235 100V6h1V100zM392 100V50l78 0V100z"
+    assert f'class="line" d="{paths["line"]}"' in charts.sparkline(
+        [1.0, 2.0, None, 2.0, None, 1.0, 1.0]
+    )
 
 
 @pytest.mark.parametrize("values", [[], [None, None]])
@@ -16,12 +19,17 @@ def test_sparkline_without_values_is_empty(values):
     assert "<path" not in charts.sparkline(values)
 
 
-def test_strip_puts_the_newest_at_the_right_and_tells_kinds_apart_by_height():
+def test_strip_puts_the_newest_at_the_right():
     drawn = charts.strip(["ok", "bad", "partial"], "three attempts")
-    assert '<path class="ok" d="M182 5V16">' in drawn
-    assert '<path class="bad" d="M186 0V21">' in drawn
-    assert '<path class="partial" d="M190 3V18">' in drawn
+    assert '<path class="ok" d="M180.5 10.5h3">' in drawn
+    assert '<path class="bad" d="M184.5 10.5h3">' in drawn
+    assert '<path class="partial" d="M188.5 10.5h3">' in drawn
     assert 'aria-label="three attempts"' in drawn
+
+
+def test_marks_of_one_kind_that_follow_one_another_are_one_dashed_line():
+    paths = charts.strip_paths(["bad", "ok", "ok", "ok"])
+    assert paths == {"ok": "M180.5 10.5h11", "partial": "", "bad": "M176.5 10.5h3"}
 
 
 def test_strip_keeps_the_newest_marks():

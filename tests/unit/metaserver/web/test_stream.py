@@ -1,7 +1,7 @@
 import asyncio
 import json
 
-from metaserver.web.stream import Channel, Parts
+from metaserver.web.stream import Channel, News, Parts, Row
 
 
 class Page:
@@ -22,7 +22,7 @@ def data(event):
 def test_parts_since_are_those_that_differ():
     old = Parts(html={"a": "1", "b": "1"}, lists={"rows": ["a", "b"]})
     new = Parts(html={"a": "1", "b": "2", "c": "1"}, lists={"rows": ["a", "b"]})
-    assert new.since(old) == Parts(html={"b": "2", "c": "1"})
+    assert new.since(old) == News(html={"b": "2", "c": "1"}, lists={})
     assert not new.since(new)
 
 
@@ -34,8 +34,12 @@ async def test_a_reader_who_is_up_to_date_gets_the_change_and_a_slow_one_the_pag
     page.html["b"] = "3"
     channel.refresh()
     frame = await channel.next(seen=2)
-    assert data(frame.after(2)) == {"html": {"b": "3"}, "lists": {}}
-    assert data(frame.after(1)) == {"html": {"a": "1", "b": "3"}, "lists": {"rows": ["a"]}}
+    assert data(frame.after(2)) == {"html": {"b": "3"}, "lists": {}, "rows": {}}
+    assert data(frame.after(1)) == {
+        "html": {"a": "1", "b": "3"},
+        "lists": {"rows": ["a"]},
+        "rows": {},
+    }
     assert data(frame.after(0)) == data(frame.after(1))
 
 
@@ -62,3 +66,12 @@ def test_an_event_is_one_line_of_data():
     assert event.count(b"\n") == 3
     assert b"\r" not in event
     assert data(event)["html"]["a"] == "one\ntwo\r\nthree"
+
+
+def test_of_a_row_only_the_slots_that_differ_are_told_and_a_new_row_is_drawn():
+    one, two = Row({"last": "1", "state": "up"}, lambda: "<tr>1"), Row({"x": "1"}, lambda: "<tr>2")
+    old = Parts(rows={"a": one})
+    new = Parts(rows={"a": Row({"last": "2", "state": "up"}, lambda: "<tr>3"), "b": two})
+    assert new.since(old) == News(html={"b": "<tr>2"}, lists={}, rows={"a": {"last": "2"}})
+    assert not Parts(rows={"a": one}).since(old)
+    assert new.whole() == News(html={"a": "<tr>3", "b": "<tr>2"}, lists={})
