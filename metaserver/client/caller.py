@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
 
 PROBE_SECONDS = 10.0
+LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 GET_STATE = "Annotator.getState"
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
 
@@ -77,7 +79,7 @@ class ArticleCaller:
         exchange.bytes_out = body.size or 0
         try:
             value = await self._client.post(server.url, body, exchange, self._time_limit)
-            checked = check(value, self._asked_of(server), self._vocabulary)
+            checked = await self._checked(value, server, large=exchange.opened > LARGE)
             outcome, message = checked.outcome, checked.message
         except PeerError as error:
             outcome, message = error.outcome, error.message
@@ -98,6 +100,13 @@ class ArticleCaller:
             raw=exchange.raw(),
         )
         return attempt, checked
+
+    async def _checked(self, value: Value, server: Server, *, large: bool) -> CheckedAnswer:
+        """Check an answer; a large one aside, so that the hub goes on meanwhile."""
+        asked_of = self._asked_of(server)
+        if large:
+            return await asyncio.to_thread(check, value, asked_of, self._vocabulary)
+        return check(value, asked_of, self._vocabulary)
 
     async def probe(self, server: Server) -> str | None:
         """Return None if the server is there, else what is wrong in one line.

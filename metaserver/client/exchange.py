@@ -23,6 +23,7 @@ class Exchange:
 
     def __init__(self, max_bytes: int) -> None:
         self._clock = asyncio.get_running_loop().time
+        self._max_bytes = max_bytes
         self._room = max_bytes
         self._pending = bytearray()
         self._packed: list[bytes] = []
@@ -40,6 +41,11 @@ class Exchange:
     def stale(self) -> bool:
         """Whether the request went out on a kept-alive connection and no answer has begun."""
         return self.reused and "head" not in self._marks
+
+    @property
+    def opened(self) -> int:
+        """How many bytes of the answer were kept, after decompression."""
+        return self._max_bytes - self._room
 
     def mark(self, name: str) -> None:
         """Note that something happens now; the last time counts."""

@@ -6,17 +6,16 @@ import asyncio
 import errno
 import os
 import re
-import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from aiohttp.payload import Payload
 from yarl import URL
 
+from metaserver.client.connections import Connector
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
 from metaserver.errors import InputError, PeerError
@@ -24,9 +23,9 @@ from metaserver.lifecycle import Outcome
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
-KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}  # as far as a system has it
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_PAUSE = 1.0  # seconds
+PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
 
 
 LOST = (
@@ -49,9 +48,11 @@ def check_url(text: str, place: str) -> str:
     """Return an annotation server's URL as it is to be kept, or raise `InputError`."""
     try:
         url = URL(text)
-        (url.raw_host or "").encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
+        host = url.raw_host or ""
+        host.encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
         usable = url.scheme in ("http", "https") and bool(url.host) and url.port != 0
-        usable = usable and not any(map(str.isspace, text))
+        usable = usable and not any(map(str.isspace, text)) and ":" not in (url.user or "")
+        usable = usable and ("%" not in host or ":" in host)  # only an IPv6 address has a zone
     except ValueError:
         usable = False
     if not usable:
@@ -163,14 +164,18 @@ async def _feed(
 ) -> None:
     encoding = response.headers.get("Content-Encoding", "identity").lower()
     if encoding not in ENCODINGS and encoding != "identity":
-        raise PeerError(Outcome.HTTP, f"Content-Encoding {encoding!r} was not asked for")
+        words = f"Content-Encoding {encoding[:80]!r} was not asked for"
+        raise PeerError(Outcome.HTTP, _one_line(words))
     inflater = Inflater() if encoding in ENCODINGS else None
+    unbroken = 0
     async for chunk in response.content.iter_any():
         exchange.bytes_in += len(chunk)
         for piece in inflater.feed(chunk) if inflater else (chunk,):
             exchange.keep(piece)
             feed(piece)
-            if len(piece) >= CHUNK:
+            unbroken += max(len(piece), PIECE)
+            if unbroken >= CHUNK:
+                unbroken = 0
                 await asyncio.sleep(0)  # others have their turn while a large answer comes in
         if exchange.bytes_in > max_bytes:  # compressed bytes may open to nothing
             raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
@@ -230,27 +235,6 @@ def _one_line(text: str) -> str:
     return " ".join(text.encode("utf-8", "backslashreplace").decode().split())[:500]
 
 
-def _socket(address_info: Any) -> socket.socket:
-    """A socket that notices a peer which is gone: TCP keep-alive, since an answer may take long."""
-    family, kind, protocol, _, _ = address_info
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE.items():
-        if hasattr(socket, option):
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-    return made
-
-
-def _guarded(guard: AddressGuard) -> Callable[[Any], socket.socket]:
-    """Return what makes a socket unless the guard is against where it would connect to."""
-
-    def guarded(address_info: Any) -> socket.socket:
-        guard.check(address_info[4][0])
-        return _socket(address_info)
-
-    return guarded
-
-
 @asynccontextmanager
 async def open_client(
     limits: HttpLimits | None = None,
@@ -263,11 +247,8 @@ async def open_client(
     Without a guard it connects to any address: only for URLs that the hub's own operator gives.
     `resolver` looks up names instead of the system's.
     """
-    connector = aiohttp.TCPConnector(
-        limit=0, resolver=resolver, socket_factory=_guarded(guard) if guard else _socket
-    )
     async with aiohttp.ClientSession(
-        connector=connector,
+        connector=Connector(guard, resolver),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         trust_env=False,

@@ -11,6 +11,9 @@ from metaserver.wire.values import CHUNK, WireError
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 """The values of Content-Encoding that `Inflater` opens (RFC 9110, section 8.4.1)."""
 
+MAX_STREAMS = 1_000
+"""So many gzip streams one after another make a body; millions that open to nothing fit into it."""
+
 _ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
 
 
@@ -18,18 +21,20 @@ class Inflater:
     """Opens a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
 
     The caller counts what it takes (`Decoder` does) and stops asking; nothing is opened ahead.
-    Raises `WireError` (`xml`) on a broken stream, and in `close` on one that ends early.
+    Raises `WireError`: `xml` on a broken stream, and in `close` on one that ends early;
+    `too_large` on too many streams.
     """
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(_ZLIB_OR_GZIP)
         self._started = False
+        self._streams = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what `data` opens to; take all of it before the next call."""
         while data:
             if self._stream.eof:  # gzip members may follow one another (RFC 1952, section 2.2)
-                self._stream = zlib.decompressobj(_ZLIB_OR_GZIP)
+                self._next_stream()
             try:
                 opened = self._stream.decompress(data, CHUNK)
             except zlib.error as error:
@@ -38,6 +43,12 @@ class Inflater:
             data = self._stream.unconsumed_tail or self._stream.unused_data
             if opened:
                 yield opened
+
+    def _next_stream(self) -> None:
+        self._streams += 1
+        if self._streams > MAX_STREAMS:
+            raise WireError(Outcome.TOO_LARGE, f"more than {MAX_STREAMS:,} gzip streams")
+        self._stream = zlib.decompressobj(_ZLIB_OR_GZIP)
 
     def close(self) -> None:
         """Check that the stream is whole."""

@@ -10,8 +10,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
+from aiohttp.abc import AbstractResolver
+
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.guard import AddressGuard
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.records import ArticleId, Attempt, Server, ServerName
 from metaserver.tasks.plugin import installed_tasks
@@ -41,7 +44,11 @@ VOCABULARY = Accessions("P04637", "P38398", "P00533", "Q00987")
 
 @asynccontextmanager
 async def article_caller(
-    *texts: str, time_limit: float = SECONDS, limits: HttpLimits | None = None
+    *texts: str,
+    time_limit: float = SECONDS,
+    limits: HttpLimits | None = None,
+    guard: AddressGuard | None = None,
+    resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[ArticleCaller]:
     """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
     texts = texts or (TEXT,)
@@ -54,7 +61,7 @@ async def article_caller(
         wire_bytes=[len(escape_text(text)) for text in texts],
         texts=ArticleTexts(load),
     )
-    async with open_client(limits) as client:
+    async with open_client(limits, guard, resolver=resolver) as client:
         tasks = list(installed_tasks().values())
         yield ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=time_limit)
 

@@ -375,7 +375,7 @@ async def test_compressed_bytes_that_open_to_nothing_are_too_large() -> None:
             await connection.send(gzip.compress(b"") * 1_000)
 
     ended = await attempt(endless, limits=SMALL)
-    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 200,000 bytes")
+    assert (ended.outcome, ended.message) == (Outcome.TOO_LARGE, "more than 1,000 gzip streams")
 
 
 async def test_too_many_values_are_too_large() -> None:
