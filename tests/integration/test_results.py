@@ -21,7 +21,8 @@ from metaserver.engine import work_lanes
 from metaserver.errors import HubError
 from metaserver.inputs import read_gold, read_servers
 from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.results import ATTEMPT_COLUMNS, write_results
+from metaserver.results import write_results
+from metaserver.services.result_files import ATTEMPT_COLUMNS
 from metaserver.uniprot import Release
 from tests.integration.hub import DEMO, build_release
 from tests.integration.peers import GOOD, answering, peer, response

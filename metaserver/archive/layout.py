@@ -1,0 +1,132 @@
+"""What is in an archive: which tables, which of their columns, where the large ones are files.
+
+`tables/NAME.jsonl` has a row a line, by primary key. A blob that people may want to read is a file
+of its own; JSON blobs are part of their row. The rest (result files, boards, attempts as a table)
+is made from these, for people, and is not read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+import sqlalchemy as sa
+
+from metaserver.client.http import masked
+from metaserver.store import tables as t
+
+FORMAT = 1
+"""Raised when an archive of an earlier format can no longer be read as it is."""
+
+MANIFEST = "manifest.json"
+CHECKSUMS = "checksums.tsv"
+
+
+class Kept(Enum):
+    """How a column is kept in the store, where that is not as it is in a row's JSON."""
+
+    JSON = auto()  # the bytes of a JSON value
+    PACKED_JSON = auto()  # the same, compressed
+    FILE = auto()  # compressed; a file of the archive
+    LEFT_OUT = auto()  # a secret: it is null
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Names:
+    """What phases and servers are called, by id: files are named after them."""
+
+    phases: Mapping[int, str]
+    servers: Mapping[int, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArchivedTable:
+    """A table as it is archived: `file` names the file of a row's `Kept.FILE` column."""
+
+    table: sa.Table
+    kept: Mapping[str, Kept] = field(default_factory=dict)
+    file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
+    changed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of its entry."""
+        return f"tables/{self.table.name}.jsonl"
+
+    @property
+    def file_column(self) -> str | None:
+        """The column that is a file for each row."""
+        return next((name for name, kept in self.kept.items() if kept is Kept.FILE), None)
+
+    @property
+    def key(self) -> list[sa.Column[Any]]:
+        """The columns that its rows are ordered by."""
+        return list(self.table.primary_key.columns)
+
+
+def _article(row: Mapping[str, Any], names: Names) -> str:
+    return f"corpora/{row['corpus_id']}/{row['position']:06}.txt"
+
+
+def _gold(row: Mapping[str, Any], names: Names) -> str:
+    return f"phases/{names.phases[row['phase_id']]}/gold/{row['task']}.{row['version']}"
+
+
+def _raw_answer(row: Mapping[str, Any], names: Names) -> str:
+    phase, server = names.phases[row["phase_id"]], names.servers[row["server_id"]]
+    return f"phases/{phase}/raw/{server}/{row['position']:06}.{row['number']}.xml"
+
+
+def _offline_run(row: Mapping[str, Any], names: Names) -> str:
+    return f"phases/{names.phases[row['phase_id']]}/offline/{row['name']}.{row['task']}.tsv"
+
+
+def _frozen_board(row: Mapping[str, Any], names: Names) -> str:
+    return f"phases/{names.phases[row['phase_id']]}/frozen/{row['id']}.json"
+
+
+TABLES = (
+    ArchivedTable(table=t.challenges),
+    ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
+    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}, changed={"url": masked}),
+    ArchivedTable(table=t.corpora),
+    ArchivedTable(table=t.corpus_versions),
+    ArchivedTable(table=t.articles, kept={"text": Kept.FILE}, file=_article),
+    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}),
+    ArchivedTable(table=t.gold, kept={"content": Kept.FILE}, file=_gold),
+    ArchivedTable(table=t.lanes),
+    ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),
+    ArchivedTable(table=t.raw_answers, kept={"body": Kept.FILE}, file=_raw_answer),
+    ArchivedTable(table=t.answers, kept={"payloads": Kept.PACKED_JSON}),
+    ArchivedTable(table=t.state_changes),
+    ArchivedTable(
+        table=t.offline_runs,
+        kept={"content": Kept.FILE, "payloads": Kept.PACKED_JSON, "problems": Kept.JSON},
+        file=_offline_run,
+    ),
+    ArchivedTable(table=t.frozen_boards, kept={"document": Kept.FILE}, file=_frozen_board),
+    ArchivedTable(table=t.audit, kept={"detail": Kept.JSON}),
+)
+"""What is archived, in the order in which rows refer to each other.
+
+Tokens and sessions are not: who reads an archive could try them. Neither are notices.
+"""
+
+LEFT_OUT = frozenset({t.tokens.name, t.sessions.name, t.notices.name})
+
+
+def of_phases(archived: ArchivedTable, phases: Mapping[int, int]) -> Iterator[Any]:
+    """Yield the conditions on a table's rows where some phases (id to corpus id) are archived."""
+    columns = archived.table.c
+    if archived.table is t.phases:
+        yield columns.id.in_(list(phases))
+    elif archived.table is t.audit:
+        yield sa.false()
+    elif "phase_id" in columns:
+        yield columns.phase_id.in_(list(phases))
+    elif archived.table is t.corpora:
+        yield columns.id.in_(list(phases.values()))
+    elif "corpus_id" in columns:
+        yield columns.corpus_id.in_(list(phases.values()))

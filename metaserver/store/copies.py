@@ -1,0 +1,44 @@
+"""A whole copy of a store, taken while its hub is at work."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from metaserver.errors import HubError, InputError
+
+BUSY_SECONDS = 30.0
+
+
+def copy_store(store: Path, out: Path) -> None:
+    """Copy a store as it is at this moment into one new file, checked; nobody has to wait for it.
+
+    The copy has all that the store has, digests of tokens and addresses of teams too, so that its
+    owner alone can read it. Raises `InputError` where there is no store or the copy cannot be
+    written, `HubError` for a store that is damaged. Slow: not for the event loop.
+    """
+    if not store.is_file():
+        raise InputError(store, "there is no store; expected one that a hub has written")
+    try:
+        out.unlink(missing_ok=True)
+        os.close(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        with closing(sqlite3.connect(store, timeout=BUSY_SECONDS)) as connection:
+            connection.execute("VACUUM INTO ?", [str(out)])
+        _check(store, out)
+        with out.open("rb") as file:
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from error
+    except sqlite3.Error as error:
+        raise HubError(f"{store}: cannot be copied: {error}") from error
+
+
+def _check(store: Path, copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
+        strays = connection.execute("PRAGMA foreign_key_check").fetchone()
+    if found != ["ok"] or strays is not None:
+        told = "; ".join(found) if found != ["ok"] else "rows without the rows that they belong to"
+        raise HubError(f"{store}: the copy is damaged: {told}")

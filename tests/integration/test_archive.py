@@ -1,0 +1,201 @@
+"""A hub's store copied while it is at work, exported as one zip, and read back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+
+import msgspec
+import pytest
+import yaml
+
+from annotators.server import Kit
+from metaserver.archive.layout import CHECKSUMS, LEFT_OUT, MANIFEST, TABLES
+from metaserver.archive.reading import import_archive
+from metaserver.archive.writing import export_store
+from metaserver.config import Settings
+from metaserver.errors import InputError
+from metaserver.store.tables import metadata
+from tests.integration.hub import DEMO, metaserver
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.integration.test_service_gold import ARTICLES, annotate, run_file, run_to_end
+
+SECRET = "hunter2"
+
+
+async def filled(running: Running) -> None:
+    """Have a phase with answers, an offline run, two versions of gold and frozen boards."""
+    await plan_phase(running)
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url.replace("http://", f"http://blue:{SECRET}@"))
+    given = {"phase": "test", "task": "INT"}
+    await running.do("runs.upload", running.team("blue"), **given, run="file", content=run_file())
+    changed = (DEMO / "gold_int.tsv").read_bytes() + b"sample01\tP99999\n"
+    await running.do("gold.set", **given, content=changed, source="late.tsv")
+    await running.do("phases.create", challenge="bc", phase="next", corpus="demo", release="test")
+    await running.do("phases.freeze", phase="test")
+    async with asyncio.timeout(30):
+        while len(await running.do("boards.frozen", phase="test")) < 4:
+            await asyncio.sleep(0.05)
+
+
+def write_settings(given: Settings, path: Path) -> Path:
+    """Return a settings file."""
+    path.write_text(yaml.safe_dump(msgspec.to_builtins(given)))
+    return path
+
+
+async def boards_of(running: Running) -> list[object]:
+    """Return all boards of the phase in all views, and the attempts."""
+    phase = running.service.phase("test")
+    boards: list[object] = [
+        phase.boards.scoreboard.board(task.name, view)
+        for task in phase.boards.tasks()
+        for view in phase.boards.views(task.name)
+    ]
+    attempts = await running.do("servers.attempts", server="blue-1", phase="test", limit=1000)
+    one = attempts[0]
+    raw = await running.do(
+        "servers.answer", server="blue-1", phase="test", article=one.article, number=one.number
+    )
+    return [*boards, attempts, raw, await running.do("boards.frozen", phase="test")]
+
+
+async def test_an_archive_is_read_back_as_it_was(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    config = write_settings(given, tmp_path / "config.yaml")
+    first, second = tmp_path / "first.zip", tmp_path / "second.zip"
+    async with at_work(given) as running:
+        await filled(running)
+        before = await boards_of(running)
+        ended = await metaserver("export", "--config", config, "--out", first)  # while it works
+        assert (ended.status, ended.stderr) == (0, ""), ended
+    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"))
+    elsewhere = write_settings(other, tmp_path / "other.yaml")
+    ended = await metaserver("import", first, "--config", elsewhere)
+    assert (ended.status, ended.stderr) == (0, ""), ended
+    export_in_thread = asyncio.to_thread(
+        export_store, tmp_path / "other" / "metaserver.sqlite", second, other
+    )
+    await export_in_thread
+    assert first.read_bytes() == second.read_bytes()
+    async with at_work(other) as running:
+        assert await boards_of(running) == before
+    ended = await metaserver("import", first, "--config", elsewhere)
+    assert ended.status == 2
+    assert "there is a store already" in ended.stderr
+    check_contents(first)
+
+
+def check_contents(archive: Path) -> None:
+    """Look into an archive: what people read is there, no secret is."""
+    with zipfile.ZipFile(archive) as found:
+        names = found.namelist()
+        contents = {name: found.read(name) for name in names}
+    assert json.loads(contents[MANIFEST])["phases"] == ["test", "next"]
+    assert contents["phases/test/attempts.tsv"].count(b"\n") == ARTICLES + 1
+    assert contents["phases/test/gold/INT.1"] == (DEMO / "gold_int.tsv").read_bytes()
+    assert contents["phases/test/offline/file.INT.tsv"] == run_file()
+    assert b"<methodResponse>" in contents["phases/test/raw/blue-1/000000.1.xml"]
+    assert contents["phases/test/runs/blue-1.INT.tsv"].startswith(b"sample01\t")
+    boards = json.loads(contents["phases/test/leaderboard.json"])["boards"]
+    assert {run["server"] for run in boards["INT"]["runs"]} == {"blue-1", "file"}
+    assert sum(name.startswith("phases/test/frozen/") for name in names) == 4
+    assert b"gold.set" in contents["tables/audit.jsonl"]
+    assert not any(SECRET.encode() in content for content in contents.values())
+    assert len(contents[CHECKSUMS].splitlines()) == len(names) - 1
+
+
+async def test_some_phases_alone(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await running.do(
+            "phases.create", challenge="bc", phase="next", corpus="demo", release="test"
+        )
+    store, out = tmp_path / "hub" / "metaserver.sqlite", tmp_path / "next.zip"
+    with pytest.raises(InputError, match="'last' is none of test, next"):
+        await asyncio.to_thread(export_store, store, out, given, ["last"])
+    assert not out.exists()
+    await asyncio.to_thread(export_store, store, out, given, ["next"])
+    with zipfile.ZipFile(out) as found:
+        assert not [name for name in found.namelist() if name.startswith("phases/test")]
+        assert found.read("tables/audit.jsonl") == b""
+    copy = tmp_path / "copy.sqlite"
+    await asyncio.to_thread(import_archive, out, copy)
+    assert sqlite3.connect(copy).execute("SELECT name FROM phases").fetchall() == [("next",)]
+
+
+async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running)
+    out, store = tmp_path / "all.zip", tmp_path / "new" / "metaserver.sqlite"
+    await asyncio.to_thread(export_store, tmp_path / "hub" / "metaserver.sqlite", out, given)
+    store.parent.mkdir()
+    with zipfile.ZipFile(out) as found:
+        entries = {name: found.read(name) for name in found.namelist()}
+    gold = "phases/test/gold/INT.1"
+    manifest = entries[MANIFEST].replace(b'"format": 1', b'"format": 9')
+    for changed, told in (
+        ({gold: entries[gold] + b"x"}, "INT.1 is not as it was written"),
+        ({CHECKSUMS: b""}, "there is no manifest.json in it"),
+        ({CHECKSUMS: b"nonsense"}, "checksums.tsv is missing or broken"),
+        ({MANIFEST: manifest}, "manifest.json is not as it was written"),
+    ):
+        bad = tmp_path / "bad.zip"
+        with zipfile.ZipFile(bad, "w") as archive:
+            for name, content in (entries | changed).items():
+                archive.writestr(name, content)
+        with pytest.raises(InputError, match=told):
+            await asyncio.to_thread(import_archive, bad, store)
+        assert list(store.parent.iterdir()) == []
+    (tmp_path / "no.zip").write_bytes(b"PK no")
+    with pytest.raises(InputError, match="not a whole zip file"):
+        await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
+
+
+def test_every_table_is_archived_or_left_out_on_purpose() -> None:
+    archived = {one.table.name for one in TABLES}
+    assert archived | LEFT_OUT == set(metadata.tables)
+    assert not archived & LEFT_OUT
+
+
+async def test_a_backup_of_a_hub_at_work_is_a_whole_store(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    config = write_settings(given, tmp_path / "config.yaml")
+    copy = tmp_path / "copies" / "hub.sqlite"
+    copy.parent.mkdir()
+    async with at_work(given) as running:
+        await plan_phase(running)
+        async with served(Kit(annotate)) as url:
+            work = asyncio.create_task(run_to_end(running, url))
+            await running.until(lambda: bool(running.service.phase("test").servers))
+            ended = await metaserver("backup", "--config", config, "--out", copy)
+            assert (ended.status, ended.stderr) == (0, ""), ended
+            await work
+    assert list(copy.parent.iterdir()) == [copy]
+    assert copy.stat().st_mode & 0o777 == 0o600
+    back = tmp_path / "back"
+    back.mkdir()
+    copy.rename(back / "metaserver.sqlite")
+    async with at_work(msgspec.structs.replace(given, folder=str(back))) as running:
+        assert running.service.phase("test").corpus.ids[0] == "sample01"
+
+
+async def test_a_backup_says_what_is_wrong(tmp_path: Path) -> None:
+    given = msgspec.structs.replace(Settings(), folder=str(tmp_path / "none"))
+    config = write_settings(given, tmp_path / "config.yaml")
+    ended = await metaserver("backup", "--config", config, "--out", tmp_path / "copy.sqlite")
+    assert ended.status == 2
+    assert "metaserver.sqlite: there is no store; expected one that a hub" in ended.stderr
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "metaserver.sqlite").write_bytes(b"not a database at all" * 100)
+    ended = await metaserver("backup", "--config", config, "--out", tmp_path / "copy.sqlite")
+    assert ended.status == 70
+    assert "cannot be copied" in ended.stderr
+    assert not (tmp_path / "copy.sqlite").exists()
