@@ -58,7 +58,8 @@ class Connector(aiohttp.TCPConnector):
 
     def __init__(self, guard: AddressGuard | None, resolver: AbstractResolver | None) -> None:
         super().__init__(limit=0, resolver=resolver, socket_factory=_factory(guard))
-        self._factory = functools.partial[ResponseHandler](OneAnswer, loop=self._loop)
+        handler: type[ResponseHandler] = OneAnswer
+        self._factory = functools.partial(handler, loop=self._loop)
 
 
 def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:
