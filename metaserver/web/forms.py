@@ -46,6 +46,7 @@ class Field:
     name: str
     label: str
     kind: str
+    form: str = "form"
     help: str = ""
     given: Sequence[str] = ()
     choices: Sequence[tuple[str, str]] = ()
@@ -61,7 +62,7 @@ class Field:
     @property
     def id(self) -> str:
         """The id of its element."""
-        return f"field-{self.name}"
+        return f"{self.form}-{self.name}"
 
     @property
     def described_by(self) -> str:
@@ -72,10 +73,11 @@ class Field:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Form:
-    """A form's fields, and the refusal that is of none of them."""
+    """A form's fields, and the refusal that is of none of them; its name is its own on a page."""
 
     fields: Sequence[Field]
     error: str = ""
+    name: str = "form"
 
     @classmethod
     def of(
@@ -86,6 +88,7 @@ class Form:
         values: Mapping[str, Any] | None = None,
         wording: Mapping[str, Wording] | None = None,
         refused: RefusedError | None = None,
+        name: str = "form",
     ) -> Form:
         """Return the form of some fields of a struct; `limits.servers` is one of an inner struct.
 
@@ -97,15 +100,17 @@ class Form:
         at = refused.field if refused and refused.field in names else ""
         fields = [
             _field(
-                known[name],
-                name,
-                wording.get(name, Wording()),
-                _texts(values, name, known[name]),
-                in_words(refused) if refused and name == at else "",
+                known[field],
+                field,
+                form=name,
+                wording=wording.get(field, Wording()),
+                given=_texts(values, field, known[field]),
+                error=in_words(refused) if refused and field == at else "",
             )
-            for name in names
+            for field in names
         ]
-        return cls(fields=fields, error=in_words(refused) if refused and not at else "")
+        error = in_words(refused) if refused and not at else ""
+        return cls(fields=fields, error=error, name=name)
 
 
 def values_of(
@@ -182,7 +187,13 @@ def _help(field: kinds.Field) -> str:
 
 
 def _field(
-    field: kinds.Field, name: str, wording: Wording, given: Sequence[str], error: str
+    field: kinds.Field,
+    name: str,
+    *,
+    form: str,
+    wording: Wording,
+    given: Sequence[str],
+    error: str,
 ) -> Field:
     kind = _kind(field)
     choices = wording.choices or [(value, value) for value in _values(kind)]
@@ -190,6 +201,7 @@ def _field(
         name=name,
         label=wording.label or field.name.replace("_", " ").capitalize(),
         kind=wording.kind or _input(kind, choices),
+        form=form,
         help=wording.help or _help(field),
         given=given,
         choices=choices,

@@ -1,0 +1,5 @@
+"""The team console: a team registers, tests, starts and watches its servers."""
+
+from metaserver.web.team.pages import TeamPages
+
+__all__ = ["TeamPages"]

@@ -1,0 +1,193 @@
+"""A server's attempts, and each of them with its answer and the places of its problems."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+from markupsafe import Markup
+
+from metaserver.lifecycle import OPEN_STATES, Outcome
+from metaserver.operations.lanes import AttemptDetail, RawAnswer
+from metaserver.records import Phases
+from metaserver.web import svg
+from metaserver.web.answers import Lines, Tree, read_answer, read_lines
+from metaserver.web.desk import Desk
+from metaserver.web.groups import grouped
+from metaserver.web.team.scope import one_card, scope_of
+from metaserver.web.team.view import Card
+
+PAGE = 50
+PARTS = {
+    "dns": "name looked up",
+    "connect": "connected (with TLS)",
+    "send": "request sent",
+    "wait": "waited for the answer",
+    "transfer": "answer received",
+    "parse": "answer checked",
+}
+"""The phases of an attempt's time, in their order."""
+
+MARKS: Mapping[Outcome, str] = {
+    Outcome.OK: "up",
+    Outcome.PARTIAL: "slow",
+    Outcome.CANCELLED: "paused",
+}
+"""The pill of an outcome; that of any other is "down"."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which attempts are shown, as in the address."""
+
+    phase: str
+    outcome: str = ""
+    article: str = ""
+    before: str = ""
+
+    def query(self, **changes: str) -> str:
+        """Return the filter as an address has it, with some of it otherwise."""
+        chosen = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in chosen.items() if value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptPages:
+    """The handlers of the attempts."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = r"/team/servers/{server}/attempts/{article:.+}/{number:\d+}"
+        return [
+            web.get("/team/servers/{server}/attempts", self.list),
+            web.get(f"{one}/raw", self.raw),
+            web.get(one, self.one),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Answer with the attempts that the address filters; newest first, in pages."""
+        card = await one_card(self.desk, request, request.match_info["server"])
+        query = request.query
+        wanted = Filter(
+            phase=query.get("phase") or newest_phase(card),
+            outcome=query.get("outcome", ""),
+            article=query.get("article", "").strip(),
+            before=query.get("before", ""),
+        )
+        found = await self._found(request, card, wanted) if wanted.phase else []
+        return self.desk.answer(
+            "team_attempts.html",
+            scope=await scope_of(self.desk, request, card.server.team),
+            card=card,
+            wanted=wanted,
+            attempts=found[:PAGE],
+            older=repr(found[PAGE - 1].started_at) if len(found) > PAGE else "",
+            groups=grouped(found),
+            outcomes=list(Outcome),
+            marks=MARKS,
+            path=attempt_path,
+        )
+
+    async def _found(
+        self, request: web.Request, card: Card, wanted: Filter
+    ) -> Sequence[AttemptDetail]:
+        asked = {"outcome": wanted.outcome, "article": wanted.article, "before": wanted.before}
+        found: Sequence[AttemptDetail] = await self.desk.ask(
+            request,
+            "servers.attempts",
+            server=card.server.server,
+            phase=wanted.phase,
+            limit=PAGE + 1,
+            **{name: value for name, value in asked.items() if value},
+        )
+        return found
+
+    async def one(self, request: web.Request) -> web.Response:
+        """Answer with one attempt: its times, its problems, its answer."""
+        card = await one_card(self.desk, request, request.match_info["server"])
+        phase = request.query.get("phase") or newest_phase(card)
+        found = await self._answer(request, phase)
+        tree, lines = await asyncio.to_thread(_read, found)
+        return self.desk.answer(
+            "team_attempt.html",
+            scope=await scope_of(self.desk, request, card.server.team),
+            card=card,
+            phase=phase,
+            attempt=found.attempt,
+            size=None if found.raw is None else len(found.raw),
+            tree=tree,
+            lines=lines,
+            parts_of_time=time_parts(found.attempt.phases),
+            bar=time_bar(found.attempt.phases),
+            marks=MARKS,
+            path=attempt_path,
+        )
+
+    async def raw(self, request: web.Request) -> web.Response:
+        """Answer with the bytes that came, as a file."""
+        card = await one_card(self.desk, request, request.match_info["server"])
+        found = await self._answer(request, request.query.get("phase") or newest_phase(card))
+        if found.raw is None:
+            raise web.HTTPNotFound(text="No answer came in this attempt.")
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{found.attempt.article}-{found.attempt.number}")
+        return web.Response(
+            body=found.raw,
+            content_type="application/octet-stream",
+            headers={"Content-Disposition": f'attachment; filename="{name}.xml"'},
+        )
+
+    async def _answer(self, request: web.Request, phase: str) -> RawAnswer:
+        found: RawAnswer = await self.desk.ask(
+            request, "servers.answer", phase=phase, **request.match_info
+        )
+        return found
+
+
+def newest_phase(card: Card) -> str:
+    """Return the phase to show first: the open one, or the last; empty where it had none."""
+    rows = [row for row in card.rows if row.standing is not None]
+    opened = [row for row in rows if row.phase.state in OPEN_STATES]
+    return next((row.phase.phase for row in (*opened, *rows)), "")
+
+
+def attempt_path(card: Card, phase: str, attempt: AttemptDetail) -> str:
+    """Return where an attempt's page is."""
+    article = quote(attempt.article, safe="")
+    return f"{card.path}/attempts/{article}/{attempt.number}?{urlencode({'phase': phase})}"
+
+
+def _read(found: RawAnswer) -> tuple[Tree | None, Lines | None]:
+    """Return an answer with its places, or where it cannot be read its lines."""
+    if not found.raw:
+        return None, None
+    tree = read_answer(found.raw, found.attempt.problems)
+    return tree, None if tree else read_lines(found.raw, found.attempt.message)
+
+
+def time_parts(phases: Phases) -> Sequence[tuple[int, str, float]]:
+    """Return where an attempt's time went: a series' number, words, seconds."""
+    return [
+        (number, words, seconds)
+        for number, (name, words) in enumerate(PARTS.items())
+        if (seconds := getattr(phases, name)) is not None
+    ]
+
+
+def time_bar(phases: Phases) -> Markup:
+    """Return an attempt's time as a bar of its parts; the table beside it has the figures."""
+    width, height, x = 600.0, 16.0, 0.0
+    parts = time_parts(phases)
+    total = sum(seconds for _, _, seconds in parts)
+    boxes = []
+    for number, _, seconds in parts:
+        if total > 0:
+            wide = width * seconds / total
+            boxes.append(svg.box(f"part s{number}", x, 0, max(wide, 0.5), height))
+            x += wide
+    return svg.drawing(boxes, width, height, "bar times")

@@ -1,0 +1,74 @@
+"""Whose console is looked at: a team's own; an organiser says which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.servers import ServerDetail
+from metaserver.operations.teams import TeamDetail
+from metaserver.records import ServerName
+from metaserver.web.desk import Desk
+from metaserver.web.team.view import Card
+from metaserver.web.visitor import caller_of
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Scope:
+    """The team whose console this is, for its links and forms."""
+
+    team: TeamDetail
+    organiser: bool
+
+    def link(self, path: str, **query: str) -> str:
+        """Return an address of the console; organisers keep the team in it."""
+        asked = {"team": self.team.team} | query if self.organiser else query
+        return f"{path}?{urlencode(asked)}" if asked else path
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """What a form sends along."""
+        return {"team": self.team.team} if self.organiser else {}
+
+
+async def scope_of(desk: Desk, request: web.Request, team: str | None = None) -> Scope | None:
+    """Return whose console is asked for; None where an organiser has yet to say it.
+
+    `team` is known from a server or a form. Raises `RefusedError` for who is of no team.
+    """
+    caller = caller_of(request)
+    name = team or request.query.get("team") or caller.team
+    if name is None and caller.organiser:
+        return None
+    detail = await desk.ask(request, "teams.get", team=name or "-")
+    return Scope(team=detail, organiser=caller.organiser)
+
+
+async def phases(desk: Desk, request: web.Request) -> Sequence[PhaseDetail]:
+    """Return all phases, the newest first."""
+    known: Sequence[PhaseDetail] = await desk.ask(request, "phases.list")
+    return list(reversed(known))
+
+
+async def cards(desk: Desk, request: web.Request, team: str) -> Sequence[Card]:
+    """Return the cards of a team's servers, those in use first."""
+    servers: Sequence[ServerDetail] = await desk.ask(request, "servers.list")
+    own = sorted((one for one in servers if one.team == team), key=lambda one: one.retired)
+    known = await phases(desk, request)
+    return [card(desk, server, known) for server in own]
+
+
+async def one_card(desk: Desk, request: web.Request, name: str) -> Card:
+    """Return the card of one server; `RefusedError` where there is none for who asks."""
+    server = await desk.ask(request, "servers.get", server=name)
+    return card(desk, server, await phases(desk, request))
+
+
+def card(desk: Desk, server: ServerDetail, known: Sequence[PhaseDetail]) -> Card:
+    """Return a server's card."""
+    testing = desk.service.trials.under_way(ServerName(server.server)) is not None
+    return Card.of(server, known, testing=testing)

@@ -1,0 +1,225 @@
+"""A server's own page; registering, changing and retiring it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import OPEN_STATES
+from metaserver.operations.lanes import AttemptDetail, QueueDetail
+from metaserver.operations.servers import RegisterServer, ServerChange
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.web.desk import Desk, mended, posted
+from metaserver.web.forms import Form, Wording, values_of
+from metaserver.web.groups import grouped
+from metaserver.web.stream import Parts
+from metaserver.web.team import view
+from metaserver.web.team.scope import one_card, scope_of
+from metaserver.web.team.view import Card
+
+CHANGED = ("url", "method", "parameters", "tasks", "concurrency")
+REGISTERED = ("server", *CHANGED)
+GROUPED = 1_000
+"""How many of the newest attempts are looked through for what went wrong."""
+
+
+def wording() -> dict[str, Wording]:
+    """Return what the forms say beyond what the operations do."""
+    return {
+        "server": Wording(
+            label="Name",
+            help="Its name here and on the boards, for good: letters, digits, '.', '_' and '-',"
+            " at most 64.",
+        ),
+        "url": Wording(
+            label="URL",
+            help="Where it listens: http://HOST:PORT/PATH, or https. The hub must be able to"
+            " reach it.",
+        ),
+        "method": Wording(
+            help="The XML-RPC method that annotates; keep this unless yours has another name."
+        ),
+        "parameters": Wording(
+            help="What the method is given: the article's text, or also a struct with its id, the"
+            " tasks and the time limit.",
+        ),
+        "tasks": Wording(
+            help="What it is asked for. None chosen: all that the phase has.",
+            choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
+        ),
+        "concurrency": Wording(
+            label="Requests at a time",
+            help="How many articles it may be sent at a time, 1 to 1,000.",
+        ),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerPages:
+    """The handlers of a server's pages."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/team/register", self.register_form),
+            web.post("/team/register", self.register),
+            web.get("/team/servers/{server}", self.server),
+            web.get("/team/servers/{server}/edit", self.edit_form),
+            web.post("/team/servers/{server}/edit", self.edit),
+            web.get("/team/servers/{server}/retire", self.retire_form),
+            web.post("/team/servers/{server}/retire", self.retire),
+        ]
+
+    async def server(self, request: web.Request) -> web.Response:
+        """Answer with a server's page."""
+        card = await one_card(self.desk, request, request.match_info["server"])
+        return await shown_server(self.desk, request, card)
+
+    async def register_form(self, request: web.Request) -> web.Response:
+        """Answer with the form of a new server."""
+        form = Form.of(RegisterServer, REGISTERED, wording=wording())
+        return await self._register_form(request, form)
+
+    async def _register_form(
+        self, request: web.Request, form: Form, team: str | None = None, status: int = 200
+    ) -> web.Response:
+        scope = await scope_of(self.desk, request, team)
+        if scope is None:
+            raise web.HTTPSeeOther("/team")
+        return self.desk.answer("team_register.html", status=status, scope=scope, form=form)
+
+    async def register(self, request: web.Request) -> web.Response:
+        """Register a server; its page leads on to its test."""
+        sent = await posted(request)
+        team = str(sent["team"]) if sent.get("team") else None
+        values = values_of(RegisterServer, REGISTERED, sent)
+        try:
+            detail = await self.desk.ask(request, "servers.register", team=team, **values)
+        except RefusedError as error:
+            refused = mended(error)
+            form = Form.of(
+                RegisterServer, REGISTERED, values=sent, wording=wording(), refused=refused
+            )
+            return await self._register_form(request, form, team, refused.refusal)
+        raise web.HTTPSeeOther(Card.of(detail, (), testing=False).path)
+
+    async def edit_form(self, request: web.Request) -> web.Response:
+        """Answer with the form that changes a server."""
+        card = await one_card(self.desk, request, request.match_info["server"])
+        values = {name: getattr(card.server, name) for name in CHANGED}
+        form = Form.of(ServerChange, CHANGED, values=values, wording=wording())
+        return await self._edit_form(request, card, form)
+
+    async def _edit_form(
+        self, request: web.Request, card: Card, form: Form, status: int = 200
+    ) -> web.Response:
+        scope = await scope_of(self.desk, request, card.server.team)
+        return self.desk.answer("team_edit.html", status=status, scope=scope, card=card, form=form)
+
+    async def edit(self, request: web.Request) -> web.Response:
+        """Change a server."""
+        name, sent = request.match_info["server"], await posted(request)
+        values = {"tasks": ()} | values_of(ServerChange, CHANGED, sent)
+        try:
+            detail = await self.desk.ask(request, "servers.update", server=name, **values)
+        except RefusedError as error:
+            refused = mended(error)
+            form = Form.of(ServerChange, CHANGED, values=sent, wording=wording(), refused=refused)
+            card = await one_card(self.desk, request, name)
+            return await self._edit_form(request, card, form, refused.refusal)
+        raise web.HTTPSeeOther(Card.of(detail, (), testing=False).path)
+
+    async def retire_form(self, request: web.Request) -> web.Response:
+        """Ask whether a server is to be retired."""
+        return await self._retire_form(request, Form(fields=()))
+
+    async def _retire_form(
+        self, request: web.Request, form: Form, status: int = 200
+    ) -> web.Response:
+        card = await one_card(self.desk, request, request.match_info["server"])
+        scope = await scope_of(self.desk, request, card.server.team)
+        return self.desk.answer(
+            "team_retire.html", status=status, scope=scope, card=card, form=form
+        )
+
+    async def retire(self, request: web.Request) -> web.Response:
+        """Retire a server."""
+        name = request.match_info["server"]
+        try:
+            await self.desk.ask(request, "servers.retire", server=name)
+        except RefusedError as error:
+            refused = mended(error)
+            form = Form.of(ServerChange, (), refused=refused)
+            return await self._retire_form(request, form, refused.refusal)
+        card = await one_card(self.desk, request, name)
+        scope = await scope_of(self.desk, request, card.server.team)
+        assert scope is not None
+        raise web.HTTPSeeOther(scope.link("/team"))
+
+
+async def shown_server(
+    desk: Desk, request: web.Request, card: Card, refused: Any = None, status: int = 200
+) -> web.Response:
+    """Answer with a server's page; `refused` is told next to its button."""
+    phase = request.query.get("phase", "")
+    queues, groups = await asyncio.gather(
+        _queues(desk, request, card), _errors(desk, request, card)
+    )
+    return desk.answer(
+        "team_server.html",
+        status=status,
+        scope=await scope_of(desk, request, card.server.team),
+        view=view,
+        card=card,
+        queues=queues,
+        groups=groups,
+        refused=refused,
+        notice=f"{card.standing_words(phase)}." if phase and refused is None else "",
+    )
+
+
+async def server_parts(desk: Desk, request: web.Request, name: str) -> Parts:
+    """Return the live parts of a server's page."""
+    card = await one_card(desk, request, name)
+    part = desk.templates.part
+    queues = await _queues(desk, request, card)
+    return Parts(
+        html={
+            card.id("facts"): part("team_parts.html", "facts", card),
+            card.id("lanes"): part("team_parts.html", "lanes", card, view),
+            "queues": part("team_parts.html", "queues", card, queues),
+        }
+    )
+
+
+async def _queues(desk: Desk, request: web.Request, card: Card) -> Sequence[QueueDetail]:
+    """Return the server's queues in the phases where articles are sent."""
+    return [
+        await desk.ask(request, "servers.queue", server=card.server.server, phase=row.phase.phase)
+        for row in card.rows
+        if row.standing is not None and row.phase.state in OPEN_STATES
+    ]
+
+
+async def _errors(desk: Desk, request: web.Request, card: Card) -> Any:
+    """Return what went wrong in each phase, the same things together."""
+    found = []
+    for row in card.rows:
+        if row.standing is None:
+            continue
+        attempts: Sequence[AttemptDetail] = await desk.ask(
+            request,
+            "servers.attempts",
+            server=card.server.server,
+            phase=row.phase.phase,
+            limit=GROUPED,
+        )
+        found.append((row.phase.phase, grouped(attempts)))
+    return found

@@ -1,0 +1,99 @@
+"""The tokens of a team: made (shown once), listed, revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.web.desk import Desk, mended, posted
+from metaserver.web.forms import Form, Wording, values_of
+from metaserver.web.team.scope import scope_of
+from metaserver.web.visitor import caller_of
+
+FIELDS = ("label", "role", "days")
+WORDING = {
+    "label": Wording(help="Who or what holds it: “Ana's laptop”, “nightly script”."),
+    "role": Wording(
+        label="May do",
+        help="A token of the team can do all that you can here; a reader's only reads.",
+        choices=[("team", "everything for this team"), ("reader", "read what is public")],
+    ),
+    "days": Wording(label="Days", help="It holds so many days; empty: until it is revoked."),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenPages:
+    """The handlers of a team's tokens."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/team/tokens", self.show),
+            web.post("/team/tokens", self.create),
+            web.post(r"/team/tokens/{id:\d+}/revoke", self.revoke),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the team's tokens and the form of a new one."""
+        return await self._show(request)
+
+    async def _show(
+        self,
+        request: web.Request,
+        *,
+        team: str | None = None,
+        form: Form | None = None,
+        issued: IssuedToken | None = None,
+        refused: str = "",
+        status: int = 200,
+    ) -> web.Response:
+        scope = await scope_of(self.desk, request, team)
+        if scope is None:
+            raise web.HTTPSeeOther("/team")
+        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
+        return self.desk.answer(
+            "team_tokens.html",
+            status=status,
+            scope=scope,
+            tokens=[token for token in known if token.team == scope.team.team],
+            now=self.desk.service.clock(),
+            mine=caller_of(request).token_id,
+            form=form or Form.of(NewToken, FIELDS, wording=WORDING),
+            issued=issued,
+            refused=refused,
+        )
+
+    async def create(self, request: web.Request) -> web.Response:
+        """Make a token and show it, this once: a page that was posted for is kept nowhere."""
+        sent = await posted(request)
+        team = str(sent["team"]) if sent.get("team") else caller_of(request).team
+        try:
+            issued = await self.desk.ask(
+                request, "tokens.create", team=team, **values_of(NewToken, FIELDS, sent)
+            )
+        except RefusedError as error:
+            refused = mended(error)
+            form = Form.of(NewToken, FIELDS, values=sent, wording=WORDING, refused=refused)
+            return await self._show(request, team=team, form=form, status=refused.refusal)
+        return await self._show(request, team=team, issued=issued)
+
+    async def revoke(self, request: web.Request) -> web.Response:
+        """Revoke a token."""
+        sent = await posted(request)
+        team = str(sent["team"]) if sent.get("team") else None
+        try:
+            await self.desk.ask(request, "tokens.revoke", id=request.match_info["id"])
+        except RefusedError as error:
+            refused = mended(error)
+            return await self._show(
+                request, team=team, refused=str(refused), status=refused.refusal
+            )
+        scope = await scope_of(self.desk, request, team)
+        raise web.HTTPSeeOther(scope.link("/team/tokens") if scope else "/team")

@@ -1,0 +1,148 @@
+"""What the team console shows of a server: how it stands in each phase, and what can be done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from urllib.parse import quote
+
+from metaserver.client.http import masked
+from metaserver.lifecycle import OPEN_STATES, PhaseState, ServerState
+from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.web.words import duration, element_id
+
+
+class Act(StrEnum):
+    """What a team can do with a lane; the names are those of the operations."""
+
+    START = "start"
+    NEXT = "next"
+    PAUSE = "pause"
+    CANCEL = "cancel"
+
+
+WORDS: Mapping[Act, tuple[str, str]] = {
+    Act.START: ("Start", "send it the phase's articles, one after another"),
+    Act.NEXT: ("Next", "send it just the next article of its queue"),
+    Act.PAUSE: ("Pause", "send it no more articles; what is in flight is finished"),
+    Act.CANCEL: ("Cancel", "drop what is in flight, to be sent again later, and pause"),
+}
+
+BEGIN, GO_ON = (Act.START, Act.NEXT), (Act.PAUSE,)
+ACTS: Mapping[ServerState, Sequence[Act]] = {
+    ServerState.WAITING: GO_ON,
+    ServerState.UP: GO_ON,
+    ServerState.SLOW: GO_ON,
+    ServerState.DOWN: GO_ON,
+    ServerState.PAUSED: BEGIN,
+    ServerState.SUSPENDED: (),
+    ServerState.FINISHED: (),
+}
+
+TESTED: Mapping[str, tuple[str, str]] = {
+    "never": ("waiting", "not tested"),
+    "passed": ("up", "test passed"),
+    "failed": ("down", "test failed"),
+}
+"""How a server's last test went: the pill's shape and colour, and its word."""
+
+NEXT_CHANGE = ("opens", "freezes", "closes")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """A server in one phase; `standing` is None before it takes part."""
+
+    phase: PhaseDetail
+    standing: LaneStanding | None
+
+    @property
+    def acts(self) -> Sequence[Act]:
+        """What can be done now."""
+        if self.phase.state not in OPEN_STATES:
+            return ()
+        if self.standing is None:
+            return BEGIN
+        acts = ACTS[ServerState(self.standing.state)]
+        return (*acts, Act.CANCEL) if self.standing.in_flight else acts
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
+    """A server of the team; `testing` while a conformance run is under way."""
+
+    server: ServerDetail
+    rows: Sequence[Row]
+    testing: bool
+
+    @classmethod
+    def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail], *, testing: bool) -> Card:
+        """Return a server's card: with the phases it has taken part in, and those it could."""
+        standings = {standing.phase: standing for standing in server.phases}
+        shown = [
+            phase
+            for phase in phases
+            if phase.phase in standings or (phase.state in OPEN_STATES and not server.retired)
+        ]
+        rows = [Row(phase=phase, standing=standings.get(phase.phase)) for phase in shown]
+        return cls(server=server, rows=rows, testing=testing)
+
+    @property
+    def address(self) -> str:
+        """Its address, without a password that is in it."""
+        return masked(self.server.url)
+
+    @property
+    def path(self) -> str:
+        """Where its pages are."""
+        return f"/team/servers/{quote(self.server.server, safe='')}"
+
+    @property
+    def tested(self) -> tuple[str, str]:
+        """The state and the word of its test."""
+        return ("slow", "testing") if self.testing else TESTED[self.server.tested]
+
+    def id(self, kind: str) -> str:
+        """Return the id of a part of its card."""
+        return element_id(kind, self.server.server)
+
+    def standing_words(self, phase: str) -> str:
+        """Say how it stands in a phase, as the hub reports it."""
+        found = [standing for standing in self.server.phases if standing.phase == phase]
+        if not found:
+            return f"{self.server.server} takes no part in phase {phase} yet"
+        note = f" ({found[0].note})" if found[0].note else ""
+        return f"{self.server.server} is {found[0].state} in phase {phase}{note}"
+
+
+def next_change(phase: PhaseDetail, now: float) -> tuple[str, datetime] | None:
+    """Return what the clock does next to a phase, and when, in the phase's zone."""
+    moments = [(name, getattr(phase, name)) for name in NEXT_CHANGE]
+    coming = [(name, at) for name, at in moments if at is not None and at.timestamp() > now]
+    return coming[0] if coming else None
+
+
+def in_zone(at: datetime, zone: str) -> str:
+    """Write a moment in its phase's zone."""
+    return f"{at:%Y-%m-%d %H:%M} {zone}"
+
+
+def left(standing: LaneStanding) -> str:
+    """Say how long the rest of a queue will take, as far as it is known."""
+    if standing.state == ServerState.FINISHED:
+        return "done"
+    if standing.eta is None:
+        return "–"
+    return f"{duration(standing.eta)} left"
+
+
+STATE_WORDS: Mapping[PhaseState, str] = {
+    PhaseState.SETUP: "not open yet: register and test your servers",
+    PhaseState.TRAINING: "open (training): started servers are sent articles",
+    PhaseState.TEST: "open (test): started servers are sent articles",
+    PhaseState.FROZEN: "frozen: no article is sent any more",
+    PhaseState.CLOSED: "over",
+}

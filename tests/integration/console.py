@@ -1,0 +1,108 @@
+"""The team console of a service at work, and a client that is signed in to it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from metaserver.operations.service import Service
+from metaserver.web import auth
+from metaserver.web.assets import Assets
+from metaserver.web.desk import open_desk
+from metaserver.web.security import add_headers, error_pages
+from metaserver.web.signin import SignIn
+from metaserver.web.team import TeamPages
+from metaserver.web.templates import Templates
+from tests.integration.service import Running
+
+Form = Mapping[str, Any]
+
+
+def console_app(service: Service, interval: float = 0.05) -> web.Application:
+    """Return a site of the console alone; a watched page is asked for each `interval` seconds."""
+    assets = Assets()
+    templates = Templates(assets)
+    app = web.Application(middlewares=[error_pages(templates)])
+    gate = auth.setup(app, service.store, service.settings.web)
+    desk = open_desk(app, service, templates, interval=interval)
+    app.add_routes(TeamPages(desk=desk).routes())
+    app.add_routes(SignIn(gate=gate, templates=templates).routes())
+    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
+    app.on_response_prepare.append(add_headers)
+    return app
+
+
+@dataclass
+class Page:
+    """A page as it came."""
+
+    status: int
+    text: str
+    path: str
+    headers: Mapping[str, str]
+
+    @property
+    def said(self) -> str:
+        """Its text without tags, white space made one."""
+        main = self.text.partition("<main")[2]
+        plain = html.unescape(re.sub(r"<[^>]+>", " ", f"<main{main}"))
+        return " ".join(plain.split())
+
+
+class Visitor:
+    """A browser without scripts that is signed in."""
+
+    def __init__(self, client: TestClient[Any, Any]) -> None:
+        self.client = client
+        self.csrf = ""
+
+    async def sign_in(self, token: str) -> None:
+        """Sign in, and remember what forms must carry."""
+        async with self.client.post("/signin", data={"token": token}) as response:
+            assert response.status in (200, 404), await response.text()
+        page = await self.get("/team")
+        found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+        assert found, page.text
+        self.csrf = found[1]
+
+    async def get(self, path: str) -> Page:
+        """Open a page."""
+        async with self.client.get(path, headers={"Accept": "text/html"}) as response:
+            return await _page(response)
+
+    async def post(self, path: str, form: Form | None = None, **fields: Any) -> Page:
+        """Send a form, with the session's value."""
+        sent = {"csrf": self.csrf} | dict(form or {}) | fields
+        async with self.client.post(path, data=sent, headers={"Accept": "text/html"}) as response:
+            return await _page(response)
+
+
+async def _page(response: Any) -> Page:
+    text = await response.text(errors="replace")
+    return Page(response.status, text, str(response.url.relative()), response.headers)
+
+
+@asynccontextmanager
+async def visiting(running: Running) -> AsyncIterator[Visitor]:
+    """Serve the console, for a browser that is not signed in yet."""
+    async with TestClient(TestServer(console_app(running.service))) as client:
+        yield Visitor(client)
+
+
+async def token_of(running: Running, team: str, role: str = "team") -> str:
+    """Make a team's token."""
+    issued = await running.do("tokens.create", team=team, role=role, label="browser")
+    return str(issued.token)
+
+
+async def organiser_token(running: Running) -> str:
+    """Make an organiser's token."""
+    issued = await running.do("tokens.create", role="organiser", label="ana")
+    return str(issued.token)

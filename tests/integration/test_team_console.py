@@ -1,0 +1,494 @@
+"""The team console's forms and pages, as a browser without scripts uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from aiohttp import ClientPayloadError, ClientResponse, web
+from aiohttp.test_utils import TestServer
+from aiohttp.typedefs import Handler
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit, application
+from tests.integration.console import Visitor, organiser_token, token_of, visiting
+from tests.integration.hub import answer_for, build_release
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+ARTICLES = 32
+MARKUP = '<img src=x onerror="alert(1)">'
+NOBODY = "http://127.0.0.1:9/"
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the release of all tests: building one takes a second."""
+    folder = tmp_path_factory.mktemp("hub") / "releases"
+    asyncio.run(build_release(folder / "test"))
+    return folder
+
+
+@pytest.fixture
+async def running(tmp_path: Path, releases: Path) -> AsyncIterator[Running]:
+    (tmp_path / "releases").symlink_to(releases)
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        for team in ("blue", "red"):
+            await running.do("teams.create", team=team)
+        yield running
+
+
+@pytest.fixture
+async def blue(running: Running) -> AsyncIterator[Visitor]:
+    """A browser of team blue."""
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await token_of(running, "blue"))
+        yield visitor
+
+
+async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str) -> None:
+    page = await blue.post("/team/register", {"server": name, "url": url} | fields)
+    assert (page.status, page.path) == (200, f"/team/servers/{name}"), page.said
+
+
+async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> None:
+    page = await blue.post(f"/team/servers/{name}/test")
+    assert (page.status, page.path) == (200, f"/team/servers/{name}/test")
+    await running.until(lambda: running.service.trials.under_way(name) is None)
+
+
+async def test_who_is_not_signed_in_is_led_to_sign_in(running: Running) -> None:
+    async with visiting(running) as visitor:
+        for path in ("/team", "/team/tokens", "/team/servers/blue-1/test", "/team/events?page=x"):
+            page = await visitor.get(path)
+            if "events" not in path:
+                assert page.path.startswith("/signin?next="), page.path
+        refused = await visitor.post("/team/register", server="blue-1", url=NOBODY)
+        assert refused.status == 401
+
+
+async def test_a_reader_may_not_use_the_console(running: Running) -> None:
+    async with visiting(running) as visitor:
+        token = await token_of(running, "blue", role="reader")
+        async with visitor.client.post("/signin", data={"token": token}):
+            pass
+        page = await visitor.get("/team")
+        assert page.status == 403
+        assert "needs a token of role team" in page.said
+
+
+async def test_an_empty_console_says_what_to_do(blue: Visitor) -> None:
+    page = await blue.get("/team")
+    assert "No server yet. Three steps to the first article" in page.said
+    assert 'href="/team/register"' in page.text
+    assert page.headers["Cache-Control"] == "private, no-store"
+    assert "not open yet: register and test your servers" in page.said
+
+
+async def test_wrong_values_are_told_at_their_fields_and_kept(blue: Visitor) -> None:
+    sent = {"server": "no spaces", "url": "ftp://x/", "tasks": "INT", "concurrency": "7"}
+    page = await blue.post("/team/register", sent)
+    assert page.status == 422
+    assert 'aria-describedby="form-server-error form-server-help" aria-invalid="true"' in page.text
+    assert 'value="no spaces"' in page.text
+    assert 'name="tasks" value="INT" checked' in page.text
+    assert 'value="7"' in page.text
+    page = await blue.post("/team/register", sent | {"server": "blue-1"})
+    assert 'aria-describedby="form-url-error form-url-help" aria-invalid="true"' in page.text
+    page = await blue.post("/team/register", {"server": "b", "url": NOBODY, "concurrency": "many"})
+    assert "Must be a whole number." in page.said
+
+
+async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
+    for number in range(1, 6):
+        await register(blue, NOBODY, f"blue-{number}")
+    page = await blue.post("/team/register", server="blue-6", url=NOBODY)
+    assert page.status == 409
+    assert "A team has 5 servers at most: retire one." in page.said
+    assert 'value="blue-6"' in page.text
+    page = await blue.post("/team/servers/blue-1/retire")
+    assert page.path == "/team"
+    assert "retired" in page.said
+    await register(blue, NOBODY, "blue-6")
+    page = await blue.post("/team/servers/blue-1/retire")
+    assert page.status == 409
+    assert "Server blue-1 is retired." in page.said
+
+
+async def test_a_taken_name_is_told_at_its_field(blue: Visitor) -> None:
+    await register(blue, NOBODY)
+    page = await blue.post("/team/register", server="blue-1", url=NOBODY)
+    assert page.status == 409
+    assert "The name 'blue-1' is taken: choose another." in page.said
+    assert 'id="form-server-error"' in page.text
+
+
+async def test_a_form_without_the_sessions_value_does_nothing(
+    running: Running, blue: Visitor
+) -> None:
+    for csrf in ("", "wrong"):
+        page = await blue.post("/team/register", server="b", url=NOBODY, csrf=csrf)
+        assert page.status == 403
+        page = await blue.post("/team/tokens", label="stolen", csrf=csrf)
+        assert page.status == 403
+    headers = {"Sec-Fetch-Site": "cross-site"}
+    sent = {"csrf": blue.csrf, "server": "b", "url": NOBODY}
+    async with blue.client.post("/team/register", data=sent, headers=headers) as response:
+        assert response.status == 403
+    assert await running.do("servers.list") == []
+
+
+async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reason(
+    running: Running, blue: Visitor
+) -> None:
+    await register(blue, NOBODY)
+    page = await blue.get("/team/servers/blue-1/test")
+    assert "Not tested since it was registered or changed." in page.said
+    await running.do("phases.open", phase="test")
+    page = await blue.post("/team/servers/blue-1/start", phase="test")
+    assert page.status == 409
+    assert "Start was refused: It has not been tested: test it first." in page.said
+    await run_test(running, blue)
+    page = await blue.get("/team/servers/blue-1/test")
+    assert re.search(
+        r'data-state="down"><span class="shape"></span>failed</span> <b>connect', page.text
+    )
+    assert "Mend what is told below" in page.said
+    page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
+    assert page.status == 409
+    assert "Start was refused: Its test failed: connect" in page.said
+    assert 'id="queues"' in page.text  # on the page that it was asked on
+
+
+async def test_a_server_goes_through_a_phase_from_the_console(
+    running: Running, blue: Visitor
+) -> None:
+    async with served(Kit(annotate)) as url:
+        await register(blue, NOBODY)
+        sent = {"url": url, "method": "Annotator.getAnnotation", "parameters": "text+context"}
+        page = await blue.post("/team/servers/blue-1/edit", sent, concurrency="1")
+        assert page.path == "/team/servers/blue-1"
+        await run_test(running, blue)
+        page = await blue.get("/team/servers/blue-1/test")
+        assert "It can be started once a phase is open." in page.said
+        page = await blue.post("/team/servers/blue-1/start", phase="test")
+        assert page.status == 409
+        assert "Phase test is setup: no article is sent in it." in page.said
+        await running.do("phases.open", phase="test")
+        page = await blue.post("/team/servers/blue-1/next", phase="test")
+        assert page.path.startswith("/team?")
+        assert "blue-1 is paused in phase test" in page.said
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == 1)
+        page = await blue.get("/team/servers/blue-1")
+        assert "31 articles waiting" in page.said
+        page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
+        assert page.path.startswith("/team/servers/blue-1?")
+        assert re.search(r"blue-1 is \w+ in phase test", page.said)
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        page = await blue.get("/team")
+        assert f"{ARTICLES}/{ARTICLES}" in page.said
+        assert "finished" in page.said
+        await attempts_lead_to_places(blue)
+
+
+async def attempts_lead_to_places(blue: Visitor) -> None:
+    page = await blue.get("/team/servers/blue-1/attempts")
+    links = re.findall(r'href="(/team/servers/blue-1/attempts/[^"]+)"', page.text)
+    assert len(links) >= ARTICLES
+    page = await blue.get(links[0].replace("&amp;", "&"))
+    assert "All attempts for this article" in page.said
+    assert 'id="answer.normalizations[0].dbid"' in page.text
+    assert "answer checked" in page.said
+    raw = re.search(r'href="([^"]+/raw\?[^"]+)"', page.text)
+    assert raw
+    async with blue.client.get(raw[1].replace("&amp;", "&")) as response:
+        assert b"<methodResponse>" in await response.read()
+        assert response.content_type == "application/octet-stream"
+        assert response.headers["Content-Disposition"].startswith("attachment;")
+
+
+BROKEN = b"<?xml version='1.0'?>\n<methodResponse>\n<params><param></wrong>\n"
+
+
+class Bad:
+    """A server that passes its test and then answers as the test wants."""
+
+    def __init__(self) -> None:
+        self.bad = False
+
+    def annotate(self, text: str, _context: Context) -> Answer:
+        answer = answer_for(text)
+        if self.bad:
+            answer["normalizations"][1]["rank"] = 0
+            answer["normalizations"][3]["confidence"] = 7.0
+            answer["normalizations"][4]["dbid"] = MARKUP
+        return answer
+
+
+@pytest.fixture
+async def partial(running: Running, blue: Visitor) -> Visitor:
+    """Team blue, all of whose answers in phase test were `partial`."""
+    bad = Bad()
+    async with served(Kit(bad.annotate)) as url:
+        await register(blue, url)
+        await run_test(running, blue)
+        bad.bad = True
+        await running.do("phases.open", phase="test")
+        await blue.post("/team/servers/blue-1/start", phase="test")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+    return blue
+
+
+async def test_every_problem_leads_to_its_place(partial: Visitor) -> None:
+    page = await partial.get("/team/servers/blue-1/attempts?outcome=partial&article=sample03")
+    assert page.text.count('<th scope="row">') == 1
+    link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)
+    assert link
+    page = await partial.get(link[1].replace("&amp;", "&"))
+    problems = re.findall(r'<li><a href="#([^"]+)"><code>([^<]+)</code>', page.text)
+    paths = [path for _, path in problems]
+    assert {"normalizations[1].rank", "normalizations[3].confidence"} <= set(paths)
+    for fragment, path in problems:
+        assert unquote(fragment) == f"answer.{path}"
+        assert f'id="answer.{path}"' in page.text
+    assert "<img" not in page.text
+    assert "&lt;img src=x" in page.text
+
+
+async def test_errors_are_grouped_without_their_places(partial: Visitor) -> None:
+    page = await partial.get("/team/servers/blue-1")
+    assert f"normalizations[…].rank: expected 1 or more, got 0 {ARTICLES} attempts" in page.said
+    assert "<img" not in page.text
+
+
+async def test_attempts_are_shown_in_pages_and_filtered(
+    running: Running, partial: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.web.team.attempts.PAGE", 10)
+    seen: list[str] = []
+    path: str | None = "/team/servers/blue-1/attempts"
+    while path:
+        page = await partial.get(path)
+        seen += re.findall(r'<th scope="row"><a href="[^"]+">([^<]+)<', page.text)
+        older = re.search(r'href="(\?[^"]+)" rel="next"', page.text)
+        path = f"/team/servers/blue-1/attempts{older[1].replace('&amp;', '&')}" if older else None
+    assert len(seen) == len(set(seen)) == ARTICLES
+    page = await partial.get("/team/servers/blue-1/attempts?outcome=timeout")
+    assert "No attempt is like this." in page.said
+    page = await partial.get("/team/servers/blue-1/attempts?outcome=nonsense")
+    assert page.status == 422
+    page = await partial.get("/team/servers/blue-1/attempts/sample03/9?phase=test")
+    assert page.status == 404
+    page = await partial.get("/team/servers/blue-1/attempts/none/1?phase=test")
+    assert page.status == 404
+
+
+async def test_another_teams_server_is_on_no_page(running: Running, partial: Visitor) -> None:
+    async with visiting(running) as red:
+        await red.sign_in(await token_of(running, "red"))
+        assert "blue-1" not in (await red.get("/team")).text
+        base = "/team/servers/blue-1"
+        for path in (base, f"{base}/test", f"{base}/edit", f"{base}/retire", f"{base}/attempts",
+                     f"{base}/attempts/sample03/1?phase=test", "/team?team=blue",
+                     f"{base}/attempts/sample03/1/raw?phase=test", "/team/tokens?team=blue",
+                     "/team/settings?team=blue"):  # fmt: skip
+            page = await red.get(path)
+            assert page.status == 404, path
+            assert "sample03" not in page.said
+        for act in ("start", "pause", "next", "cancel", "test", "retire"):
+            page = await red.post(f"{base}/{act}", phase="test")
+            assert page.status == 404, act
+        page = await red.post("/team/register", server="x", url=NOBODY, team="blue")
+        assert page.status in (403, 404)
+        async with red.client.get("/team/events?page=server&server=blue-1") as response:
+            assert response.status == 404
+
+
+async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor) -> None:
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.get("/team")
+        assert 'href="/team?team=blue"' in page.text
+        page = await ana.get("/team?team=blue")
+        assert "blue-1" in page.said
+        assert 'href="/team/register?team=blue"' in page.text
+        page = await ana.post("/team/register", server="blue-9", url=NOBODY, team="blue")
+        assert page.path == "/team/servers/blue-9"
+        page = await ana.post("/team/tokens", label="for ana", role="reader", team="blue")
+        assert "New token for for ana" in page.said
+
+
+async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor) -> None:
+    page = await blue.post("/team/tokens", label=MARKUP, role="team", days="")
+    secret = re.search(r"<code id=\"secret\"[^>]*>(bcms_[^<]+)<", page.text)
+    assert secret, page.said
+    assert "<img" not in page.text
+    page = await blue.get("/team/tokens")
+    assert secret[1] not in page.text
+    assert "this session's" in page.said
+    async with visiting(running) as other:
+        await other.sign_in(secret[1])
+        assert "Team blue" in (await other.get("/team")).said
+        revoke = re.findall(r'action="(/team/tokens/\d+/revoke)"', page.text)
+        assert len(revoke) == 2
+        page = await blue.post(revoke[-1])
+        assert page.path == "/team/tokens"
+        assert "revoked" in page.said
+        assert (await other.get("/team")).path.startswith("/signin")
+        page = await blue.post(revoke[-1])
+        assert page.status == 409
+        assert "is revoked already" in page.said
+    page = await blue.post("/team/tokens", label="x", role="organiser")
+    assert page.status == 403
+    assert "Only organisers make such tokens." in page.said
+    page = await blue.post("/team/tokens", label="x", days="-1")
+    assert page.status == 422
+    assert 'id="form-days-error"' in page.text
+
+
+async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
+    page = await blue.post("/team/notices", webhook="", email="true")
+    assert page.status == 422
+    assert "The team has no address to send to." in page.said
+    page = await blue.post("/team/settings", title=MARKUP, email="blue@example.org")
+    assert page.path == "/team/settings"
+    assert "<img" not in page.text
+    page = await blue.post("/team/settings", title="Blue", email="nobody")
+    assert page.status == 422
+    assert 'id="about-email-error"' in page.text
+    page = await blue.post("/team/notices", webhook="http://127.0.0.1:9/hook", email="true")
+    assert "Notices are on" in page.said
+    secret = re.search(r"<code id=\"secret\"[^>]*>([^<]+)<", page.text)
+    assert secret
+    page = await blue.get("/team/settings")
+    assert secret[1] not in page.text
+    assert 'value="http://127.0.0.1:9/hook"' in page.text
+    ids = re.findall(r'\sid="([^"]+)"', page.text)
+    assert len(ids) == len(set(ids))
+
+
+async def next_frame(response: ClientResponse) -> dict[str, dict[str, str]]:
+    while True:
+        event = await response.content.readuntil(b"\n\n")
+        kind, data = event.decode().rstrip().split("\n")
+        if kind == "event: frame":
+            found: dict[str, dict[str, str]] = json.loads(data.removeprefix("data: "))
+            return found
+
+
+async def last_frame(response: ClientResponse) -> None:
+    """Read on until the stream ends, which raises."""
+    while True:
+        await next_frame(response)
+
+
+@pytest.mark.parametrize("path", ["/team", "/team/servers/blue-1", "/team/servers/blue-1/test"])
+async def test_the_parts_of_the_stream_are_those_of_the_page(partial: Visitor, path: str) -> None:
+    shown = await partial.get(path)
+    stream = re.search(r'data-stream="([^"]+)"', shown.text)
+    assert stream
+    async with partial.client.get(stream[1].replace("&amp;", "&")) as response:
+        frame = await asyncio.wait_for(next_frame(response), 10)
+    assert frame["html"]
+    for key, part in frame["html"].items():
+        assert re.sub(r"\s+", " ", part) in re.sub(r"\s+", " ", shown.text), key
+
+
+async def test_a_test_is_watched_step_by_step(running: Running, blue: Visitor) -> None:
+    gate = asyncio.Event()
+
+    async def waits(text: str, _context: Context) -> Answer:
+        await gate.wait()
+        return answer_for(text)
+
+    async with served(Kit(waits)) as url:
+        await register(blue, url)
+        async with blue.client.get("/team/events?page=test&server=blue-1") as response:
+            frame = await next_frame(response)
+            assert "not tested" in frame["html"]["verdict"]
+            page = await blue.post("/team/servers/blue-1/test")
+            assert "testing" in page.said
+            assert "Reload" in page.said
+            while "testing" not in frame["html"].get("verdict", ""):
+                frame = await next_frame(response)
+            gate.set()
+            while "passed</span>" not in frame["html"].get("verdict", ""):
+                frame = await next_frame(response)
+        page = await blue.get("/team/servers/blue-1/test")
+        assert page.text.count('<li id="step-') == 11
+
+
+async def test_a_stream_ends_with_the_token_it_began_with(
+    running: Running, blue: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.web.desk.HELD_SECONDS", 0.02)
+    token_id = (await running.do("tokens.list"))[-1].id
+    async with blue.client.get("/team/events?page=overview") as response:
+        await next_frame(response)
+        await running.do("tokens.revoke", id=token_id)
+        async with asyncio.timeout(10):
+            with pytest.raises((ClientPayloadError, asyncio.IncompleteReadError)):
+                await last_frame(response)
+
+
+async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
+    running: Running, blue: Visitor
+) -> None:
+    bad = False
+    kit = application(Kit(annotate))
+
+    @web.middleware
+    async def breaks(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if bad:
+            return web.Response(body=BROKEN, content_type="text/xml")
+        return await handler(request)
+
+    kit.middlewares.append(breaks)
+    async with TestServer(kit) as server:
+        url = str(server.make_url("/"))
+        await register(blue, url)
+        await run_test(running, blue)
+        bad = True
+        await running.do("phases.open", phase="test")
+        await blue.post("/team/servers/blue-1/next", phase="test")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: bool(watch.status("blue-1").recent))
+        page = await blue.get("/team/servers/blue-1/attempts?outcome=xml")
+        link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)
+        assert link
+        page = await blue.get(link[1].replace("&amp;", "&"))
+        assert 'id="error-line"' in page.text
+        assert re.search(r"<mark>.</mark>", page.text)
+        assert "as text, 4 of 4 lines" in page.said
+
+
+async def test_snippets_are_offered_in_five_languages(blue: Visitor) -> None:
+    page = await blue.get("/team/snippets")
+    for language in ("Python", "Perl", "Java", "Ruby", "Node"):
+        assert f"<summary>{language}</summary>" in page.text
+
+
+async def test_pages_have_no_inline_script_or_style(partial: Visitor) -> None:
+    base = "/team/servers/blue-1"
+    for path in ("/team", "/team/register", "/team/tokens", "/team/settings", "/team/snippets",
+                 base, f"{base}/test", f"{base}/edit", f"{base}/retire", f"{base}/attempts",
+                 f"{base}/attempts/sample03/1?phase=test"):  # fmt: skip
+        page = await partial.get(path)
+        assert page.status == 200, path
+        text = re.sub(r"<pre.*?</pre>", "", page.text, flags=re.DOTALL)
+        assert not re.search(r"<style|<[a-z][^>]*\s(?:style|on\w+)=|<script(?![^>]*src=)", text)
+        ids = re.findall(r'\sid="([^"]+)"', text)
+        assert len(ids) == len(set(ids)), path
