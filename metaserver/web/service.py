@@ -9,12 +9,14 @@ from metaserver.operations.service import Service
 from metaserver.web import auth
 from metaserver.web.api import Api, api_errors
 from metaserver.web.assets import Assets
+from metaserver.web.desk import open_desk
 from metaserver.web.open_pages import mount_open_pages
 from metaserver.web.openapi import Document
 from metaserver.web.reference import ReferencePages
 from metaserver.web.rpc import Rpc, rpc_faults
 from metaserver.web.security import add_headers, error_pages
 from metaserver.web.signin import SignIn
+from metaserver.web.team import TeamPages
 from metaserver.web.templates import Templates
 
 
@@ -31,6 +33,8 @@ def make_service_app(service: Service) -> web.Application:
     app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     mount_open_pages(app, service, templates)
+    desk = open_desk(app, service, templates)
+    app.add_routes(TeamPages(desk=desk).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
     return app

@@ -9,34 +9,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from metaserver.operations.service import Service
-from metaserver.web import auth
-from metaserver.web.assets import Assets
-from metaserver.web.desk import open_desk
-from metaserver.web.security import add_headers, error_pages
-from metaserver.web.signin import SignIn
-from metaserver.web.team import TeamPages
-from metaserver.web.templates import Templates
+from metaserver.web.service import make_service_app
 from tests.integration.service import Running
 
 Form = Mapping[str, Any]
-
-
-def console_app(service: Service, interval: float = 0.05) -> web.Application:
-    """Return a site of the console alone; a watched page is asked for each `interval` seconds."""
-    assets = Assets()
-    templates = Templates(assets)
-    app = web.Application(middlewares=[error_pages(templates)])
-    gate = auth.setup(app, service.store, service.settings.web)
-    desk = open_desk(app, service, templates, interval=interval)
-    app.add_routes(TeamPages(desk=desk).routes())
-    app.add_routes(SignIn(gate=gate, templates=templates).routes())
-    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
-    app.on_response_prepare.append(add_headers)
-    return app
 
 
 @dataclass
@@ -92,7 +70,7 @@ async def _page(response: Any) -> Page:
 @asynccontextmanager
 async def visiting(running: Running) -> AsyncIterator[Visitor]:
     """Serve the console, for a browser that is not signed in yet."""
-    async with TestClient(TestServer(console_app(running.service))) as client:
+    async with TestClient(TestServer(make_service_app(running.service))) as client:
         yield Visitor(client)
 
 
