@@ -76,4 +76,11 @@ class StaleLaneError(HubError):
 
 
 class UnavailableError(HubError):
-    """The store cannot take an answer now; dispatch waits and tries again."""
+    """The store can take nothing now, for this reason; dispatch waits and tries again.
+
+    `place` is told at the command line alone: it is a file of the hub's machine.
+    """
+
+    def __init__(self, reason: str, place: str | Path | None = None) -> None:
+        self.reason = reason
+        super().__init__(f"{place}: {reason}" if place else reason)

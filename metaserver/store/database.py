@@ -76,7 +76,7 @@ async def writing(engine: AsyncEngine, place: Path) -> AsyncIterator[AsyncConnec
             async with connection.begin():
                 yield connection
     except sa.exc.OperationalError as error:
-        raise UnavailableError(f"{place}: {error.orig}") from error
+        raise UnavailableError(str(error.orig), place) from error
 
 
 async def migrate(engine: AsyncEngine, place: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.errors import InputError
+from metaserver.errors import InputError, UnavailableError
 from metaserver.lifecycle import RULES
 from metaserver.records import Article, Server, TaskName
 from metaserver.store import tables as t
@@ -63,9 +63,24 @@ class Store(Reader):
         """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
         await self._writer.record(entry)
 
-    def writing(self) -> AbstractAsyncContextManager[AsyncConnection]:
-        """Give a connection in a write transaction, for the functions of this room's modules."""
-        return writing(self._engine, self._place)
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection in a write transaction, for the functions of this room's modules.
+
+        `UnavailableError` where nothing can be written; while that is known, at once.
+        """
+        self.need_writable()
+        try:
+            async with writing(self._engine, self._place) as connection:
+                yield connection
+        except UnavailableError as error:
+            self._writer.doubt(error.reason)
+            raise
+
+    def need_writable(self) -> None:
+        """Raise `UnavailableError` while it is known that nothing can be written."""
+        if self.blocked is not None:
+            raise UnavailableError(self.blocked)
 
     # -- articles --------------------------------------------------------------------------------
 

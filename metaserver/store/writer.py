@@ -8,6 +8,7 @@ refused in the same transaction (fencing).
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from metaserver.wire.validation import CheckedAnswer
 
 MAX_BATCH = 256
 RETRY_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
 
 
 class LaneKey(NamedTuple):
@@ -59,7 +62,8 @@ class Writer:
     """Stores attempts in the order they come; `record` returns when they are committed.
 
     While the database cannot be written (locked, disk full) `blocked` says why, and the writer
-    tries again every second: lanes wait in `record`, and nothing is lost.
+    tries again every second: lanes wait in `record`, and nothing is lost. Whoever else finds that
+    it cannot be written says so by `doubt`.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -75,6 +79,11 @@ class Writer:
         self._waiting.append(_Waiting(entry, done))
         self._wake.set()
         await done
+
+    def doubt(self, reason: str) -> None:
+        """Take in that something could not be written: nothing is until a trial succeeds."""
+        self._block(reason)
+        self._wake.set()
 
     async def run(self) -> None:
         """Write until cancelled; a batch under way is written to its end."""
@@ -96,23 +105,33 @@ class Writer:
             try:
                 stale = await loop.run_in_executor(self._thread, _commit, self._engine, entries)
             except sa.exc.OperationalError as error:
-                self.blocked = str(error.orig)
+                self._block(str(error.orig))
                 await asyncio.sleep(RETRY_SECONDS)
             except Exception as error:
-                self.blocked = None  # it can be written; this batch cannot
+                self._block(None)  # it can be written; this batch cannot
                 await self._write_singly(batch, error)
                 return
             else:
-                self.blocked = None
+                self._block(None)
                 for index, waiting in enumerate(batch):
                     _settle(waiting.done, _taken() if index in stale else None)
                 return
+
+    def _block(self, reason: str | None) -> None:
+        if reason is not None and self.blocked is None:
+            log.error("nothing can be stored, so no article is sent: %s", reason)
+        elif reason is None and self.blocked is not None:
+            log.warning("answers can be stored again")
+        self.blocked = reason
 
     async def _write_singly(self, batch: Sequence[_Waiting], error: Exception) -> None:
         """Find the entry that cannot be stored: only its own lane is told.
 
         It is stored already (another hub has the lane), or there is a fault of ours in it.
         """
+        if not batch:
+            log.error("the trial whether anything can be stored failed", exc_info=error)
+            return
         if len(batch) == 1:
             stored = isinstance(error, sa.exc.IntegrityError)
             failure = _taken() if stored else HubError(f"not stored: {error}")
@@ -139,8 +158,14 @@ def _settle(
 
 
 def _commit(engine: sa.Engine, batch: Sequence[Entry]) -> set[int]:
-    """Write a batch in one transaction; return which entries are stale and were left out."""
+    """Write a batch in one transaction; return which entries are stale and were left out.
+
+    An empty batch is a trial: a page is written that says nothing.
+    """
     with engine.begin() as connection:
+        if not batch:
+            connection.exec_driver_sql("PRAGMA user_version = 0")
+            return set()
         epochs = _epochs(connection, {entry.lane for entry in batch})
         stale = {i for i, entry in enumerate(batch) if epochs.get(entry.lane) != entry.epoch}
         fresh = [entry for i, entry in enumerate(batch) if i not in stale]
