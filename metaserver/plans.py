@@ -43,16 +43,17 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     limits: PhaseLimits = PhaseLimits()
     visibility: Visibility = Visibility.HIDDEN
 
-    def state(self, now: float, by_hand: PhaseState | None) -> PhaseState:
+    def state(self, now: float, reached: PhaseState | None) -> PhaseState:
         """Return where the phase stands at `now` (Unix seconds).
 
-        What was set by hand holds until the clock leads further on.
+        What it has reached holds until the clock leads further on: one that is set back leads back
+        to nothing.
         """
         steps = [(self.opens, self.kind), (self.freezes, PhaseState.FROZEN)]
         steps.append((self.closes, PhaseState.CLOSED))
-        reached = [state for moment, state in steps if moment and moment.timestamp() <= now]
-        clock = reached[-1] if reached else PhaseState.SETUP
-        return clock if by_hand is None else max(by_hand, clock, key=ORDER.index)
+        passed = [state for moment, state in steps if moment and moment.timestamp() <= now]
+        clock = passed[-1] if passed else PhaseState.SETUP
+        return clock if reached is None else max(reached, clock, key=ORDER.index)
 
     def next_change(self, now: float) -> float | None:
         """Return the next moment (Unix seconds) at which the clock changes the state."""

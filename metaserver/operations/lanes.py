@@ -5,12 +5,14 @@ Where the phase is not named, it is the one that is open.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from metaserver.dispatch.dispatcher import Noting
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.trials import report
 from metaserver.errors import Refusal, RefusedError
@@ -138,48 +140,54 @@ async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail
     It must have passed its test.
     """
     registered, running = await _ready(service, caller, given)
-    await service.dispatcher.start(running, registered)
-    return await _done(service, caller, "servers.start", running, registered)
+    note = _noting(caller, "servers.start", running, registered)
+    await service.dispatcher.start(running, registered, note)
+    return detail(service, registered)
 
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
 async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Send a paused server just the next article of its queue."""
     registered, running = await _ready(service, caller, given)
-    await service.dispatcher.start(running, registered, allowance=1)
-    return await _done(service, caller, "servers.next", running, registered)
+    note = _noting(caller, "servers.next", running, registered)
+    await service.dispatcher.start_some(running, registered, 1, note)
+    return detail(service, registered)
 
 
 @operation("Servers.pause", "POST /servers/{server}/pause", Role.TEAM)
 async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Send a server no more articles; what is in flight is finished and counted."""
     registered, running = await _lane(service, caller, given)
-    await service.dispatcher.pause(running, registered)
-    return await _done(service, caller, "servers.pause", running, registered)
+    note = _noting(caller, "servers.pause", running, registered)
+    await service.dispatcher.pause(running, registered, note)
+    return detail(service, registered)
 
 
 @operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM)
 async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await _lane(service, caller, given)
-    await service.dispatcher.cancel(running, registered, caller.name)
-    return await _done(service, caller, "servers.cancel", running, registered)
+    note = _noting(caller, "servers.cancel", running, registered)
+    await service.dispatcher.cancel(running, registered, caller.name, note)
+    return detail(service, registered)
 
 
 @operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER)
 async def suspend(service: Service, caller: Caller, given: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await _lane(service, caller, given)
-    await service.dispatcher.suspend(running, registered, given.reason)
-    return await _done(service, caller, "servers.suspend", running, registered, reason=given.reason)
+    note = _noting(caller, "servers.suspend", running, registered, reason=given.reason)
+    await service.dispatcher.suspend(running, registered, given.reason, note)
+    return detail(service, registered)
 
 
 @operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER)
 async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
     registered, running = await _lane(service, caller, given)
-    await service.dispatcher.resume(running, registered)
-    return await _done(service, caller, "servers.resume", running, registered)
+    note = _noting(caller, "servers.resume", running, registered)
+    await service.dispatcher.resume(running, registered, note)
+    return detail(service, registered)
 
 
 @operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
@@ -187,8 +195,8 @@ async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
     """Ask a server again for articles that were given up; earlier attempts are not charged."""
     registered, running = await _lane(service, caller, given)
     positions = [_position(running, article) for article in given.articles] or None
-    count = await service.dispatcher.requeue(running, registered, positions, caller.name)
-    await _done(service, caller, "servers.requeue", running, registered, articles=count)
+    note = _noting(caller, "servers.requeue", running, registered)
+    count = await service.dispatcher.requeue(running, registered, positions, caller.name, note)
     return Requeued(articles=count)
 
 
@@ -301,15 +309,19 @@ def _position(running: RunningPhase, article: str) -> int:
     return position
 
 
-async def _done(
-    service: Service,
+def _noting(
     caller: Caller,
     action: str,
     running: RunningPhase,
     registered: Registered,
-    **said: object,
-) -> ServerDetail:
-    name = registered.server.name
-    async with service.store.writing() as connection:
-        await noted(connection, caller, action, name, phase=running.name, **said)
-    return detail(service, registered)
+    reason: str | None = None,
+) -> Noting:
+    """Return what writes into the audit log that a caller did something to a lane."""
+    return functools.partial(
+        noted,
+        caller=caller,
+        action=action,
+        subject=registered.server.name,
+        phase=running.name,
+        reason=reason,
+    )

@@ -175,7 +175,8 @@ async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseD
     for name in ("opens", "freezes", "closes"):
         if (value := getattr(given, name)) is not None:
             values[name] = moment_in(value, zone, name)
-    columns: dict[str, object] = {"plan": _planned(msgspec.structs.replace(before, **values))}
+    plan = _planned(msgspec.structs.replace(before, **values))
+    columns: dict[str, object] = {"plan": plan}
     if given.corpus is not None:
         columns["corpus_id"] = (await _corpus(service, given.corpus)).corpus_id
     if given.release is not None:
@@ -184,6 +185,7 @@ async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseD
     if (running.servers or running.offline) and (len(columns) > 1 or given.tasks is not None):
         message = "there are runs in it already: corpus, release and tasks stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
+    columns["standing"] = _reached(running.phase, plan, service.clock())
     async with service.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
         await noted(connection, caller, "phases.update", given.phase, **_told(given))
@@ -243,6 +245,17 @@ async def _reopened(service: Service, name: str) -> RunningPhase:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
     return await service.dispatcher.take_over(phase)
+
+
+def _reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
+    """Return what a phase has reached under another plan.
+
+    Where its dates led it, other dates may lead it back; what a hand did stays.
+    """
+    if phase.reached is not phase.plan.state(now, None):
+        return phase.reached
+    state = plan.state(now, None)
+    return None if state is PhaseState.SETUP else state
 
 
 async def _corpus(service: Service, wanted: str) -> CorpusVersion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -238,7 +239,8 @@ def begin_test(service: Service, registered: Registered) -> Trial:
 async def retire(service: Service, caller: Caller, given: OneServer) -> None:
     """Take a server out of use. Its runs stay on the boards, its name stays taken."""
     registered = await service.server_in_use(caller, given.server)
-    await service.dispatcher.leave(registered)
+    note = functools.partial(noted, caller=caller, action="servers.pause", subject=given.server)
+    await service.dispatcher.leave(registered, note)
     async with service.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await noted(connection, caller, "servers.retire", given.server)

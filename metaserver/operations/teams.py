@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Sequence
 from typing import Annotated
@@ -158,7 +159,9 @@ async def retire(service: Service, caller: Caller, given: OneTeam) -> None:
     """End a team's part: its tokens hold no longer, its servers rest, its runs stay."""
     team = await service.team(given.team)
     for registered in await _servers(service, team):
-        await service.dispatcher.leave(registered)
+        name = registered.server.name
+        note = functools.partial(noted, caller=caller, action="servers.pause", subject=name)
+        await service.dispatcher.leave(registered, note)
     async with service.store.writing() as connection:
         await teams.change(connection, team.name, retired_at=service.clock())
         await noted(connection, caller, "teams.retire", given.team)

@@ -31,21 +31,21 @@ class Challenge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phase:
-    """A phase as kept. `by_hand` is the state it was put into by hand, None: the clock's."""
+    """A phase as kept. `reached` is the state that a hand or the clock has led it to."""
 
     id: int
     name: PhaseName
     challenge: str
     timezone: str
     plan: PhasePlan
-    by_hand: PhaseState | None
+    reached: PhaseState | None
     corpus_id: int
     release: str
     created_at: float
 
     def state(self, now: float) -> PhaseState:
         """Return where the phase stands at `now` (Unix seconds)."""
-        return self.plan.state(now, self.by_hand)
+        return self.plan.state(now, self.reached)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,7 +145,7 @@ def _phase(row: sa.Row[Any]) -> Phase:
         challenge=row.challenge,
         timezone=row.timezone,
         plan=msgspec.json.decode(row.plan, type=PhasePlan),
-        by_hand=None if row.standing is None else PhaseState(row.standing),
+        reached=None if row.standing is None else PhaseState(row.standing),
         corpus_id=row.corpus_id,
         release=row.release,
         created_at=row.created_at,

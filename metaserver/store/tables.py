@@ -70,7 +70,7 @@ phases = sa.Table(
     sa.Column("name", sa.String, nullable=False, unique=True),
     sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none: a phase of `metaserver run`
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
-    sa.Column("standing", sa.String(16)),  # set by hand, before what the clock says
+    sa.Column("standing", sa.String(16)),  # reached: by hand or by the clock
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
     sa.Column("release", sa.String, nullable=False),  # the UniProt release answers are checked by
     sa.Column("created_at", sa.Double, nullable=False),
