@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 
 from metaserver.dispatch.dispatcher import Dispatcher
 from metaserver.dispatch.phase import RunningPhase
+from metaserver.errors import UnavailableError
 from metaserver.lifecycle import PhaseState
 from metaserver.store import boards
 from metaserver.store.store import Store
@@ -39,7 +41,8 @@ class Freezing:
         while True:
             for running in list(self._dispatcher.phases.values()):
                 try:
-                    await self.look(running)
+                    with suppress(UnavailableError):  # the store is blocked: they are kept later
+                        await self.look(running)
                 except Exception:  # one phase's fault must not stop the others
                     log.exception("the boards of phase %s cannot be kept", running.name)
             await asyncio.sleep(LOOK_SECONDS)

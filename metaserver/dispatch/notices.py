@@ -12,14 +12,16 @@ import hmac
 import logging
 import smtplib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from email.message import EmailMessage
 from itertools import groupby
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import NoticeSettings
-from metaserver.dispatch.states import Seen
+from metaserver.dispatch.states import THERE, Seen
 from metaserver.dispatch.steps import whole
 from metaserver.errors import PeerError, UnavailableError
 from metaserver.lifecycle import ServerState
@@ -28,20 +30,18 @@ from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
-from metaserver.store.writer import LaneKey
 
 WEBHOOK_SECONDS = 10.0
 EVENTS: Mapping[ServerState, str] = {
     ServerState.DOWN: "down",
     ServerState.FINISHED: "finished",
 }
-RECOVERED = frozenset({ServerState.UP, ServerState.SLOW})
 
 log = logging.getLogger(__name__)
 
 
 class Notifier:
-    """Collects what teams are to be told, and tells them; `clock` gives Unix seconds."""
+    """Keeps what teams are to be told, and tells them; `clock` gives Unix seconds."""
 
     def __init__(
         self,
@@ -54,28 +54,24 @@ class Notifier:
         self._client = client
         self._settings = settings
         self._clock = clock
-        self._down: set[LaneKey] = set()
-        self._new: list[Notice] = []
 
-    def seen(self, seen: Seen) -> None:
-        """Take in a change of a server's state (a listener of `StateLog`)."""
-        change, registered = seen.change, seen.phase.servers[seen.server]
+    async def seen(self, connection: AsyncConnection, seen: Seen) -> None:
+        """Keep a notice of a change of a server's state (a listener of `StateLog`)."""
+        change, name = seen.change, seen.phase.servers[seen.server].team
         event = EVENTS.get(change.state, "")
-        if change.state in RECOVERED and change.key in self._down:
+        if change.state in THERE and seen.was_down:
             event = "up"
-        if change.state is ServerState.DOWN:
-            self._down.add(change.key)
-        elif change.state in RECOVERED:
-            self._down.discard(change.key)
-        if event and registered.team is not None:
-            self._new.append(
+        team = await teams.get(connection, name) if event and name else None
+        if team is not None and self._reachable(team):
+            await notices.add(
+                connection,
                 Notice(
-                    team=registered.team,
+                    team=team.name,
                     at=change.at,
                     subject=seen.server,
                     event=event,
                     message=_told(seen.server, seen.phase.name, event, change.note),
-                )
+                ),
             )
 
     async def run(self) -> None:
@@ -83,25 +79,25 @@ class Notifier:
         while True:
             await asyncio.sleep(self._settings.batch)
             try:
-                await whole(self.send())
-            except UnavailableError as error:
-                log.warning("notices wait: %s", error)
+                with suppress(UnavailableError):  # the store is blocked: they wait
+                    await self.send()
             except Exception:
                 log.exception("notices could not be sent")
 
     async def send(self) -> None:
-        """Keep the new notices, and send each team those that wait."""
-        new, self._new = self._new, []
-        async with self._store.writing() as connection:
-            wanted = {team.name for team in await teams.every(connection) if self._reachable(team)}
-            for notice in new:
-                if notice.team in wanted:
-                    await notices.add(connection, notice)
-        async with self._store.reading() as connection:
-            waiting = await notices.waiting(connection)
-            known = {team.name: team for team in await teams.every(connection)}
+        """Send each team the notices that wait; those under way are dropped when it is cancelled.
+
+        None is sent while it could not be noted that it was.
+        """
+        self._store.need_writable()
+        waiting, known = await whole(self._waiting())
         for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team):
             await self._tell(known[name], list(batch))
+
+    async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
+        async with self._store.reading() as connection:
+            waiting = await notices.waiting(connection)
+            return waiting, {team.name: team for team in await teams.every(connection)}
 
     def _reachable(self, team: Team) -> bool:
         return bool(team.notices.webhook) or self._mails(team)
@@ -118,11 +114,16 @@ class Notifier:
                 await asyncio.to_thread(_mail, self._settings, team, batch)
         except (PeerError, OSError, smtplib.SMTPException) as error:
             log.warning("team %s could not be told: %s", team.name, error)
-            async with self._store.writing() as connection:
-                await notices.failed(connection, ids)
-            return
+            await whole(self._note(ids, sent=False))
+        else:
+            await whole(self._note(ids, sent=True))
+
+    async def _note(self, ids: Sequence[int], *, sent: bool) -> None:
         async with self._store.writing() as connection:
-            await notices.sent(connection, ids, self._clock())
+            if sent:
+                await notices.sent(connection, ids, self._clock())
+            else:
+                await notices.failed(connection, ids)
 
     async def _post(self, team: Team, batch: Sequence[Notice]) -> None:
         body = msgspec.json.encode(

@@ -21,7 +21,7 @@ from metaserver.dispatch.boards import (
 )
 from metaserver.dispatch.rescoring import score_afresh
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged
-from metaserver.lifecycle import ANSWERED, PhaseState
+from metaserver.lifecycle import ANSWERED, PhaseState, ServerState
 from metaserver.records import PhaseName, ServerName, TaskName
 from metaserver.services.live import Entry, LiveBoards
 from metaserver.services.monitor import Watch
@@ -68,6 +68,7 @@ class RunningPhase:
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, Registered] = {}
         self.lanes: dict[ServerName, Lane] = {}
+        self._found_down: dict[ServerName, str] = {}  # when they were brought into memory, and why
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self._store = store
         self._publish = publish
@@ -76,7 +77,7 @@ class RunningPhase:
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         golds = self._golds(gold)
         self.boards = LiveBoards(
-            Watch(phase.name, len(corpus), settings.limits.timeout),
+            Watch(phase.name, len(corpus), settings.limits.timeout, clock=clock),
             Scoreboard(scored_tasks(golds, vocabulary)),
             blocked=lambda: store.blocked,
         )
@@ -130,6 +131,7 @@ class RunningPhase:
             self.tasks,
             self.vocabulary,
             time_limit=self.settings.limits.timeout,
+            clock=self._clock,
         )
 
     @property
@@ -162,8 +164,12 @@ class RunningPhase:
         self.windows.forget(name)
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
-            for change in await states.of(connection, key, since=month):
-                self.windows.state(name, change.at, change.state, change.note)
+            changes = await states.of(connection, key, since=month)
+        for change in changes:
+            self.windows.state(name, change.at, change.state, change.note)
+        if changes and changes[-1].state is ServerState.DOWN:
+            self._found_down[name] = changes[-1].note
+            self.boards.watch.found_down(name, changes[-1].note)
         kept = await self._store.hits_kept(key)
         ended = [
             Ended.of(
@@ -205,7 +211,10 @@ class RunningPhase:
         self.boards.leave(name)
 
     async def lane(self, name: ServerName) -> Lane:
-        """Take a server's lane from the store; it must not be at work."""
+        """Take a server's lane from the store; it must not be at work.
+
+        One that was down is probed before it is sent an article.
+        """
         registered = self.servers[name]
         state = await self._store.take_lane(self.key(registered))
         lane = Lane(
@@ -216,6 +225,8 @@ class RunningPhase:
             caller=self._caller,
             recorder=self._store,
             publish=functools.partial(self._publish, self),
+            clock=self._clock,
+            down=self._found_down.pop(name, ""),
         )
         self.lanes[name] = lane
         return lane

@@ -86,7 +86,8 @@ class LaneChanged:
 class Lane:
     """One server's lane in one phase. `run` works; the lane keeps its place between two runs.
 
-    `clock` gives Unix seconds: it dates attempts, and nothing waits by it.
+    `clock` gives Unix seconds: it dates attempts, and nothing waits by it. `down` says why the
+    server was down when its lane last worked, if it was: it is probed first.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Lane:
         publish: Callable[[AttemptEnded | LaneChanged], None],
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.time,
+        down: str = "",
     ) -> None:
         self.server = server
         self._state = state
@@ -114,6 +116,8 @@ class Lane:
             len(corpus), cursor=state.cursor, finished=state.finished, tries=state.tries
         )
         self._circuit = Circuit(limits.circuit, limits.probe, self._rng)
+        if down:
+            self._circuit.away(down, _now())
         self._changed = asyncio.Event()
         self._clock = clock
         self._recovering = False

@@ -22,7 +22,10 @@ BINS = 60
 ENDED: Mapping[LaneEnd, tuple[ServerState, str]] = {
     LaneEnd.FINISHED: (ServerState.FINISHED, ""),
     LaneEnd.LOST: (ServerState.SUSPENDED, "another hub works on it"),
-    LaneEnd.STOPPED: (ServerState.SUSPENDED, "the hub has stopped it"),
+    LaneEnd.STOPPED: (
+        ServerState.SUSPENDED,
+        "a fault of the hub has stopped it: an organiser can start it again",
+    ),
 }
 
 WANTED: Mapping[Control, ServerState] = {
@@ -91,6 +94,10 @@ class Watch:
         watched.control, watched.control_note = control, note
         watched.status = None
 
+    def found_down(self, server: ServerName, why: str) -> None:
+        """Take in that a server was down when it was last watched."""
+        self._servers[server].down = why
+
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's row of the monitor as of now."""
         return self._status(self._servers[server])
@@ -98,7 +105,7 @@ class Watch:
     def state(self, server: ServerName) -> tuple[ServerState, str]:
         """Return a server's state and why it is in it."""
         watched = self._servers[server]
-        return _state(watched, watched.times.percentile(50), self._time_limit)
+        return _state(watched, watched.times.percentile(50), self._time_limit, self._total)
 
     def attempt(self, attempt: Attempt, *, final: bool) -> None:
         """Take in an ended attempt, live or read back from the store."""
@@ -187,7 +194,7 @@ class Watch:
 
     def _make_status(self, watched: _Watched) -> ServerStatus:
         median = watched.times.percentile(50)
-        state, note = _state(watched, median, self._time_limit)
+        state, note = _state(watched, median, self._time_limit, self._total)
         return ServerStatus(
             name=watched.server.name,
             address=watched.address,
@@ -223,7 +230,11 @@ def _eta(watched: _Watched, left: int) -> float | None:
     return left * seconds * attempts_each / watched.server.concurrency
 
 
-def _state(watched: _Watched, median: float | None, time_limit: float) -> tuple[ServerState, str]:
+def _state(
+    watched: _Watched, median: float | None, time_limit: float, total: int
+) -> tuple[ServerState, str]:
+    if watched.finished >= total > 0 and not watched.in_flight:
+        return ServerState.FINISHED, ""
     if watched.control in WANTED and watched.end is not LaneEnd.FINISHED:
         finishing = f"finishing {watched.in_flight} in flight" if watched.in_flight else ""
         return WANTED[watched.control], watched.control_note or finishing

@@ -96,7 +96,12 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: Watch) -
         (LaneEnd.SLICE, "", ServerState.WAITING, "no attempt yet"),
         (LaneEnd.ABANDONED, "dns: no", ServerState.DOWN, "left after a long time down: dns: no"),
         (LaneEnd.LOST, "", ServerState.SUSPENDED, "another hub works on it"),
-        (LaneEnd.STOPPED, "", ServerState.SUSPENDED, "the hub has stopped it"),
+        (
+            LaneEnd.STOPPED,
+            "",
+            ServerState.SUSPENDED,
+            "a fault of the hub has stopped it: an organiser can start it again",
+        ),
     ],
 )
 def test_a_server_whose_lane_has_ended(
