@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import functools
 import gc
+import os
 import resource
 import signal
+import threading
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,8 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.web.app import make_app
 
 STORE_FILE = "metaserver.sqlite"
+STOP_SECONDS = 4.0
+STOPPED = 130  # the status of a command that was told to stop
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,18 +96,47 @@ def prepare_process() -> None:
 
 
 def run_to_end(phase: Coroutine[Any, Any, int]) -> int:
-    """Run a command's phase; SIGTERM stops it as Ctrl-C does: by `KeyboardInterrupt`."""
+    """Run a command's phase; SIGTERM stops it as Ctrl-C does: by `KeyboardInterrupt`.
+
+    What has not come to an end `STOP_SECONDS` later is dropped, and so it is by a second signal:
+    that is no more than a kill, which loses nothing.
+    """
 
     async def stoppable() -> int:
         task = asyncio.current_task()
         assert task is not None
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        stop = _Stop(asyncio.get_running_loop(), task)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)  # not the loop's own: it may be busy
         return await phase
 
     try:
         return asyncio.run(stoppable())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+
+
+class _Stop:
+    """What signals do: the first cancels the task, the second ends the process at once."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[Any]) -> None:
+        self._loop = loop
+        self._task = task
+        self._told = False
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        if self._told:
+            self._leave()
+        self._told = True
+        timer = threading.Timer(STOP_SECONDS, self._leave)
+        timer.daemon = True
+        timer.start()
+        with suppress(RuntimeError):  # the loop is closed already
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def _leave(self) -> None:
+        os.write(2, b"metaserver: stopped\n")  # not by `print`, which the signal may have cut off
+        os._exit(STOPPED)
 
 
 def make_folder(folder: Path) -> None:
