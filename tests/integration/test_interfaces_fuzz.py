@@ -1,0 +1,188 @@
+"""Anything sent to any operation is done or refused: never the hub's own fault."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+from xmlrpc.client import Fault, loads
+
+import pytest
+from aiohttp.test_utils import TestServer
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as bounds
+from hypothesis import strategies as st
+
+from metaserver.config import WebSettings
+from metaserver.lifecycle import Role
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.outline import Kind, Outline, Parameter
+from metaserver.store import tokens
+from metaserver.web.service import make_service_app
+from metaserver.wire.values import EncodeError
+from metaserver.wire.xmlrpc import encode_call
+from tests.integration.service import at_work, plan_phase, settings
+
+OUTLINES = {name: Outline.of(operation) for name, operation in OPERATIONS.items()}
+EXAMPLES = 1_200
+KNOWN = {
+    "server": ["blue-1"], "team": ["blue"], "phase": ["test"], "task": ["INT", "ACT"],
+    "challenge": ["bc"], "corpus": ["demo", "demo@1"], "release": ["test"], "article": ["1", "2"],
+    "url": ["http://127.0.0.1:1/"], "timezone": ["Europe/Madrid", "."], "run": ["r1"],
+    "opens": ["2026-01-01", "0001-01-01T00:00+14:00", ""], "closes": ["9999-12-31T23:59-12:00"],
+    "source": ["gold.tsv", "../x.zip"], "webhook": ["http://127.0.0.1:1/"],
+}  # fmt: skip
+"""Values that mean something, so that more than the check of the values is reached."""
+
+junk = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=6,
+)
+fitting = {
+    Kind.TEXT: st.text(max_size=30),
+    Kind.INTEGER: st.integers(min_value=-1, max_value=3) | st.integers(),
+    Kind.NUMBER: st.floats() | st.integers(),
+    Kind.TRUTH: st.booleans(),
+    Kind.FILE: st.binary(max_size=60).map(lambda content: content.hex()),
+    Kind.STRUCT: st.dictionaries(st.text(max_size=8), junk, max_size=3),
+    Kind.ANY: junk,
+}
+
+
+def value_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+    one = fitting[parameter.kind]
+    if parameter.choices:
+        one = st.sampled_from(parameter.choices) | one
+    if parameter.name in KNOWN:
+        one = st.sampled_from(KNOWN[parameter.name]) | one
+    if parameter.members:
+        one = st.dictionaries(st.sampled_from(parameter.members), junk, max_size=3) | one
+    return (st.lists(one, max_size=3) | one if parameter.many else one) | junk
+
+
+@st.composite
+def asked(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
+    """Return an operation's name and values for it, most of them of the right type."""
+    outline = OUTLINES[draw(st.sampled_from(sorted(OUTLINES)))]
+    values = {
+        parameter.name: draw(value_of(parameter))
+        for parameter in outline.parameters
+        if parameter.in_path or draw(st.booleans())
+    }
+    return outline.name, values
+
+
+@dataclass
+class Hub:
+    """A hub in a thread of its own, and an organiser's token; it may be revoked on the way."""
+
+    loop: asyncio.AbstractEventLoop
+    folder: Path
+    token: str = ""
+    port: int = 0
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def start(self) -> None:
+        given = await settings(self.folder, web=WebSettings(requests_a_minute=10**6))
+        self.running = await self.stack.enter_async_context(at_work(given))
+        await plan_phase(self.running)
+        await self.running.do("teams.create", team="blue")
+        await self.running.do(
+            "servers.register", server="blue-1", url="http://127.0.0.1:1/", team="blue"
+        )
+        app = make_service_app(self.running.service)
+        server = await self.stack.enter_async_context(TestServer(app))
+        self.port = server.port or 0
+        await self.issue()
+
+    async def issue(self) -> None:
+        async with self.running.service.store.writing() as connection:
+            _, self.token = await tokens.issue(connection, Role.ORGANISER, "ana")
+
+    def do(self, work: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
+
+    def send(self, method: str, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    hub = Hub(loop, tmp_path_factory.mktemp("hub"))
+    try:
+        hub.do(hub.start())
+        yield hub
+    finally:
+        hub.do(hub.stack.aclose())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+# The hub, in its own thread, draws random numbers meanwhile: none of ours.
+@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisDeprecationWarning")
+@bounds(
+    max_examples=EXAMPLES,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@example(("teams.create", {"team": "x\x00"}))
+@example(("audit.list", {"before": 2**63 - 1, "limit": 1}))
+@example(("servers.attempts", {"server": "blue-1", "since": 1e308}))
+@given(asked())
+def test_nothing_sent_is_the_hubs_fault(hub: Hub, sent: tuple[str, dict[str, Any]]) -> None:
+    name, values = sent
+    outline = OUTLINES[name]
+    places = {given.name: quote(str(values[given.name]).encode("utf-8", "replace"), safe="")
+              for given in outline.in_path}  # fmt: skip
+    rest = {key: value for key, value in values.items() if key not in places}
+    path, body = f"/api/v1{outline.path.format_map(places)}", None
+    if outline.method == "GET":
+        query = {key: str(value).encode("utf-8", "replace") for key, value in rest.items()}
+        path += f"?{urlencode(query)}"
+    else:
+        body = json.dumps(rest).encode()
+    status, told = hub.send(outline.method, path, body, "application/json")
+    assert status < 500, told
+    assert status == 204 or json.loads(told) is not None
+    call_by_xmlrpc(hub, outline, values)
+    if status == 401:
+        hub.do(hub.issue())
+
+
+def call_by_xmlrpc(hub: Hub, outline: Outline, values: dict[str, Any]) -> None:
+    params = [*([hub.token] if outline.role else []), *(values[p.name] for p in outline.in_path)]
+    rest = {given.name: values[given.name] for given in outline.by_name if given.name in values}
+    try:
+        body = encode_call(outline.rpc, [*params, *([rest] if rest else [])], nil=True)
+    except EncodeError:
+        return
+    status, told = hub.send("POST", "/xmlrpc/", body, "text/xml")
+    assert status == 200
+    code = 0
+    try:
+        loads(told)
+    except Fault as fault:
+        code = fault.faultCode
+    assert code != -32603, told
