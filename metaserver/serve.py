@@ -7,6 +7,7 @@ import asyncio
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,8 @@ from metaserver.operations.service import Service
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.store.store import open_store
 from metaserver.web.service import make_service_app
+
+THREADS = 64
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -46,6 +49,8 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _serve(settings: Settings) -> int:
+    # Names are looked up in threads: a few that are never answered must not hold up the others.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "hub"))
     prepare_process()
     logs.configure(form=settings.logs.format, level=settings.logs.level)
     with tracing.exporting(version("biocreative-metaserver")):
