@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -66,6 +67,14 @@ class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     releases: str = "releases"  # the folder that holds the releases, each under its name
 
 
+class MetricsReaders(StrEnum):
+    """Who may read `/metrics` without a token."""
+
+    LOOPBACK = "loopback"  # who asks from this machine, not through a proxy
+    HOLDERS = "token"  # nobody
+    PUBLIC = "public"  # everybody
+
+
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the pages are served; port 0 takes a free one."""
 
@@ -81,6 +90,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     body_seconds: Seconds = 30.0  # for a request's body, besides 1 s for each 64 KiB that came
     idle_seconds: Seconds = 75.0  # for a request's head, and between requests
     upload_bytes: Count = 64 * 2**20
+    metrics: MetricsReaders = MetricsReaders.LOOPBACK  # who may read them without a token
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

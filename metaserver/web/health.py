@@ -2,11 +2,60 @@
 
 from __future__ import annotations
 
-from aiohttp import web
+from dataclasses import dataclass
+
+from aiohttp import hdrs, web
+
+from metaserver.config import MetricsReaders
+from metaserver.errors import Refusal, RefusedError
+from metaserver.operations.monitoring import hub_status
+from metaserver.operations.service import Service
+from metaserver.web.addresses import read_address
+from metaserver.web.visitor import VISITOR
 
 NO_STORE = {"Cache-Control": "no-store"}
+FORWARDED = ("Forwarded", "X-Forwarded-For", "Via")
 
 
 async def alive(_: web.Request) -> web.Response:
     """Tell that the hub answers."""
     return web.json_response({"status": "ok"}, headers=NO_STORE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """The handlers of a service."""
+
+    service: Service
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/healthz", alive),
+            web.get("/readyz", self.ready),
+            web.get("/metrics", self.metrics),
+        ]
+
+    async def ready(self, _: web.Request) -> web.Response:
+        """Tell whether the hub can do its work; status 503 while answers cannot be stored."""
+        ready = hub_status(self.service).ready
+        told = {"status": "ready" if ready else "blocked"}
+        return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Answer with the metrics, to who may read them (`web.metrics`)."""
+        if not self._may_read(request):
+            raise RefusedError(
+                Refusal.TOKEN, "an API token is needed to read the metrics from here"
+            )
+        body, kind = self.service.metrics.render()
+        return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
+
+    def _may_read(self, request: web.Request) -> bool:
+        known, readers = request[VISITOR], self.service.settings.web.metrics
+        if known.caller.role is not None or readers is MetricsReaders.PUBLIC:
+            return True
+        if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
+            return False  # a proxy on this machine asks for others
+        address = read_address(known.origin.address)
+        return address is not None and address.is_loopback

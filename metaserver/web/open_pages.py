@@ -9,10 +9,11 @@ from contextlib import suppress
 from aiohttp import web
 
 from metaserver.operations.service import Service
-from metaserver.web.health import alive
+from metaserver.web.health import Health
 from metaserver.web.home import Home
 from metaserver.web.pages import mount
 from metaserver.web.phases import PhaseSites
+from metaserver.web.server_pages import ServerPages
 from metaserver.web.templates import Templates
 
 
@@ -22,10 +23,12 @@ def mount_open_pages(app: web.Application, service: Service, templates: Template
     Call it when the application has its gate: the pages are made for who is signed in.
     """
     sites = PhaseSites(service)
-    mount(app, sites, templates)
+    servers = ServerPages(service=service, templates=templates)
+    streams = {"servers/": servers.events}
+    mount(app, sites, templates, more=servers.routes(), streams=streams)
     home = Home(service=service, sites=sites, templates=templates)
     app.router.add_get("/", home.home)
-    app.router.add_get("/healthz", alive)
+    app.add_routes(Health(service=service).routes())
     app.on_shutdown.append(sites.end_streams)
 
     async def keep_up(_: web.Application) -> AsyncIterator[None]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 from aiohttp import web
 
@@ -19,15 +21,26 @@ from metaserver.web.words import element_id
 IN_PHASE = "/p/{phase}"
 
 
-def mount(app: web.Application, sites: Sites, templates: Templates) -> None:
+Stream = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
+
+
+def mount(
+    app: web.Application,
+    sites: Sites,
+    templates: Templates,
+    *,
+    more: Sequence[web.RouteDef] = (),
+    streams: Mapping[str, Stream] = MappingProxyType({}),
+) -> None:
     """Put the pages of phases onto an application that has its other middlewares.
 
     Each is there twice: for the phase that its address names, `/p/PHASE/monitor`, and for the one
-    that is shown first, `/monitor`.
+    that is shown first, `/monitor`. `more` are further pages of a phase, `streams` answer with
+    their event streams, by how their names begin: what follows is given to them.
     """
-    pages = Pages(templates=templates)
+    pages = Pages(templates=templates, streams=streams)
     app.middlewares.append(sited(sites, pages.no_phase))
-    routes = pages.routes()
+    routes = [*pages.routes(), *more]
     app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
     app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])
 
@@ -37,6 +50,7 @@ class Pages:
     """The handlers, and what they draw with."""
 
     templates: Templates
+    streams: Mapping[str, Stream]
 
     @cached_property
     def _boards(self) -> BoardPages:
@@ -75,8 +89,10 @@ class Pages:
         if name == "monitor":
             key = f"{name} {reader}"
             return await site.broadcaster.serve(request, key, lambda: self._parts(site, reader))
-        if name.startswith("t/"):
-            return await self._boards.events(request, name.removeprefix("t/"))
+        streams = {"t/": self._boards.events} | dict(self.streams)
+        for begin, stream in streams.items():
+            if name.startswith(begin):
+                return await stream(request, name.removeprefix(begin))
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
     def _parts(self, site: Site, reader: Reader) -> Parts:

@@ -14,13 +14,14 @@ from metaserver.web.templates import Templates
 
 log = logging.getLogger(__name__)
 
+OPEN_TO = "Cross-Origin-Resource-Policy"
 HEADERS = {
     "Content-Security-Policy": (
         "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
         "frame-ancestors 'none'"
     ),
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
+    OPEN_TO: "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Referrer-Policy": "same-origin",
     "Server": "metaserver",  # aiohttp would tell its own and Python's version
@@ -39,7 +40,8 @@ REASONS = {
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
     """Put the security headers on a response that is about to be sent."""
-    response.headers.update(HEADERS)
+    open_to = response.headers.get(OPEN_TO)  # a picture says itself whose pages may show it
+    response.headers.update(HEADERS if open_to is None else HEADERS | {OPEN_TO: open_to})
 
 
 def without_what_was_sent(record: logging.LogRecord) -> bool:

@@ -22,6 +22,7 @@ from metaserver.web.words import (
     in_zone,
     moment,
     percent,
+    small,
 )
 
 
@@ -44,6 +45,7 @@ class Templates:
             "moment": moment,
             "percent": percent,
             "figure": figure,
+            "small": small,
             "in_zone": in_zone,
         }
         self._environment.globals |= {

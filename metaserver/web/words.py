@@ -18,6 +18,11 @@ def figure(value: float | None) -> str:
     return f"{value:.{max(0, 3 - digits)}f}"
 
 
+def small(value: float | None) -> str:
+    """Write a number that may be far below 1: 0.0123, 4.56e-06."""
+    return NOTHING if value is None else f"{value:.3g}"
+
+
 def duration(value: float | None) -> str:
     """Write a length of time in words: 45 s, 12 min, 3.5 h, 2.1 d."""
     if value is None:

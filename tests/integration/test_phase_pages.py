@@ -217,3 +217,63 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
         await pages.get(link[1], reader, status=404)
         await pages.get(f"{link[1]}.json", reader, status=404)
     assert "blue-1" in await pages.get(link[1], "organiser")
+
+
+async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_team(
+    pages: Pages,
+) -> None:
+    running = pages.running
+    await plan_phase(running)
+    await running.do("phases.open", phase="test")
+    for team in ("blue", "red"):
+        await pages.team(team)
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        port = url.split(":")[2].split("/")[0]
+    address = "/p/test/servers/blue-1"
+    for reader in ("", "red", "blue", "organiser"):
+        own = reader in ("blue", "organiser")
+        shown = await pages.get(address, reader)
+        assert "MTBF" in shown
+        assert "ok 32" in shown
+        assert (f":{port}" in shown) is own
+        assert ("/team/servers/blue-1/attempts/" in shown) is own
+        async with pages.stream("servers/blue-1&phase=test", reader) as response:
+            told = await frame(response)
+            assert ("/team/servers/blue-1/attempts/" in told["html"]["attempts"]) is own
+            for name, html in told["html"].items():
+                if name != "measures":  # what is told for a minute differs by the moment
+                    assert re.sub(r"\s+", " ", html) in re.sub(r"\s+", " ", shown)
+    assert "There is no window 2h" in await pages.get(f"{address}?window=2h", status=400)
+    assert "No server called red-1" in await pages.get("/p/test/servers/red-1", status=404)
+    assert f'href="{address}"' in await pages.get("/p/test/monitor")
+
+
+async def test_a_badge_may_be_shown_by_any_page_and_runs_nothing(pages: Pages) -> None:
+    await plan_phase(pages.running)
+    await pages.running.do("phases.open", phase="test")
+    await pages.team("blue")
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+    async with pages.client.get("/p/test/servers/blue-1/badge.svg") as response:
+        assert response.content_type == "image/svg+xml"
+        assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
+        text = await response.text()
+    assert "blue-1: " in text
+    assert not re.search(r"<script|<style|style=|href|on\w+=", text)
+
+
+async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages) -> None:
+    assert json.loads(await pages.get("/healthz")) == {"status": "ok"}
+    assert json.loads(await pages.get("/readyz")) == {"status": "ready"}
+    assert "metaserver_lanes" in await pages.get("/metrics")
+    behind = {"X-Forwarded-For": "203.0.113.7"}
+    async with pages.client.get("/metrics", headers=behind) as response:
+        assert response.status == 401
+    async with pages.client.get(
+        "/metrics", headers={**behind, **pages.headers("organiser")}
+    ) as response:
+        assert response.status == 200
+        assert response.content_type == "text/plain"
