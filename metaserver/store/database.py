@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -18,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from metaserver.errors import InputError, UnavailableError
 
 BUSY_SECONDS = 5.0
+CLOSE_SECONDS = 2.0
 
 
 def sqlite_engine(path: Path) -> AsyncEngine:
@@ -118,7 +120,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             await migrate(engine, path)
             yield engine
         finally:
-            await engine.dispose()
+            await _close(engine)
 
 
 def _open_lock(path: Path) -> TextIO:
@@ -126,6 +128,17 @@ def _open_lock(path: Path) -> TextIO:
         return path.with_name(path.name + ".lock").open("w")
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror}") from error
+
+
+async def _close(engine: AsyncEngine) -> None:
+    """Close an engine's connections, when who still reads has finished: a moment at most."""
+    pool = engine.pool
+    assert isinstance(pool, sa.AsyncAdaptedQueuePool)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            while pool.checkedout():  # noqa: ASYNC110 (a pool tells nobody)
+                await asyncio.sleep(0.01)
+    await engine.dispose()
 
 
 @asynccontextmanager
@@ -136,7 +149,7 @@ async def reading_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
         await _require_newest_schema(engine, path)
         yield engine
     finally:
-        await engine.dispose()
+        await _close(engine)
 
 
 async def _require_newest_schema(engine: AsyncEngine, place: Path) -> None:

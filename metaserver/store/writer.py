@@ -71,6 +71,7 @@ class Writer:
         self._thread = ThreadPoolExecutor(1, "store-writer")
         self._waiting: list[_Waiting] = []
         self._wake = asyncio.Event()
+        self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing
         self.blocked: str | None = None
 
     async def record(self, entry: Entry) -> None:
@@ -100,6 +101,7 @@ class Writer:
 
     async def _write(self, batch: Sequence[_Waiting]) -> None:
         loop = asyncio.get_running_loop()
+        batch = [waiting for waiting in batch if not self._refused(waiting)]
         entries = [waiting.entry for waiting in batch]
         while True:
             try:
@@ -133,12 +135,29 @@ class Writer:
             log.error("the trial whether anything can be stored failed", exc_info=error)
             return
         if len(batch) == 1:
-            stored = isinstance(error, sa.exc.IntegrityError)
-            failure = _taken() if stored else HubError(f"not stored: {error}")
-            _settle(batch[0].done, failure, error)
+            self._refuse(batch[0], error)
             return
         for waiting in batch:
             await self._write([waiting])
+
+    def _refused(self, waiting: _Waiting) -> bool:
+        """Refuse an entry of a lane of which an earlier one could not be stored."""
+        broken = (waiting.entry.lane, waiting.entry.epoch) in self._broken
+        if broken:
+            _settle(waiting.done, HubError("an earlier answer of this lane could not be stored"))
+        return broken
+
+    def _refuse(self, waiting: _Waiting, error: Exception) -> None:
+        """Let a lane know that its entry cannot be stored.
+
+        Where it is not stored already, no more is taken of the lane: a later entry would move the
+        cursor past the one that is missing.
+        """
+        if isinstance(error, sa.exc.IntegrityError):
+            _settle(waiting.done, _taken(), error)
+            return
+        self._broken.add((waiting.entry.lane, waiting.entry.epoch))
+        _settle(waiting.done, HubError(f"not stored: {error}"), error)
 
 
 def _taken() -> HubError:

@@ -95,6 +95,13 @@ async def a_lane(store: Store) -> tuple[LaneKey, Corpus]:
     return key, corpus
 
 
+async def a_second_lane(store: Store, first: LaneKey) -> LaneKey:
+    server = Server(name=ServerName("another"), url="http://127.0.0.1/")
+    key = LaneKey(first.phase_id, await store.set_server(server))
+    await store.take_lane(key)
+    return key
+
+
 async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     corpus = await store.add_corpus(ARTICLES)
     assert corpus.ids == ("100", "200", "300")
@@ -160,16 +167,22 @@ async def test_nothing_is_stored_twice(store: Store) -> None:
 
 async def test_an_entry_that_cannot_be_stored_stops_its_own_lane_only(store: Store) -> None:
     key, corpus = await a_lane(store)
+    other = await a_second_lane(store, key)
     bad = entry(key, 0)
     bad = replace(bad, attempt=replace(bad.attempt, message="\ud800"))  # no text of Unicode
     results = await asyncio.gather(
-        store.record(bad), store.record(entry(key, 1)), return_exceptions=True
+        store.record(bad),
+        store.record(entry(key, 1)),
+        store.record(entry(other, 0)),
+        return_exceptions=True,
     )
-    assert isinstance(results[0], HubError)
-    assert not isinstance(results[0], StaleLaneError)
-    assert results[1] is None
-    stored = [row.position async for row in store.attempts(key, ServerName("peer"), corpus)]
-    assert stored == [1]
+    assert [type(result) for result in results] == [HubError, HubError, type(None)]
+    with pytest.raises(HubError, match="an earlier answer"):  # its cursor would pass the first
+        await store.record(entry(key, 2))
+    assert [row async for row in store.attempts(key, ServerName("peer"), corpus)] == []
+    taken = await store.take_lane(key)
+    assert (taken.cursor, taken.finished) == (0, frozenset())
+    await store.record(entry(key, 0, epoch=taken.epoch))
 
 
 async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
