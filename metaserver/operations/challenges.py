@@ -19,6 +19,7 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases
 from metaserver.store.phases import Challenge
 
+YEARS = range(1970, 3000)
 Zone = Annotated[str, Meta(description="The time zone its dates are told in: Europe/Madrid")]
 
 
@@ -88,6 +89,9 @@ def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:
     except ValueError as error:
         message = f"{text!r} is not a date such as 2026-12-01T09:00"
         raise RefusedError(Refusal.INVALID, message, field=field) from error
+    if moment.year not in YEARS:  # the first and the last do not exist in every time zone
+        message = f"{text!r} is not from {YEARS[0]} to {YEARS[-1]}"
+        raise RefusedError(Refusal.INVALID, message, field=field)
     return moment if moment.tzinfo else moment.replace(tzinfo=_zone(timezone))
 
 
