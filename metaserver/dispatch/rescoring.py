@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from metaserver.records import ArticleId, ServerName, TaskName
 from metaserver.services.scoreboard import Scoreboard
+from metaserver.store import runs
 from metaserver.store.reader import Corpus, Reader
 from metaserver.store.runs import OfflineRun
 from metaserver.store.writer import LaneKey
@@ -30,13 +31,11 @@ async def score_afresh(
             given = [(corpus.ids[position], payloads) for position, payloads in answers]
             await asyncio.to_thread(_put, boards, name, given)
     for run in offline:
-        await asyncio.to_thread(_put, boards, run.name, payloads_of(run))
+        async with store.reading() as connection:
+            payloads = await runs.payloads(connection, run)
+        given = [(article, {run.task: payload}) for article, payload in payloads.items()]
+        await asyncio.to_thread(_put, boards, run.name, given)
     await asyncio.to_thread(_make_means, boards)
-
-
-def payloads_of(run: OfflineRun) -> Sequence[tuple[ArticleId, Mapping[TaskName, Any]]]:
-    """Return an offline run as a server's answers are given."""
-    return [(article, {run.task: payload}) for article, payload in run.payloads.items()]
 
 
 def _put(

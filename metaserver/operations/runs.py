@@ -79,7 +79,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
             task=run.task,
             run=run.name,
             team=run.team,
-            articles=len(run.payloads),
+            articles=run.articles,
             problems=run.problems,
             created_at=run.created_at,
         )
@@ -122,8 +122,8 @@ async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetai
             await noted(
                 connection, caller, "runs.upload", name, articles=len(read.payloads), **said
             )
-            kept = await runs.every(connection, running.phase.id)
-        [run] = [one for one in kept if one.name == name]
+            run = await runs.get(connection, running.phase.id, name)
+        assert run is not None
         await running.add_run(run)
     return RunDetail.of(running, run)
 

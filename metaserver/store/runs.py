@@ -18,9 +18,9 @@ from metaserver.store.tables import offline_runs, servers, teams
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfflineRun:
-    """An offline run, without its file. `name` is what the boards call it.
+    """An offline run, without its file and what is scored of it; `name` is what boards call it.
 
-    `payloads` has the valid part of each article's answer; `problems` tell what was left out.
+    `articles` have an answer that is scored; `problems` tell what was left out of the file.
     """
 
     id: int
@@ -28,7 +28,7 @@ class OfflineRun:
     team: TeamName
     task: TaskName
     name: ServerName
-    payloads: Mapping[ArticleId, Any]
+    articles: int
     problems: tuple[Problem, ...]
     created_at: float
 
@@ -68,13 +68,21 @@ async def delete(connection: AsyncConnection, phase_id: int, name: ServerName) -
 
 async def every(connection: AsyncConnection, phase_id: int) -> Sequence[OfflineRun]:
     """Return a phase's offline runs, in the order they came."""
-    query = (
-        sa.select(offline_runs, teams.c.name.label("team"))
-        .join(teams, teams.c.id == offline_runs.c.team_id)
-        .where(offline_runs.c.phase_id == phase_id)
-        .order_by(offline_runs.c.id)
-    )
-    return [_run(row) for row in await connection.execute(query)]
+    query = _runs().where(offline_runs.c.phase_id == phase_id).order_by(offline_runs.c.id)
+    return [_run(row) async for row in await connection.stream(query)]
+
+
+async def get(connection: AsyncConnection, phase_id: int, name: ServerName) -> OfflineRun | None:
+    """Return a run; None where there is none of this name."""
+    row = (await connection.execute(_runs().where(*_named(phase_id, name)))).first()
+    return None if row is None else _run(row)
+
+
+async def payloads(connection: AsyncConnection, run: OfflineRun) -> Mapping[ArticleId, Any]:
+    """Return what is scored of a run: the valid part of each article's answer."""
+    query = sa.select(offline_runs.c.payloads).where(offline_runs.c.id == run.id)
+    packed = (await connection.execute(query)).scalar_one_or_none()
+    return {} if packed is None else unpack_json(packed)
 
 
 async def content(connection: AsyncConnection, phase_id: int, name: ServerName) -> bytes | None:
@@ -96,6 +104,12 @@ async def is_offline(connection: AsyncConnection, name: ServerName) -> bool:
     return (await connection.execute(query)).first() is not None
 
 
+def _runs() -> sa.Select[Any]:
+    return sa.select(offline_runs, teams.c.name.label("team")).join(
+        teams, teams.c.id == offline_runs.c.team_id
+    )
+
+
 def _named(phase_id: int, name: ServerName) -> Sequence[sa.ColumnElement[bool]]:
     return (offline_runs.c.phase_id == phase_id, offline_runs.c.name == name)
 
@@ -108,7 +122,7 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
         team=TeamName(row.team),
         task=TaskName(row.task),
         name=ServerName(row.name),
-        payloads=unpack_json(row.payloads),
+        articles=len(unpack_json(row.payloads)),
         problems=tuple(Problem(path=path, message=message) for path, message in told),
         created_at=row.created_at,
     )

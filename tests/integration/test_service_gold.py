@@ -14,6 +14,9 @@ from annotators.server import Kit
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
+from metaserver.records import ServerName
+from metaserver.services.scoreboard import Scoreboard
+from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from tests.integration.hub import ACCESSIONS, DEMO, answer_for
 from tests.integration.kits import served
@@ -96,6 +99,32 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     assert len(await running.do("boards.frozen", phase="test")) == 1
     file = await running.do("gold.get", phase="test", task="INT", version=1)
     assert file.content == INT_GOLD
+
+
+async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) -> None:
+    async def slowly(text: str, _context: Context) -> Answer:
+        await asyncio.sleep(0.01)
+        return answer_for(text)
+
+    async with served(Kit(slowly)) as url:
+        work = asyncio.create_task(run_to_end(running, url))
+        await running.until(
+            lambda: running.service.phase("test").boards.scoreboard.count("INT") > 0
+        )
+        versions = 0
+        while not work.done():
+            versions += 1
+            content = INT_GOLD + f"late{versions}\tP04637\n".encode()
+            given = {"phase": "test", "task": "INT", "content": content, "source": "late.tsv"}
+            assert (await running.do("gold.set", **given)).version == versions + 1
+        await work
+    phase = running.service.phase("test")
+    afresh = Scoreboard(phase.boards.scoreboard.scored())
+    await phase.score_afresh([afresh])
+    for task in afresh.tasks():
+        board = afresh.board(task.name)
+        assert board.rows[0].score.articles_scored > 0
+        assert phase.boards.scoreboard.board(task.name) == board
 
 
 async def test_gold_is_for_organisers_and_must_fit(running: Running) -> None:
@@ -195,7 +224,9 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
     async with at_work(given) as running:  # they are there again
         assert await running.do("boards.get", phase="test", task="INT") == board
         task = installed_tasks()["ACT"]
-        stored = running.service.phase("test").offline["act"].payloads
+        async with running.service.store.reading() as connection:
+            run = running.service.phase("test").offline[ServerName("act")]
+            stored = await kept_runs.payloads(connection, run)
         assert "".join(task.result_lines(stored.items())).splitlines()[0] == "sample02\t1\t1\t0.1"
         file = await running.do("runs.get", running.team("blue"), phase="test", run="act")
         assert file.content == act
