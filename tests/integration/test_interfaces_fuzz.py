@@ -30,7 +30,11 @@ from metaserver.wire.values import EncodeError
 from metaserver.wire.xmlrpc import encode_call
 from tests.integration.service import at_work, plan_phase, settings
 
-OUTLINES = {name: Outline.of(operation) for name, operation in OPERATIONS.items()}
+ENDS = {"teams.retire", "servers.retire", "phases.close", "phases.freeze", "tokens.revoke"}
+"""After these little could be asked any more."""
+OUTLINES = {
+    name: Outline.of(operation) for name, operation in OPERATIONS.items() if name not in ENDS
+}
 EXAMPLES = 1_200
 KNOWN = {
     "server": ["blue-1"], "team": ["blue"], "phase": ["test"], "task": ["INT", "ACT"],
@@ -58,14 +62,18 @@ fitting = {
 
 
 def value_of(parameter: Parameter) -> st.SearchStrategy[Any]:
+    """Return values of a parameter: those that mean something the most often."""
     one = fitting[parameter.kind]
     if parameter.choices:
         one = st.sampled_from(parameter.choices) | one
-    if parameter.name in KNOWN:
-        one = st.sampled_from(KNOWN[parameter.name]) | one
     if parameter.members:
         one = st.dictionaries(st.sampled_from(parameter.members), junk, max_size=3) | one
-    return (st.lists(one, max_size=3) | one if parameter.many else one) | junk
+    if parameter.name in KNOWN:
+        known = st.sampled_from(KNOWN[parameter.name])
+        one = known | known | known | known | one
+    if parameter.many:
+        return st.lists(one, max_size=3) | st.lists(one, max_size=1) | one | junk
+    return one | one | one | junk
 
 
 @st.composite
@@ -75,14 +83,16 @@ def asked(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     values = {
         parameter.name: draw(value_of(parameter))
         for parameter in outline.parameters
-        if parameter.in_path or draw(st.booleans())
+        if parameter.in_path
+        or (parameter.required and draw(st.integers(0, 9)))
+        or not draw(st.integers(0, 3))
     }
     return outline.name, values
 
 
 @dataclass
 class Hub:
-    """A hub in a thread of its own, and an organiser's token; it may be revoked on the way."""
+    """A hub in a thread of its own, and an organiser's token."""
 
     loop: asyncio.AbstractEventLoop
     folder: Path
@@ -101,9 +111,6 @@ class Hub:
         app = make_service_app(self.running.service)
         server = await self.stack.enter_async_context(TestServer(app))
         self.port = server.port or 0
-        await self.issue()
-
-    async def issue(self) -> None:
         async with self.running.service.store.writing() as connection:
             _, self.token = await tokens.issue(connection, Role.ORGANISER, "ana")
 
@@ -149,6 +156,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 )
 @example(("teams.create", {"team": "x\x00"}))
 @example(("audit.list", {"before": 2**63 - 1, "limit": 1}))
+@example(("phases.update", {"phase": "test", "closes": "9999-12-31T23:59-12:00"}))
 @example(("servers.attempts", {"server": "blue-1", "since": 1e308}))
 @given(asked())
 def test_nothing_sent_is_the_hubs_fault(hub: Hub, sent: tuple[str, dict[str, Any]]) -> None:
@@ -167,8 +175,6 @@ def test_nothing_sent_is_the_hubs_fault(hub: Hub, sent: tuple[str, dict[str, Any
     assert status < 500, told
     assert status == 204 or json.loads(told) is not None
     call_by_xmlrpc(hub, outline, values)
-    if status == 401:
-        hub.do(hub.issue())
 
 
 def call_by_xmlrpc(hub: Hub, outline: Outline, values: dict[str, Any]) -> None:
