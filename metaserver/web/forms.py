@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, get_type_hints
 
 import msgspec
 from msgspec import NODEFAULT
@@ -17,7 +17,7 @@ from msgspec import inspect as kinds
 from multidict import MultiMapping
 
 from metaserver.errors import RefusedError
-from metaserver.web.refusals import in_words
+from metaserver.web.refusals import in_words, sentence
 
 NUMBERS = (kinds.IntType, kinds.FloatType)
 
@@ -98,6 +98,9 @@ class Form:
         wording = wording or {}
         known = _known(given)
         at = refused.field if refused and refused.field in names else ""
+        errors = _errors(given, names, values) if isinstance(values, MultiMapping) else {}
+        if refused and at:
+            errors.setdefault(at, in_words(refused))
         fields = [
             _field(
                 known[field],
@@ -105,7 +108,7 @@ class Form:
                 form=name,
                 wording=wording.get(field, Wording()),
                 given=_texts(values, field, known[field]),
-                error=in_words(refused) if refused and field == at else "",
+                error=errors.get(field, "") if refused else "",
             )
             for field in names
         ]
@@ -130,6 +133,26 @@ def values_of(
         if (value := _value(known[name], sent)) is not None:
             inner[last] = value
     return values
+
+
+def _errors(
+    given: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
+) -> dict[str, str]:
+    """Return what is wrong with each value by itself: all of it, not only the first.
+
+    Inner structs are left to the operation.
+    """
+    hints = get_type_hints(given, include_extras=True)
+    known, values, errors = _known(given), values_of(given, names, posted), dict[str, str]()
+    for name in names:
+        if known[name].required and not values.get(name):
+            errors[name] = "Is required."
+        elif name in values and name in hints:
+            try:
+                msgspec.convert(values[name], hints[name], strict=False)
+            except msgspec.ValidationError as error:
+                errors[name] = sentence(str(error).partition(" - at `$")[0])
+    return errors
 
 
 def _value(field: kinds.Field, sent: Sequence[str]) -> Any:

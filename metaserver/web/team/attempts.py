@@ -20,6 +20,7 @@ from metaserver.web.desk import Desk
 from metaserver.web.groups import grouped
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
+from metaserver.web.words import figure
 
 PAGE = 50
 PARTS = {
@@ -91,6 +92,7 @@ class AttemptPages:
             groups=grouped(found),
             outcomes=list(Outcome),
             marks=MARKS,
+            length=length,
             path=attempt_path,
         )
 
@@ -126,6 +128,7 @@ class AttemptPages:
             parts_of_time=time_parts(found.attempt.phases),
             bar=time_bar(found.attempt.phases),
             marks=MARKS,
+            length=length,
             path=attempt_path,
         )
 
@@ -168,6 +171,13 @@ def _read(found: RawAnswer) -> tuple[Tree | None, Lines | None]:
         return None, None
     tree = read_answer(found.raw, found.attempt.problems)
     return tree, None if tree else read_lines(found.raw, found.attempt.message)
+
+
+def length(seconds: float | None) -> str:
+    """Write a length of time that may be short: 0.42 ms, 53 ms, 1.25 s."""
+    if seconds is not None and seconds < 1:
+        return f"{figure(seconds * 1_000)} ms"
+    return f"{figure(seconds)} s"
 
 
 def time_parts(phases: Phases) -> Sequence[tuple[int, str, float]]:

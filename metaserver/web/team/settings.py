@@ -24,7 +24,10 @@ NOTICE_WORDING = {
         help="A URL that is sent a JSON message when a server is down, up again or finished;"
         " empty: none.",
     ),
-    "email": Wording(label="Send an e-mail to the team's address as well", help=" "),
+    "email": Wording(
+        label="Send an e-mail to the team's address as well",
+        help="If the organisers have set this hub up to send mail.",
+    ),
 }
 
 
