@@ -74,7 +74,8 @@ def cell(name: str, value: Any) -> str:
         case float():
             return f"{value:.6g}"
         case dict():
-            return " ".join(f"{key}={cell(key, one)}" for key, one in value.items())
+            told = {key: one for key, one in value.items() if one not in (None, "", [], {})}
+            return " ".join(f"{key}={cell(key, one)}" for key, one in told.items())
         case [dict(), *_]:
             return "\n".join(cell("", one) for one in value)
         case list():
