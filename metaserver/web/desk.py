@@ -6,9 +6,7 @@ was used; any other (no token, nothing of that name) is a page of its own, made 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +18,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
 from metaserver.operations.table import perform
-from metaserver.web.auth import authenticate
+from metaserver.web.holding import while_held
 from metaserver.web.stream import Broadcaster, Parts
 from metaserver.web.templates import Templates
 from metaserver.web.visitor import caller_of
@@ -30,9 +28,6 @@ MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
 
 HEARTBEAT = 15.0
 """The longest silence of a stream, in seconds."""
-
-HELD_SECONDS = 10.0
-"""A stream ends so soon after the session or token that it began with."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,15 +59,7 @@ class Desk:
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[Parts]]
     ) -> web.StreamResponse:
         """Answer with a page's event stream, for as long as its reader's token holds."""
-        watch = asyncio.create_task(_until_over(request), name="token holds")
-        stream = asyncio.create_task(self.broadcaster.follow(request, key, ask), name=key)
-        try:
-            await asyncio.wait({watch, stream}, return_when=asyncio.FIRST_COMPLETED)
-            if not stream.done():
-                raise asyncio.CancelledError  # closes the connection, as a shutdown does
-            return await stream
-        finally:
-            await _ended(watch, stream)
+        return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 
 def open_desk(
@@ -86,22 +73,6 @@ def open_desk(
 
     app.on_shutdown.append(end_streams)
     return Desk(service=service, templates=templates, broadcaster=broadcaster)
-
-
-async def _until_over(request: web.Request) -> None:
-    """Return once who asked may ask no more."""
-    name = caller_of(request).name
-    with suppress(RefusedError):
-        while True:
-            await asyncio.sleep(HELD_SECONDS)
-            if (await authenticate(request)).name != name:
-                return
-
-
-async def _ended(*tasks: asyncio.Task[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def posted(request: web.Request) -> MultiMapping[Any]:

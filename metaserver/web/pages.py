@@ -12,6 +12,7 @@ from aiohttp import web
 from metaserver.lifecycle import ServerState
 from metaserver.services.snapshots import ErrorEntry, Reader, ServerStatus
 from metaserver.web.boards import BoardPages, or_400, page, reader_of
+from metaserver.web.holding import while_held
 from metaserver.web.monitor import Filter, Totals, error_id, slots
 from metaserver.web.sites import Site, Sites, site_of, sited
 from metaserver.web.stream import Parts, Row
@@ -85,6 +86,9 @@ class Pages:
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of the page that the query names."""
+        return await while_held(request, self._events(request))
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
         name, site, reader = request.query.get("page", ""), site_of(request), reader_of(request)
         if name == "monitor":
             key = f"{name} {reader}"

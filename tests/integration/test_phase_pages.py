@@ -277,3 +277,20 @@ async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages)
     ) as response:
         assert response.status == 200
         assert response.content_type == "text/plain"
+
+
+async def test_a_stream_ends_with_the_token_that_it_began_with(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.web.holding.HELD_SECONDS", 0.02)
+    await plan_phase(pages.running, visibility="own")
+    await pages.team("blue")
+    for page in ("monitor", "t/INT"):
+        async with pages.stream(f"{page}&phase=test") as response:
+            await frame(response)  # who has none is not asked for it
+    async with pages.stream("t/INT&phase=test", "blue") as response:
+        await frame(response)
+        known = await pages.running.do("tokens.list")
+        await pages.running.do("tokens.revoke", id=known[-1].id)
+        with pytest.raises(ClientPayloadError):
+            await response.read()  # to its end: there is one
