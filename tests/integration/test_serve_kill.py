@@ -1,0 +1,254 @@
+"""A hub that is killed at any moment, while teams and organisers act, goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.hub import Asked, asked_server, stored
+from tests.integration.serving import (
+    Api,
+    Hub,
+    RefusedRequestError,
+    challenge,
+    enrol,
+    hub_at,
+    lane,
+    new_token,
+    write_config,
+)
+from tests.integration.test_kill import write_challenge
+
+KILLS = 20
+ARTICLES = 150
+CONCURRENCY = 2
+TEAMS = ("blue", "green", "red")
+TASKS = ("ACT", "INT", "IPT")
+ATTEMPTS = "SELECT server_id, position, number, outcome, started_at FROM attempts"
+ANSWERS = "SELECT server_id, position, number, payloads FROM answers"
+
+
+@dataclass
+class Deeds:
+    """What was asked of the hub: what it acknowledged, and what must hold therefore."""
+
+    rng: random.Random
+    acknowledged: dict[str, str] = field(default_factory=dict)  # action by request id
+    wanted: dict[str, str | None] = field(default_factory=dict)  # of a lane; None: not known
+
+    async def do(
+        self, api: Api, server: str, action: str, method: str, path: str, **given: Any
+    ) -> None:
+        """Do something, and note whether it was acknowledged."""
+        request_id = f"{self.rng.getrandbits(64):016x}"
+        wants = {
+            "servers.start": "running", "servers.resume": "running", "servers.pause": "paused",
+            "servers.cancel": "paused", "servers.suspend": "suspended",
+        }.get(action)  # fmt: skip
+        before = self.wanted.get(server)
+        if wants:
+            self.wanted[server] = None
+        try:
+            await api(method, path, request_id, **given)
+        except RefusedRequestError as refused:
+            if refused.status != 409:  # 409: it was not the moment
+                raise
+            if wants:
+                self.wanted[server] = before
+        except (aiohttp.ClientError, TimeoutError, ConnectionError):
+            pass  # the hub was killed meanwhile: done or not
+        else:
+            self.acknowledged[request_id] = action
+            if wants == "paused" and before in (None, "suspended"):
+                self.wanted[server] = before  # a pause lifts no suspension
+            elif wants:
+                self.wanted[server] = wants
+
+
+async def team_acts(deeds: Deeds, api: Api, server: str, asked: Asked, organiser: Api) -> None:
+    """Do one thing after another to a server, until the hub is gone."""
+    rng = deeds.rng
+    while True:
+        match rng.choice(("start", "start", "start", "pause", "next", "cancel", "update",
+                          "suspend", "resume", "resume", "requeue")):  # fmt: skip
+            case "suspend":
+                path = f"/servers/{server}/suspend"
+                await deeds.do(organiser, server, "servers.suspend", "POST", path, reason="why")
+            case "resume" | "requeue" as verb:
+                path = f"/servers/{server}/{verb}"
+                await deeds.do(organiser, server, f"servers.{verb}", "POST", path)
+            case "update":
+                path = f"/servers/{server}"
+                given = {"url": asked.url, "parameters": rng.choice(("text", "text+context"))}
+                await deeds.do(api, server, "servers.update", "PATCH", path, **given)
+                await deeds.do(api, server, "servers.test", "POST", f"{path}/test")
+            case verb:
+                path = f"/servers/{server}/{verb}"
+                await deeds.do(api, server, f"servers.{verb}", "POST", path)
+        await asyncio.sleep(rng.uniform(0.0, 0.5))
+
+
+async def phase_changes(deeds: Deeds, organiser: Api) -> None:
+    while True:
+        await asyncio.sleep(deeds.rng.uniform(0.2, 2.0))
+        for verb in ("freeze", "open"):
+            path = f"/phases/test/{verb}"
+            await deeds.do(organiser, "", f"phases.{verb}", "POST", path)
+            await asyncio.sleep(deeds.rng.uniform(0.0, 0.3))
+
+
+async def disturb(
+    deeds: Deeds, organiser: Api, tokens: dict[str, str], asked: dict[str, Asked]
+) -> Sequence[asyncio.Task[None]]:
+    """Let everybody act for a while."""
+    acting = [
+        asyncio.create_task(
+            team_acts(deeds, organiser.of(tokens[team]), team, asked[team], organiser)
+        )
+        for team in TEAMS
+    ]
+    acting.append(asyncio.create_task(phase_changes(deeds, organiser)))
+    return acting
+
+
+async def check_standing(deeds: Deeds, organiser: Api) -> None:
+    """What was acknowledged before the kill holds after it."""
+    for server, wanted in deeds.wanted.items():
+        if server and wanted:
+            standing = await lane(organiser, server)
+            if standing["state"] != "finished":
+                assert (standing["state"] in ("paused", "suspended")) == (wanted != "running")
+                assert (standing["state"] == "suspended") == (wanted == "suspended"), standing
+
+
+async def finish(organiser: Api, tokens: dict[str, str]) -> None:
+    """Let all lanes work to their end."""
+    with suppress(RefusedRequestError):
+        await organiser("POST", "/phases/test/open")
+    for team in TEAMS:
+        api = organiser.of(tokens[team])
+        for verb in ("resume", "pause"):
+            with suppress(RefusedRequestError):  # not suspended; never started
+                await organiser("POST", f"/servers/{team}/{verb}")
+        while True:  # what is in flight is finished first
+            with suppress(RefusedRequestError):
+                await api("PATCH", f"/servers/{team}", parameters="text")
+                break
+            await asyncio.sleep(0.05)
+        assert (await api("POST", f"/servers/{team}/test"))["passed"]
+        await api("POST", f"/servers/{team}/start")
+    async with asyncio.timeout(120):
+        for team in TEAMS:
+            while (await lane(organiser, team))["done"] < ARTICLES:
+                await asyncio.sleep(0.1)
+
+
+async def boards(api: Api) -> Sequence[Any]:
+    """Return what the boards say of each run, without what says when."""
+    found = [await api("GET", f"/phases/test/boards/{task}") for task in TASKS]
+    for board in found:
+        for volatile in ("at", "created_at"):
+            board.pop(volatile, None)
+        for row in board["rows"]:
+            row.pop("interval", None)
+    return found
+
+
+async def begin(organiser: Api, asked: dict[str, Asked]) -> dict[str, str]:
+    """Enrol the teams and open the phase."""
+    tokens = {
+        team: await enrol(organiser, team, {team: asked[team].url}, concurrency=CONCURRENCY)
+        for team in TEAMS
+    }
+    await organiser("POST", "/phases/test/open")
+    return tokens
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
+    write_challenge(tmp_path)
+    gold = {task: tmp_path / f"{task.lower()}.tsv" for task in TASKS}
+    planned = {"challenges": [challenge(tmp_path / "articles", gold)]}
+    seed = int(time.time())
+    print(f"seed {seed}")  # shown where the test fails
+    deeds = Deeds(random.Random(seed))
+    async with AsyncExitStack() as stack:
+        asked = {
+            team: await stack.enter_async_context(asked_server(seconds))
+            for team, seconds in zip(TEAMS, (0.3, 0.35, 0.4), strict=True)
+        }
+        timeout = aiohttp.ClientTimeout(total=60)
+        session = await stack.enter_async_context(aiohttp.ClientSession(timeout=timeout))
+
+        config = await write_config(tmp_path, **planned)
+        token = await new_token(config)
+        tokens: dict[str, str] = {}
+        kept: set[tuple[Any, ...]] = set()
+        killed_at_work = 0
+        for number in range(KILLS):
+            hub = await Hub.begin(config)
+            acting: Sequence[asyncio.Task[None]] = []
+            if deeds.rng.random() < 0.15 and number:  # while it starts
+                await asyncio.sleep(deeds.rng.uniform(0.0, 2.0))
+            else:
+                await hub.ready()
+                organiser = Api(session, hub.address, token)
+                tokens = tokens or await begin(organiser, asked)
+                await check_standing(deeds, organiser)
+                acting = await disturb(deeds, organiser, tokens, asked)
+                await asyncio.sleep(deeds.rng.uniform(0.3, 3.0))
+            hub.kill()
+            await hub.ended()
+            for task in acting:
+                task.cancel()
+            for ended in await asyncio.gather(*acting, return_exceptions=True):
+                assert isinstance(ended, asyncio.CancelledError), ended
+            now = set(stored(tmp_path / "hub", ATTEMPTS))
+            assert kept <= now, seed  # what was stored once stays as it was
+            killed_at_work += len(now) > len(kept)
+            kept = now
+        assert killed_at_work >= 5
+
+        for server in asked.values():
+            server.seconds = 0.0
+        async with hub_at(config) as hub:
+            organiser = Api(session, hub.address, token)
+            await finish(organiser, tokens)
+            disturbed = await boards(organiser)
+            hub.process.terminate()
+            assert await hub.ended() == 130
+
+        config = await write_config(tmp_path, "undisturbed", **planned)
+        token = await new_token(config)
+        async with hub_at(config) as hub:
+            organiser = Api(session, hub.address, token)
+            await finish(organiser, await begin(organiser, asked))
+            assert disturbed == await boards(organiser)
+
+    hub_folder = tmp_path / "hub"
+    answers = stored(hub_folder, ANSWERS)
+    assert len(answers) == len({row[:2] for row in answers}) == len(TEAMS) * ARTICLES
+    assert {tuple(row[:2] + row[3:]) for row in answers} == {
+        tuple(row[:2] + row[3:]) for row in stored(tmp_path / "undisturbed", ANSWERS)
+    }
+    outcomes = stored(hub_folder, "SELECT DISTINCT outcome FROM attempts")
+    assert set(outcomes) <= {("ok",), ("cancelled",)}, seed  # no fault of the hub is charged
+    noted = dict(stored(hub_folder, "SELECT request_id, action FROM audit"))
+    missing = {
+        (action, request_id)
+        for request_id, action in deeds.acknowledged.items()
+        if noted.get(request_id) != action
+    }
+    assert not missing, seed
+    actions = set(deeds.acknowledged.values())
+    assert {"servers.start", "servers.pause", "servers.suspend", "phases.freeze"} <= actions, seed

@@ -1,0 +1,168 @@
+"""`metaserver serve` is told to stop in the middle of everything, or cannot begin at all."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import aiohttp
+import pytest
+
+from tests.integration.hub import DEMO, Asked, asked_server, metaserver, stored
+from tests.integration.serving import (
+    STORE,
+    Api,
+    Hub,
+    challenge,
+    enrol,
+    hub_at,
+    lane,
+    new_token,
+    write_config,
+)
+
+STOPPED = 130
+GRACE = 5.0  # seconds; stated in docs/organisers.md
+GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
+
+
+@pytest.fixture
+async def config(tmp_path: Path) -> Path:
+    return await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+@pytest.fixture
+async def slow() -> AsyncIterator[Asked]:
+    async with asked_server() as asked:
+        yield asked
+
+
+async def busy(hub: Hub, session: aiohttp.ClientSession, config: Path, slow: Asked) -> Api:
+    """Bring a hub into the middle of everything: an article in flight, a test under way."""
+    organiser = Api(session, hub.address, await new_token(config))
+    token = await enrol(organiser, "blue", {"blue-1": slow.url, "blue-2": slow.url})
+    blue = organiser.of(token)
+    await organiser("POST", "/phases/test/open")
+    before, slow.seconds = slow.texts.total(), 3600.0
+    await blue("POST", "/servers/blue-1/start")
+    while slow.texts.total() == before:
+        await asyncio.sleep(0.02)
+    return blue
+
+
+async def upload_without_end(address: str, token: str) -> asyncio.StreamWriter:
+    """Begin to send a result file, and stop in the middle."""
+    url = urlsplit(address)
+    _, writer = await asyncio.open_connection(url.hostname, url.port)
+    writer.write(
+        b"PUT /api/v1/phases/test/runs/ACT/blue-file HTTP/1.1\r\nHost: hub\r\n"
+        b"Authorization: Bearer " + token.encode() + b"\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n"
+        b'{"content": "'
+    )
+    await writer.drain()
+    return writer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_it_stops_in_the_middle_of_everything(
+    config: Path, session: aiohttp.ClientSession, slow: Asked, number: signal.Signals
+) -> None:
+    folder = config.parent / "hub"
+    async with hub_at(config) as hub:
+        blue = await busy(hub, session, config, slow)
+        testing = asyncio.create_task(blue("POST", "/servers/blue-2/test"))
+        upload = await upload_without_end(hub.address, blue.token)
+        stream = await session.get(f"{hub.address}events?page=/monitor")
+        await asyncio.sleep(0.3)
+        hub.process.send_signal(number)
+        assert await hub.ended(GRACE) == STOPPED
+        assert hub.log[-1] == "metaserver: stopped"
+        assert not [line for line in hub.log if "Traceback" in line], hub.log
+        stream.close()
+        upload.close()
+        with suppress(OSError):
+            await upload.wait_closed()
+        assert isinstance((await asyncio.gather(testing, return_exceptions=True))[0], Exception)
+    assert stored(folder, "SELECT * FROM attempts") == []  # nothing is charged
+    slow.seconds = 0.0
+    async with hub_at(config) as hub:  # it goes on by itself
+        blue = Api(session, hub.address, blue.token)
+        while (await lane(blue, "blue-1"))["state"] != "finished":
+            await asyncio.sleep(0.05)
+    assert stored(folder, "SELECT DISTINCT outcome FROM attempts") == [("ok",)]
+
+
+async def test_it_stops_though_the_database_is_locked(
+    config: Path, session: aiohttp.ClientSession, slow: Asked
+) -> None:
+    async with hub_at(config) as hub:
+        blue = await busy(hub, session, config, slow)
+        other = sqlite3.connect(config.parent / "hub" / STORE, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        asked = asyncio.create_task(blue("POST", "/servers/blue-1/pause"))
+        await asyncio.sleep(0.5)
+        hub.process.terminate()
+        assert await hub.ended(GRACE) == STOPPED
+        await asyncio.gather(asked, return_exceptions=True)
+        other.close()
+
+
+async def test_a_second_signal_ends_it_at_once(
+    config: Path, session: aiohttp.ClientSession, slow: Asked
+) -> None:
+    async with hub_at(config) as hub:
+        await busy(hub, session, config, slow)
+        hub.process.send_signal(signal.SIGINT)
+        hub.process.send_signal(signal.SIGINT)
+        assert await hub.ended(GRACE) == STOPPED
+        assert hub.log[-1] == "metaserver: stopped"
+        assert not [line for line in hub.log if "Traceback" in line], hub.log
+    assert stored(config.parent / "hub", "SELECT * FROM attempts") == []
+    assert stored(config.parent / "hub", "PRAGMA integrity_check") == [("ok",)]
+
+
+@pytest.mark.slow
+async def test_it_stops_while_it_starts(config: Path) -> None:
+    for step in range(12):
+        hub = await Hub.begin(config)
+        await asyncio.sleep(0.2 * step)
+        hub.process.terminate()
+        # Before the command has begun to work it dies of the signal as any program does.
+        assert await hub.ended(GRACE) in (STOPPED, -signal.SIGTERM), step
+        assert not [line for line in hub.log if "Traceback" in line], hub.log
+    async with hub_at(config):
+        pass
+
+
+async def test_a_folder_is_served_by_one_hub_at_a_time(config: Path) -> None:
+    async with hub_at(config):
+        ended = await metaserver("serve", "--config", config)
+    assert ended.status == 2
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"metaserver: {config.parent / 'hub' / STORE}: in use by another")
+
+
+async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        config = await write_config(tmp_path, web={"port": port})
+        ended = await metaserver("serve", "--config", config)
+    assert ended.status == 2
+    [line] = ended.stderr.splitlines()
+    assert line.startswith(f"metaserver: 127.0.0.1:{port}: ")
+    assert "give another port" in line
+    async with hub_at(await write_config(tmp_path)):  # the same store, unharmed
+        pass
