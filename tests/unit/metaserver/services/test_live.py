@@ -9,7 +9,7 @@ import pytest
 from metaserver.lanes.lane import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Server, ServerName, TaskName
-from metaserver.services.live import TICK_SECONDS, LiveBoards
+from metaserver.services.live import TICK_SECONDS, Entry, LiveBoards
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard, ScoredTask
 from metaserver.tasks.act import ACT
@@ -108,3 +108,26 @@ async def test_a_full_disk_is_on_the_monitor() -> None:
     assert boards.monitor().blocked == ""
     disk.full = "database or disk is full"
     assert boards.monitor().blocked == "database or disk is full"
+
+
+async def test_what_lands_while_runs_are_scored_afresh_is_scored_too() -> None:
+    boards = live()
+    with boards.landing() as landed:
+        afresh = Scoreboard(boards.scoreboard.scored())  # read from a store without the answer
+        boards.publish(ended(ANSWER))
+        boards.publish(ended(None))
+        boards.rescored(afresh, landed)
+    [row] = boards.board(NAME).rows
+    assert row.score.articles_scored == 1
+    boards.publish(ended(ANSWER))
+    assert len(landed) == 2  # afterwards nothing is collected
+
+
+async def test_a_run_that_leaves_is_gone() -> None:
+    boards = live()
+    boards.enter(SERVER.name, Entry(team="blue", offline=True))
+    boards.publish(ended(ANSWER))
+    [row] = boards.board(NAME).rows
+    assert (row.team, row.offline) == ("blue", True)
+    boards.leave(SERVER.name)
+    assert boards.board(NAME).rows == []
