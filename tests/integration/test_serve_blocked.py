@@ -1,0 +1,167 @@
+"""A store that takes nothing: the service says so, sends no article, and goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import aiohttp
+import pytest
+
+from tests.integration.hub import DEMO, Asked, asked_server, stored
+from tests.integration.serving import (
+    PATIENCE,
+    STORE,
+    Api,
+    Hub,
+    RefusedRequestError,
+    challenge,
+    enrol,
+    hub_at,
+    lane,
+    new_token,
+    write_config,
+)
+
+GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
+ARTICLES = len(list((DEMO / "articles").iterdir()))
+
+Block: TypeAlias = Callable[[Hub, Path], Any]
+
+
+@contextmanager
+def locked(_: Hub, folder: Path) -> Iterator[str]:
+    """Another program holds the database; gives what the hub must say."""
+    other = sqlite3.connect(folder / STORE, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield "database is locked"
+    finally:
+        other.close()
+
+
+@contextmanager
+def full(hub: Hub, folder: Path) -> Iterator[str]:
+    """The disk is full: a limit on the size of files stands in for it."""
+    _, hard = resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE)
+    size = (folder / f"{STORE}-wal").stat().st_size
+    resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE, (min(size, 4096), hard))
+    try:
+        yield "disk I/O error"
+    finally:
+        resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def until(true: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not await true():
+            await asyncio.sleep(0.05)
+
+
+async def ready(hub: Hub, session: aiohttp.ClientSession) -> bool:
+    async with session.get(f"{hub.address}readyz") as response:
+        return response.status == 200
+
+
+async def begin(hub: Hub, session: aiohttp.ClientSession, config: Path, asked: Asked) -> Api:
+    """Enrol a team and open the phase; gives the organiser's API."""
+    organiser = Api(session, hub.address, await new_token(config))
+    await enrol(organiser, "blue", {"blue-1": asked.url, "blue-2": asked.url})
+    await organiser("POST", "/phases/test/open")
+    asked.texts.clear()
+    return organiser
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", [locked, full])
+async def test_a_store_that_takes_nothing_holds_the_hub_and_loses_nothing(
+    tmp_path: Path, session: aiohttp.ClientSession, block: Block
+) -> None:
+    planned = challenge(DEMO / "articles", GOLD)
+    config = await write_config(tmp_path, challenges=[planned], notices={"batch": 0.1})
+    async with asked_server(0.05) as asked, hub_at(config) as hub:
+        organiser = await begin(hub, session, config, asked)
+        await organiser("POST", "/servers/blue-1/start")
+        await until(lambda: _done(organiser, "blue-1", 3))
+        with block(hub, tmp_path / "hub") as reason:
+
+            async def blocked() -> bool:
+                return reason in (await organiser("GET", "/hub"))["blocked"]
+
+            await until(blocked)
+            assert not await ready(hub, session)
+            kept = stored(tmp_path / "hub", "SELECT count(*) FROM attempts")[0][0]
+            await asyncio.sleep(2.5)  # the loops go round
+            assert asked.texts.total() <= kept + 1  # what was in flight, and no more
+            for method, path, given in CHANGES:
+                with pytest.raises(RefusedRequestError, match="takes no change now") as refused:
+                    await organiser(method, path, **given)
+                assert refused.value.status == 503, path
+                assert str(tmp_path) not in refused.value.message
+            assert (await organiser("GET", "/servers/blue-1"))["server"] == "blue-1"
+        await until(lambda: ready(hub, session))
+        await organiser("POST", "/servers/blue-2/start")
+        await until(lambda: _done(organiser, "blue-1", ARTICLES))
+        await until(lambda: _done(organiser, "blue-2", ARTICLES))
+        assert (await organiser("GET", "/hub"))["blocked"] == ""
+        assert len([line for line in hub.log if "nothing can be stored" in line]) <= 3, hub.log
+        assert not [line for line in hub.log if "Traceback" in line or "exception" in line], hub.log
+        states = [event["state"] for event in await organiser("GET", "/servers/blue-1/events")]
+        await until(lambda: _came_into(organiser, "blue-1", "finished"))
+    assert "up" in states
+    assert stored(tmp_path / "hub", "SELECT DISTINCT outcome FROM attempts") == [("ok",)]
+    assert stored(tmp_path / "hub", "SELECT count(*) FROM answers") == [(2 * ARTICLES,)]
+    assert asked.texts.total() == 2 * ARTICLES  # each once
+
+
+CHANGES: list[tuple[str, str, Mapping[str, Any]]] = [
+    ("POST", "/servers/blue-1/pause", {}),
+    ("POST", "/servers/blue-1/cancel", {}),
+    ("POST", "/servers/blue-1/suspend", {"reason": "why"}),
+    ("POST", "/servers/blue-1/requeue", {}),
+    ("POST", "/servers/blue-2/start", {}),
+    ("POST", "/servers/blue-2/next", {}),
+    ("POST", "/phases/test/freeze", {}),
+    ("POST", "/teams", {"team": "red"}),
+    ("POST", "/tokens", {"role": "reader", "label": "x"}),
+]
+
+
+async def _done(api: Api, server: str, articles: int) -> bool:
+    return bool((await lane(api, server)).get("done", 0) >= articles)
+
+
+async def _came_into(api: Api, server: str, state: str) -> bool:
+    events = await api("GET", f"/servers/{server}/events")
+    return bool(events[-1]["state"] == state)
+
+
+@pytest.mark.slow
+async def test_an_idle_hub_finds_out_by_what_is_asked_of_it(
+    tmp_path: Path, session: aiohttp.ClientSession
+) -> None:
+    config = await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
+    async with asked_server() as asked, hub_at(config) as hub:
+        organiser = await begin(hub, session, config, asked)
+        assert await ready(hub, session)
+        with locked(hub, tmp_path / "hub"):
+            with pytest.raises(RefusedRequestError) as refused:
+                await organiser("POST", "/servers/blue-1/start")
+            assert refused.value.status == 503
+            assert not await ready(hub, session)
+        await until(lambda: ready(hub, session))
+        standing = await organiser("GET", "/servers/blue-1")
+        assert standing["phases"] == []  # what was refused was not done
+        actions = stored(tmp_path / "hub", "SELECT count(*) FROM audit WHERE action LIKE '%start'")
+        assert actions == [(0,)]
