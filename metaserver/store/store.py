@@ -52,7 +52,7 @@ class Store(Reader):
     def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
         super().__init__(engine)
         self._writer = writer
-        self._place = place
+        self.place = place  # the file
 
     @property
     def blocked(self) -> str | None:
@@ -71,7 +71,7 @@ class Store(Reader):
         """
         self.need_writable()
         try:
-            async with writing(self._engine, self._place) as connection:
+            async with writing(self._engine, self.place) as connection:
                 yield connection
         except UnavailableError as error:
             self._writer.doubt(error.reason)
@@ -114,12 +114,12 @@ class Store(Reader):
                 )
         if found.corpus_id != corpus.id:
             raise InputError(
-                self._place,
+                self.place,
                 "begun with other articles; give the same ones to go on, or another --out",
             )
         if found.release != release:
             raise InputError(
-                self._place,
+                self.place,
                 f"begun with UniProt release {found.release}, not {release}; give the same one "
                 "to go on, or another --out",
             )
