@@ -1,0 +1,101 @@
+"""A store that an earlier release has written: its schema is brought up to date, its data stays.
+
+`schema_0001.sql` was dumped from a run of the release with that schema, beside what it reported.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.packing import unpack
+from metaserver.store.database import migrate, sqlite_engine
+from tests.integration.hub import boards, build_release, metaserver
+
+RELEASED = Path(__file__).parents[1] / "unit" / "metaserver" / "store"
+STORE = "metaserver.sqlite"
+SCHEMAS = ("0001",)
+
+
+def restore(schema: str, path: Path) -> None:
+    """Make a store of an earlier schema from its dump."""
+    path.parent.mkdir(parents=True)
+    store = sqlite3.connect(path)
+    store.executescript((RELEASED / f"schema_{schema}.sql").read_text("utf-8"))
+    store.close()
+
+
+def rows(path: Path) -> Mapping[str, Sequence[Mapping[str, Any]]]:
+    """Return all rows of a store, by table."""
+    store = sqlite3.connect(path)
+    store.row_factory = sqlite3.Row
+    tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+    found = {
+        table: [dict(row) for row in store.execute(f"SELECT * FROM {table} ORDER BY rowid")]
+        for table in tables
+        if table != "alembic_version"
+    }
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_every_row_is_still_there(schema: str, tmp_path: Path) -> None:
+    path = tmp_path / "run" / STORE
+    restore(schema, path)
+    before = rows(path)
+    engine = sqlite_engine(path)
+    await migrate(engine, path)
+    await engine.dispose()
+    after = rows(path)
+    for table, kept in before.items():
+        assert kept, f"the dump says nothing of {table}"
+        assert [{name: row[name] for name in kept[0]} for row in after[table]] == kept
+    store = sqlite3.connect(path)
+    assert store.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    store.close()
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_a_run_goes_on_and_reports_the_same(schema: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    restore(schema, out / STORE)
+    command: list[object] = ["run", "--articles", tmp_path / "articles", "--out", out]
+    command += ["--uniprot", await build_release(tmp_path / "release"), "--attempts", 2]
+    (tmp_path / "articles").mkdir()
+    found = rows(out / STORE)
+    for article in found["articles"]:
+        (tmp_path / article["source"]).write_bytes(unpack(article["text"]))
+    for gold in found["gold"]:
+        (tmp_path / gold["source"]).write_bytes(unpack(gold["content"]))
+        command += [f"--gold-{gold['task'].lower()}", tmp_path / gold["source"]]
+    for server in found["servers"]:  # nobody is there any more: nothing may be asked again
+        command += ["--server", f"{server['name']}={server['url']}"]
+
+    refused = await metaserver("attempts", "--out", out)
+    assert refused.status == 2
+    assert f"has schema {schema}" in refused.stderr
+    ended = await metaserver(*command)
+    assert ended.status == 0, ended.stderr
+    assert (out / "attempts.tsv").read_text() == _reported(schema, "attempts.tsv")
+    expected = json.loads(_reported(schema, "boards.json"))
+    assert set(boards(out)) == set(expected)
+    for task, board in boards(out).items():
+        scores = {run["server"]: run["score"] for run in board["runs"]}
+        assert set(scores) == set(expected[task])
+        for server, score in expected[task].items():
+            assert {name: scores[server][name] for name in score} == score
+    shown = await metaserver("attempts", "--out", out)
+    assert shown.status == 0, shown.stderr
+    assert "normalizations[11].dbid" in shown.stdout
+    assert len(rows(out / STORE)["attempts"]) == len(found["attempts"])
+
+
+def _reported(schema: str, name: str) -> str:
+    return (RELEASED / f"schema_{schema}_{name}").read_text("utf-8")
