@@ -6,7 +6,7 @@ import argparse
 import resource
 import shutil
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -17,8 +17,8 @@ from metaserver.app import STORE_FILE
 from metaserver.config import ChallengeSettings, PhaseSettings, Settings, read_settings
 from metaserver.corpus import read_articles
 from metaserver.errors import InputError
-from metaserver.records import TaskName
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.records import ArticleId, TaskName
+from metaserver.tasks.plugin import LabelledTask, installed_tasks
 from metaserver.uniprot import Release
 
 ROOM = 2**30  # bytes free that a hub should have to begin with
@@ -182,27 +182,33 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
         if task not in installed_tasks():
             message = f"{task!r} is none of {', '.join(installed_tasks())}"
             yield Finding(Severity.ERROR, f"{where}.tasks", message)
+    known: Set[ArticleId] = frozenset()
     if phase.articles:
         try:
-            count = sum(1 for _ in read_articles([Path(path) for path in phase.articles]))
+            known = {one.id for one in read_articles([Path(path) for path in phase.articles])}
         except InputError as error:
             yield Finding(Severity.ERROR, f"{where}.articles", str(error))
         else:
-            severity = Severity.OK if count else Severity.ERROR
-            yield Finding(severity, f"{where}.articles", f"{count} articles")
+            severity = Severity.OK if known else Severity.ERROR
+            yield Finding(severity, f"{where}.articles", f"{len(known)} articles")
     elif not phase.corpus:
         message = "neither articles nor a corpus: the phase has nothing to send"
         yield Finding(Severity.ERROR, where, message)
     for task, path in phase.gold.items():
-        yield _gold(task, Path(path), f"{where}.gold.{task}")
+        yield _gold(task, Path(path), known, f"{where}.gold.{task}")
 
 
-def _gold(task: str, path: Path, where: str) -> Finding:
+def _gold(task: str, path: Path, known: Set[ArticleId], where: str) -> Finding:
     if task not in installed_tasks():
         message = f"{task!r} is none of {', '.join(installed_tasks())}"
         return Finding(Severity.ERROR, where, message)
+    plugin = installed_tasks()[TaskName(task)]
     try:
-        installed_tasks()[TaskName(task)].read_gold(path)
+        gold = plugin.read_gold(path)
     except InputError as error:
         return Finding(Severity.ERROR, where, str(error))
+    labelled = set(plugin.labels(gold)) if isinstance(plugin, LabelledTask) else set()
+    if known and (strange := sorted(labelled - known)):
+        message = f"{len(strange)} articles are not among the phase's, such as {strange[0]}"
+        return Finding(Severity.WARNING, where, message)
     return Finding(Severity.OK, where, f"{path} is readable")

@@ -64,7 +64,6 @@ class Dispatcher:
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
         self.listeners: list[Callable[[RunningPhase, AttemptEnded | LaneChanged], None]] = []
-        self.frozen: list[Callable[[RunningPhase], None]] = []
         self.engine = Engine(on_end=self._ended)
         self._store = store
         self._client = client
@@ -105,11 +104,17 @@ class Dispatcher:
         One that has runs keeps its corpus, release and tasks, so its lanes go on.
         """
         known = self.phases.get(phase.name)
-        if known is None or not (known.servers or known.offline):
+        if known is None:
             running = await self.open(phase)
         else:
-            running = known
-            running.replan(phase, self._settings)
+            async with (
+                known.scoring
+            ):  # whoever changes its scores does it before, or on the new one
+                if known.servers or known.offline:
+                    running = known
+                    running.replan(phase, self._settings)
+                else:
+                    running = await self.open(phase)
         await self.advance(running)
         return running
 
@@ -158,9 +163,6 @@ class Dispatcher:
         if state in OPEN_STATES:
             self._late[running.name] = await self._wanted(running)
         running.state = state
-        if state is PhaseState.FROZEN:
-            for listener in self.frozen:
-                listener(running)
 
     async def _wanted(self, running: RunningPhase) -> set[ServerName]:
         """Return the servers whose lanes are wanted to run."""
