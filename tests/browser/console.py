@@ -24,19 +24,27 @@ NOBODY = "http://127.0.0.1:9/"
 
 
 class Annotator:
-    """An annotation server; `wrong` makes its answers partial, `waits` holds them back."""
+    """An annotation server; `wrong` makes its answers partial, `waits` holds them back.
+
+    After `enough` wrong answers it holds them back by itself.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.wrong = False
         self.markup = "P00000"
+        self.enough: int | None = None
+        self.answered = 0
         self.waits = asyncio.Event()
         self.waits.set()
 
     async def annotate(self, text: str, _context: Context) -> Answer:
+        if self.wrong and self.answered == self.enough:
+            self.waits.clear()
         await self.waits.wait()
         answer = answer_for(text)
         if self.wrong:
+            self.answered += 1
             answer["normalizations"][1]["rank"] = 0
             answer["normalizations"][3]["confidence"] = 7.0
             answer["normalizations"][4]["dbid"] = self.markup

@@ -136,7 +136,7 @@ def left(standing: LaneStanding) -> str:
         return "done"
     if standing.eta is None:
         return "–"
-    return f"{duration(standing.eta)} left"
+    return f"{duration(standing.eta)} left" if standing.eta >= 1 else "less than a second left"
 
 
 STATE_WORDS: Mapping[PhaseState, str] = {
