@@ -175,7 +175,9 @@ def _task(site: Site, name: str) -> TaskPlugin:
     for task in site.tasks:
         if task.name == name:
             return task
-    raise web.HTTPNotFound(text=f"This challenge has no task called {name}.")
+    raise web.HTTPNotFound(
+        text=f"There is no leaderboard of {name} here: no such task, or no gold yet."
+    )
 
 
 def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Leaderboard:

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from metaserver.dispatch.freezing import OVER
 from metaserver.dispatch.phase import RunningPhase
-from metaserver.lifecycle import OPEN_STATES, Visibility
+from metaserver.lifecycle import OPEN_STATES, PhaseState, Visibility
 from metaserver.operations.service import Service
 from metaserver.records import ServerName, TaskName
 from metaserver.services.frozen import FrozenBoard
@@ -216,23 +216,30 @@ def _team(running: RunningPhase, server: ServerName) -> str:
     return (known.team or "") if known else ""
 
 
-NEXT = ("opens", "freezes", "closes")
+DATES = ("opens", "freezes", "closes")
+LEFT: Mapping[PhaseState, Sequence[str]] = {  # what may come, however the phase came where it is
+    PhaseState.SETUP: DATES,
+    PhaseState.TRAINING: DATES[1:],
+    PhaseState.TEST: DATES[1:],
+    PhaseState.FROZEN: DATES[2:],
+    PhaseState.CLOSED: (),
+}
 
 
 def head_of(running: RunningPhase, now: float) -> PhaseHead:
     """Return what there is to say of a phase at a moment (Unix seconds)."""
     phase, plan = running.phase, running.phase.plan
     dates = {
-        word: None if (date := getattr(plan, word)) is None else date.timestamp() for word in NEXT
+        word: None if (date := getattr(plan, word)) is None else date.timestamp() for word in DATES
     }
-    following = plan.next_change(now)
+    state = phase.state(now)
     return PhaseHead(
         name=running.name,
         title=plan.title,
         challenge=phase.challenge,
-        state=phase.state(now),
+        state=state,
         timezone=phase.timezone,
         **dates,
-        next=next(((word, at) for word, at in dates.items() if at and at == following), None),
+        next=next(((word, at) for word in LEFT[state] if (at := dates[word]) and at > now), None),
         tasks=[task.name for task in running.boards.tasks()],
     )

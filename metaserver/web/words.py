@@ -11,9 +11,11 @@ NOTHING = "–"
 
 
 def figure(value: float | None) -> str:
-    """Write a number of at least 0 with three figures: 0.042, 1.25, 53.2, 168."""
+    """Write a number of at least 0 with three figures: <0.001, 0.042, 1.25, 53.2, 168."""
     if value is None:
         return NOTHING
+    if 0 < value < 0.0005:
+        return "<0.001"
     digits = len(str(int(value)).lstrip("0"))
     return f"{value:.{max(0, 3 - digits)}f}"
 

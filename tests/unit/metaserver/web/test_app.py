@@ -94,7 +94,7 @@ async def test_static_files_may_be_kept_for_ever():
     ("address", "status", "message"),
     [
         ("/nope", 404, "There is no such page."),
-        ("/t/XYZ", 404, "This challenge has no task called XYZ."),
+        ("/t/XYZ", 404, "There is no leaderboard of XYZ here"),
         ("/t/INT?sort=x", 400, "Cannot sort by x"),
         ("/t/ACT?view=mapped", 400, "There is no view mapped: use one of raw."),
         ("/t/INT?show=x", 400, "no choice of runs x"),
@@ -115,7 +115,10 @@ async def test_errors_are_json_for_programs():
     async with browsing(Challenge()) as client:
         told = json.loads(await text_of(client, "/t/XYZ.json", 404))
         assert told == {
-            "error": {"status": 404, "message": "This challenge has no task called XYZ."}
+            "error": {
+                "status": 404,
+                "message": "There is no leaderboard of XYZ here: no such task, or no gold yet.",
+            }
         }
         assert json.loads(await text_of(client, "/api/x", 404))["error"]["status"] == 404
 
