@@ -33,7 +33,8 @@ function replaceParts(html) {
     forget(old);
     const focus = old.contains(document.activeElement) && document.activeElement.id;
     old.replaceWith(element);
-    if (focus) byId(focus)?.focus({ preventScroll: true });
+    // A button that was pressed may have gone: the one in its place is next.
+    if (focus) (byId(focus) ?? element.querySelector("button"))?.focus({ preventScroll: true });
   }
   return { fresh, said };
 }

@@ -221,5 +221,5 @@ async def _errors(desk: Desk, request: web.Request, card: Card) -> Any:
             phase=row.phase.phase,
             limit=GROUPED,
         )
-        found.append((row.phase.phase, grouped(attempts)))
+        found.append((row.phase.phase, await asyncio.to_thread(grouped, attempts)))
     return found

@@ -109,6 +109,11 @@ class Card:
         """Return the id of a part of its card."""
         return element_id(kind, self.server.server)
 
+    @property
+    def news(self) -> str:
+        """What is announced when it changes: how the server stands in each phase."""
+        return "; ".join(self.standing_words(one.phase) for one in self.server.phases)
+
     def standing_words(self, phase: str) -> str:
         """Say how it stands in a phase, as the hub reports it."""
         found = [standing for standing in self.server.phases if standing.phase == phase]
