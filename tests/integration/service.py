@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -66,9 +67,11 @@ async def settings(folder: Path, **changes: Any) -> Settings:
 
 
 @asynccontextmanager
-async def at_work(given: Settings) -> AsyncIterator[Running]:
+async def at_work(
+    given: Settings, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Running]:
     """Run a service while the context lasts; begun again with the same settings it goes on."""
-    async with open_service(given) as service:
+    async with open_service(given, clock=clock) as service:
         task = asyncio.create_task(work(service))
         try:
             yield Running(service)

@@ -1,0 +1,233 @@
+"""What goes wrong on the hub's own side: clocks that jump, its own faults, years of work."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import time
+import tracemalloc
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from aiohttp import web
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.config import CircuitSettings, LimitSettings, RetrySettings
+from metaserver.lifecycle import PhaseState
+from metaserver.store import audit
+from metaserver.store.tables import articles
+from tests.integration.hub import answer_for, asked_server
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.integration.test_service_lanes import ARTICLES, annotate, registered
+
+HOUR, YEAR = 3_600.0, 366 * 86_400.0
+
+
+class Clock:
+    """A wall clock that can be set."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+async def begin(running: Running, url: str) -> None:
+    """Plan and open a phase, and register a server that passes its test."""
+    await plan_phase(running)
+    await running.do("teams.create", team="blue")
+    await registered(running, url)
+    await running.do("phases.open", phase="test")
+
+
+def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
+    """Return what tells whether a server has answered all."""
+    watch = running.service.phase("test").boards.watch
+    return lambda: watch.status(name).done == ARTICLES
+
+
+@pytest.mark.parametrize("ahead", [YEAR, -YEAR, 2 * LimitSettings().timeout])
+async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahead: float) -> None:
+    clock, jumped = Clock(), asyncio.Event()
+
+    async def after_the_jump(text: str, _context: Context) -> Answer:
+        if running.service.phase("test").state is PhaseState.TEST:
+            await jumped.wait()
+        return answer_for(text)
+
+    given = await settings(
+        tmp_path, retry=RetrySettings(base=0.05, cap=0.1), circuit=CircuitSettings(failures=1)
+    )
+    async with at_work(given, clock=clock) as running, served(Kit(after_the_jump)) as url:
+        await begin(running, url)
+        await running.do("servers.start", running.team("blue"), server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").in_flight == 1)
+        clock.ahead = ahead
+        await asyncio.sleep(1.5)  # the loops see it
+        jumped.set()
+        await running.until(done(running))
+        assert dict(watch.status("blue-1").outcomes) == {"ok": ARTICLES}
+        await running.do("servers.measures", running.team("blue"), server="blue-1")
+
+
+async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    given = await settings(
+        tmp_path, circuit=CircuitSettings(failures=1, probe_base=0.1, probe_cap=0.2)
+    )
+    async with at_work(given, clock=clock) as running:
+        async with asked_server() as asked:
+            await begin(running, asked.url)
+            port = int(asked.url.rstrip("/").rpartition(":")[2])
+        await running.do("servers.start", running.team("blue"), server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.state("blue-1")[0] == "down")
+        clock.ahead = -YEAR
+        async with asked_server(port=port):
+            await running.until(done(running))
+
+
+async def test_a_clock_that_is_set_back_opens_no_frozen_phase(tmp_path: Path) -> None:
+    clock = Clock()
+    given = await settings(tmp_path)
+
+    def date(ahead: float) -> str:
+        return datetime.fromtimestamp(time.time() + ahead, UTC).isoformat()
+
+    async with at_work(given, clock=clock) as running:
+        await plan_phase(running, opens=date(HOUR), freezes=date(2 * HOUR))
+        phase = running.service.phase("test")
+        assert phase.state is PhaseState.SETUP
+        for ahead, state in ((1.5 * HOUR, "test"), (0.0, "test"), (2.5 * HOUR, "frozen")):
+            clock.ahead = ahead
+            await running.until(lambda state=state: phase.state == state)
+        clock.ahead = 0.0
+        await asyncio.sleep(1.5)
+        assert phase.state is PhaseState.FROZEN
+        async with running.service.store.reading() as connection:
+            noted = await audit.entries(connection, subject="test", action="phase.state")
+    assert [entry.detail["after"] for entry in noted] == ["frozen", "test"]
+    assert {entry.actor for entry in noted} == {"clock"}
+
+    async with at_work(given, clock=clock) as running:  # remembered
+        phase = running.service.phase("test")
+        await running.until(lambda: phase.state is not None)
+        assert phase.state is PhaseState.FROZEN
+        opened = await running.do("phases.update", phase="test", title="The same dates")
+        assert opened.state is PhaseState.FROZEN
+        opened = await running.do("phases.open", phase="test")  # a hand may
+        assert opened.state is PhaseState.TEST
+
+
+async def test_other_dates_lead_a_phase_back_that_its_dates_have_led(tmp_path: Path) -> None:
+    now = datetime.now(UTC).timestamp()
+
+    def date(ahead: float) -> str:
+        return datetime.fromtimestamp(now + ahead, UTC).isoformat()
+
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running, opens=date(-HOUR), freezes=date(-1.0))
+        phase = running.service.phase("test")
+        await running.until(lambda: phase.phase.reached is PhaseState.FROZEN)
+        changed = await running.do("phases.update", phase="test", freezes=date(HOUR))
+        assert changed.state is PhaseState.TEST
+        await running.do("phases.freeze", phase="test")
+        changed = await running.do("phases.update", phase="test", freezes=date(2 * HOUR))
+        assert changed.state is PhaseState.FROZEN  # by hand
+
+
+async def test_a_fault_of_ours_ends_one_lane_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
+        await begin(running, url)
+        blue = running.team("blue")
+        phase = running.service.phase("test")
+        text = articles.c.corpus_id == phase.corpus.id, articles.c.position == 5
+        async with running.service.store.writing() as connection:
+            good = await connection.scalar(sa.select(articles.c.text).where(*text))
+            await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
+        with caplog.at_level(logging.ERROR):
+            await running.do("servers.start", blue, server="blue-1")
+            await running.until(lambda: phase.boards.watch.state("blue-1")[0] == "suspended")
+        assert "phase test sends blue-1 nothing until it is started" in caplog.text
+        detail = await running.do("servers.get", blue, server="blue-1")
+        assert detail.phases[0].note.startswith("a fault of the hub has stopped it")
+        attempts = await running.do("servers.attempts", blue, server="blue-1")
+        assert {attempt.outcome for attempt in attempts} == {"ok"}  # nothing is charged
+        assert (await running.do("hub.status")).lanes == 0
+
+        await running.do("servers.register", blue, server="blue-2", url=url)  # the hub goes on
+        await running.do("servers.test", blue, server="blue-2")
+        async with running.service.store.writing() as connection:
+            await connection.execute(sa.update(articles).where(*text).values(text=good))
+        for name in ("blue-1", "blue-2"):
+            await running.do("servers.start", server=name)  # by an organiser
+        for name in ("blue-1", "blue-2"):
+            await running.until(done(running, name))
+
+
+FAULT = (
+    b"<?xml version='1.0'?><methodResponse><fault><value><struct>"
+    b"<member><name>faultCode</name><value><int>1</int></value></member>"
+    b"<member><name>faultString</name><value>not today</value></member>"
+    b"</struct></value></fault></methodResponse>"
+)
+
+
+class Failing(Kit):
+    """A kit that can be told to answer nothing but faults, at next to no cost."""
+
+    failing = False
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if self.failing:
+            await request.read()
+            return web.Response(body=FAULT, content_type="text/xml")
+        return await super().handle(request)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+async def test_attempts_leave_nothing_in_memory(tmp_path: Path) -> None:
+    """An answer leaves its hits on the boards; an attempt that is none leaves nothing."""
+    kit = Failing(annotate)
+    given = await settings(
+        tmp_path,
+        limits=LimitSettings(timeout=20.0, attempts=1_000_000),
+        retry=RetrySettings(base=1e-6, cap=1e-6),
+    )
+    async with at_work(given) as running, served(kit) as url:
+        await begin(running, url)
+        kit.failing = True
+        await running.do("servers.start", running.team("blue"), server="blue-1")
+        watch = running.service.phase("test").boards.watch
+
+        async def held_after(attempts: int) -> int:
+            async with asyncio.timeout(300):
+                while watch.outcomes().total() < attempts:
+                    await asyncio.sleep(0.05)
+            gc.collect()
+            return tracemalloc.get_traced_memory()[0]
+
+        tracemalloc.start()
+        try:
+            before = await held_after(4_000)
+            after = await held_after(20_000)
+        finally:
+            tracemalloc.stop()
+        await running.do("servers.pause", running.team("blue"), server="blue-1")
+    grown = after - before
+    print(f"{grown / 16_000:.1f} bytes an attempt")
+    # Measures wait to be counted, a thousand at most: that is all that comes and goes.
+    assert grown < 2**20
