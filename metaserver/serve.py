@@ -26,6 +26,7 @@ from metaserver.operations.service import Service
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.store.store import open_store
 from metaserver.web.service import make_service_app
+from metaserver.web.stream import open_streams
 
 THREADS = 64
 
@@ -90,7 +91,7 @@ async def open_service(
             Sources(
                 monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
                 blocked=lambda: store.blocked,
-                streams=lambda: 0,
+                streams=open_streams,
             ),
             version("biocreative-metaserver"),
         )

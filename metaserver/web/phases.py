@@ -152,11 +152,6 @@ class PhaseSites:
     def _head(self, running: RunningPhase) -> PhaseHead:
         return head_of(running, self._service.clock())
 
-    @property
-    def streams(self) -> int:
-        """How many event streams are open."""
-        return sum(live.site.broadcaster.streams for live in self._live.values())
-
     def _shown(self, running: RunningPhase) -> _Live:
         if running not in self._live:
             source = PhaseSource(self._service, running)

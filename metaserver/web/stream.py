@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakSet
 
 import msgspec
 from aiohttp import web
@@ -177,6 +178,14 @@ class Asked:
                 log.exception("cannot render a page")
 
 
+_broadcasters: WeakSet[Broadcaster] = WeakSet()
+
+
+def open_streams() -> int:
+    """Return how many event streams are open in this process."""
+    return sum(broadcaster.streams for broadcaster in list(_broadcasters))
+
+
 class Broadcaster:
     """Keeps the channels that are watched, and refreshes them when the source has changed.
 
@@ -190,6 +199,7 @@ class Broadcaster:
         self._heartbeat = heartbeat
         self._channels: dict[str, Channel] = {}
         self._streams: set[asyncio.Task[None]] = set()
+        _broadcasters.add(self)
 
     @property
     def streams(self) -> int:

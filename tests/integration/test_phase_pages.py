@@ -268,7 +268,10 @@ async def test_a_badge_may_be_shown_by_any_page_and_runs_nothing(pages: Pages) -
 async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages) -> None:
     assert json.loads(await pages.get("/healthz")) == {"status": "ok"}
     assert json.loads(await pages.get("/readyz")) == {"status": "ready"}
-    assert "metaserver_lanes" in await pages.get("/metrics")
+    await plan_phase(pages.running)
+    async with pages.stream("monitor&phase=test") as response:
+        await frame(response)
+        assert "metaserver_event_streams 1.0" in await pages.get("/metrics")
     behind = {"X-Forwarded-For": "203.0.113.7"}
     async with pages.client.get("/metrics", headers=behind) as response:
         assert response.status == 401

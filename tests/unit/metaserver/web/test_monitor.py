@@ -58,3 +58,15 @@ def test_every_line_of_the_error_log_has_an_id_of_its_own():
 def test_histogram_ticks_lie_within_the_edges():
     shown = Challenge().monitor()
     assert monitor.histogram_ticks(shown) == [("10 s", 10), ("1 min", 60), ("10 min", 600)]
+
+
+def test_a_rows_slots_tell_what_the_row_shows():
+    server = Challenge().monitor().servers[4]
+    slots = monitor.slots(server)
+    assert slots["state"] == slots["@data-value"] == slots["pill@data-state"] == "down"
+    assert slots["@data-announce"] == f"{server.name} is down"
+    assert slots["note"] == server.note
+    assert (slots["network"], slots["compute"]) == ("2 %", "98 %")
+    assert slots["done"] == f"{server.done}/595"
+    assert slots["bad@d"].startswith("M")
+    assert slots["errors"] == str(sum(monitor.errors(server).values()))

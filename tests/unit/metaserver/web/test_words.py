@@ -5,7 +5,7 @@ from metaserver.web import words
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (0, "0.000"), (0.042, "0.042"), (1.25, "1.25"), (53.21, "53.2"), (168.4, "168")],
+    [(None, "–"), (0, "0.000"), (0.042, "0.042"), (1.25, "1.25"), (53.21, "53.2"), (168.4, "168"), (3e-5, "<0.001")],
 )
 def test_figure(value, text):
     assert words.figure(value) == text
@@ -24,6 +24,15 @@ def test_figure(value, text):
 )
 def test_duration(value, text):
     assert words.duration(value) == text
+
+
+def test_a_moment_in_a_zone():
+    assert words.in_zone(1_790_000_000, "Europe/Madrid") == "2026-09-21 16:13 Europe/Madrid"
+
+
+@pytest.mark.parametrize(("value", "text"), [(None, "–"), (4.56e-6, "4.56e-06"), (0.5, "0.5")])
+def test_small(value, text):
+    assert words.small(value) == text
 
 
 def test_moments_are_utc():
