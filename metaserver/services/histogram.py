@@ -76,10 +76,15 @@ class TimeHistogram:
 
     def percentile(self, percent: float) -> float | None:
         """Return the duration that `percent` (0 to 100) of all do not pass; None if empty."""
+        return self.percentiles(percent)[0]
+
+    def percentiles(self, *percents: float) -> Sequence[float | None]:
+        """Return several at once, which takes little more than one."""
         if not self.total:
-            return None
-        rank = max(1, math.ceil(self.total * percent / 100))
-        return float(_MIDDLES[np.searchsorted(np.cumsum(self._counts()), rank)])
+            return [None] * len(percents)
+        ranks = [max(1, math.ceil(self.total * percent / 100)) for percent in percents]
+        found: list[float] = _MIDDLES[np.searchsorted(np.cumsum(self._counts()), ranks)].tolist()
+        return found
 
     def shape(self, longest: float, bars: int = 28) -> tuple[Sequence[float], Sequence[int]]:
         """Return bar edges (seconds, evenly spaced logarithms) and counts for a picture.

@@ -78,13 +78,20 @@ class Watch:
         self._servers: dict[ServerName, _Watched] = {}
         self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
+        self._times = TimeHistogram()  # of all servers
         self._began = clock()
+        self._told: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
         """Watch a server, or watch it anew; its address is what may be shown of its URL."""
+        self._told = None
         before = self._servers.get(server.name)
         if before is not None:
             self._answers -= before.answers
+            self._times = TimeHistogram()
+            for other in self._servers.values():
+                if other is not before:
+                    self._times.merge(other.times)
             self._errors = [error for error in self._errors if error.server != server.name]
         self._servers[server.name] = _Watched(server=server, address=address)
 
@@ -92,7 +99,7 @@ class Watch:
         """Take in what is wanted of a server's lane."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
-        watched.status = None
+        watched.status = self._told = None
 
     def found_down(self, server: ServerName, why: str) -> None:
         """Take in that a server was down when it was last watched."""
@@ -111,10 +118,12 @@ class Watch:
         """Take in an ended attempt, live or read back from the store."""
         watched = self._servers[attempt.server]
         seconds = attempt.phases.total
-        watched.status = None
+        watched.status = self._told = None
         watched.outcomes[attempt.outcome] += 1
         watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
-        watched.times.add(self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds)
+        measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
+        watched.times.add(measured)
+        self._times.add(measured)
         watched.network += _network(attempt.phases)
         watched.total += seconds
         if attempt.outcome in ANSWERED:
@@ -145,7 +154,7 @@ class Watch:
     def lane(self, change: LaneChanged) -> None:
         """Take in how a lane stands."""
         watched = self._servers[change.server.name]
-        watched.status = None
+        watched.status = self._told = None
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end
@@ -156,10 +165,14 @@ class Watch:
 
     def snapshot(self, blocked: str = "") -> Monitor:
         """Return the monitor as of now; `blocked` is why no answer can be stored."""
-        times = TimeHistogram()
-        for watched in self._servers.values():
-            times.merge(watched.times)
-        edges, counts = times.shape(self._time_limit)
+        key = (blocked, int(self._clock() // BIN_SECONDS))
+        if self._told is None or self._told[0] != key:
+            self._told = (key, self._snapshot(blocked))
+        return self._told[1]
+
+    def _snapshot(self, blocked: str) -> Monitor:
+        edges, counts = self._times.shape(self._time_limit)
+        p50, p95, p99 = self._times.percentiles(50, 95, 99)
         return Monitor(
             phase=self._phase,
             time_limit=self._time_limit,
@@ -167,9 +180,9 @@ class Watch:
             throughput=self._throughput(),
             histogram_edges=edges,
             histogram=counts,
-            p50=times.percentile(50),
-            p95=times.percentile(95),
-            p99=times.percentile(99),
+            p50=p50,
+            p95=p95,
+            p99=p99,
             errors=tuple(reversed(self._errors)),
             finished=all(
                 watched.end in (LaneEnd.FINISHED, LaneEnd.ABANDONED)
@@ -193,7 +206,7 @@ class Watch:
         return watched.status
 
     def _make_status(self, watched: _Watched) -> ServerStatus:
-        median = watched.times.percentile(50)
+        median, p95, p99 = watched.times.percentiles(50, 95, 99)
         state, note = _state(watched, median, self._time_limit, self._total)
         return ServerStatus(
             name=watched.server.name,
@@ -208,8 +221,8 @@ class Watch:
             recent=tuple(watched.recent),
             last=watched.recent[-1].seconds if watched.recent else None,
             p50=median,
-            p95=watched.times.percentile(95),
-            p99=watched.times.percentile(99),
+            p95=p95,
+            p99=p99,
             network_share=watched.network / watched.total if watched.total else None,
             eta=_eta(watched, self._total - watched.finished),
             outcomes=dict(watched.outcomes),

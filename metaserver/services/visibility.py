@@ -39,7 +39,7 @@ def seen(board: Board, visibility: Visibility, reader: Reader) -> Board:
     rows: Sequence[BoardRow] = [
         replace(row, place=place, interval=None) for row, place in zip(own, places, strict=True)
     ]
-    return replace(board, rows=rows)
+    return replace(board, rows=rows, resampling="")
 
 
 def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Reader) -> FrozenBoard | None:
@@ -49,7 +49,7 @@ def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Reader) -> 
     if reader.organiser or visibility is Visibility.PUBLIC:
         return frozen
     views = {
-        name: msgspec.structs.replace(view, rows=_own(view.rows, reader.team))
+        name: msgspec.structs.replace(view, rows=_own(view.rows, reader.team), resampling="")
         for name, view in frozen.views.items()
     }
     return msgspec.structs.replace(frozen, views=views)

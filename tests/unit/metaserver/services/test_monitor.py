@@ -188,3 +188,26 @@ def test_throughput_is_answers_a_minute_in_whole_bins(watch: Watch, clock: Clock
 def test_the_monitor_says_why_nothing_can_be_stored(watch: Watch) -> None:
     assert watch.snapshot().blocked == ""
     assert watch.snapshot("disk full").blocked == "disk full"
+
+
+def test_a_snapshot_is_the_same_value_until_something_changes(watch: Watch, clock: Clock) -> None:
+    watch.attempt(attempt(), final=True)
+    first = watch.snapshot()
+    assert watch.snapshot() is first
+    assert watch.snapshot("no room") is not first
+    watch.attempt(attempt(article=1), final=True)
+    second = watch.snapshot()
+    assert [one.done for one in second.servers] == [2, 0]
+    assert second.servers[1] is first.servers[1]  # nothing was heard of it
+    clock.now += BIN_SECONDS
+    assert watch.snapshot() is not second  # the throughput falls by itself
+
+
+def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(watch: Watch) -> None:
+    watch.attempt(attempt(), final=True)
+    watch.attempt(attempt(seconds=50.0, server=TWO), final=True)
+    watch.add(TWO, "http://127.0.0.1:80")
+    shown = watch.snapshot()
+    assert sum(shown.histogram) == 1
+    assert shown.p99 == pytest.approx(1.0, rel=0.01)
+    assert [one.name for one in shown.servers] == ["one", "two"]
