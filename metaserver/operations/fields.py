@@ -6,7 +6,10 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+END = r"$(?!\n)"
+"""The end of a text as patterns have it: `$` alone also fits before a line end that is the last."""
+
+NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
 NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
 
 ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]

@@ -17,7 +17,7 @@ from metaserver.dispatch.trials import Trial, report
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import NewName, ServerField
+from metaserver.operations.fields import END, NewName, ServerField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.plans import PhaseLimits
@@ -32,7 +32,9 @@ from metaserver.uniprot.vocabulary import FormatVocabulary
 Url = Annotated[str, Meta(max_length=2_000, description="http://HOST:PORT/PATH or https://...")]
 Method = Annotated[
     str,
-    Meta(pattern=r"^[A-Za-z0-9_.:/]{1,200}$", description="The XML-RPC method that annotates"),
+    Meta(
+        pattern=rf"^[A-Za-z0-9_.:/]{{1,200}}{END}", description="The XML-RPC method that annotates"
+    ),
 ]
 Parameters = Annotated[
     Literal["text", "text+context"], Meta(description="What the method is given")

@@ -15,7 +15,7 @@ from metaserver.client.http import check_url, masked
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import NewName, TeamField, Text, Title
+from metaserver.operations.fields import END, NewName, TeamField, Text, Title
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.plans import NoticePlan
@@ -24,7 +24,8 @@ from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
 Email = Annotated[
-    str, Meta(pattern=r"^([^@\s]+@[^@\s]+)?$", max_length=254, description="Its e-mail address")
+    str,
+    Meta(pattern=rf"^([^@\s]+@[^@\s]+)?{END}", max_length=254, description="Its e-mail address"),
 ]
 
 

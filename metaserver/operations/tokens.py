@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import TeamField
+from metaserver.operations.fields import END, TeamField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import tokens
@@ -26,7 +26,7 @@ Label = Annotated[
     str,
     Meta(
         max_length=100,
-        pattern=r"^[^\x00-\x1f\x7f]*$",
+        pattern=rf"^[^\x00-\x1f\x7f]*{END}",
         description="Who or what holds it",
     ),
 ]

@@ -1,0 +1,324 @@
+"""Who may do what: every operation, asked by everybody there is, over HTTP and XML-RPC."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+from xmlrpc.client import Fault, loads
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from annotators.server import Kit
+from metaserver.config import WebSettings
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.outline import Kind, Outline
+from metaserver.store import teams, tokens
+from metaserver.web.service import make_service_app
+from metaserver.wire.xmlrpc import encode_call
+from tests.integration.hub import DEMO, answer_for
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+DONE, NO_TOKEN, FORBIDDEN, UNKNOWN = 200, 401, 403, 404
+DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
+HOLDERS = ("reader", "red", "blue", "organiser")
+BLUE = "blue-1"  # a server; it and the run "blue-run" are team blue's
+TOLD = ("blue-1", "blue-run", "127.0.0.1", "blue@x")  # what only team blue and organisers know
+GOLD = DEMO / "gold_int.tsv"
+ARTICLE = "sample01"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What an operation is asked with, and the status that each holder of a token gets.
+
+    Without any token one gets `anyone`. In `values`, {who} is who asks.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    anyone: int = NO_TOKEN
+    reader: int = FORBIDDEN
+    red: int = UNKNOWN
+    blue: int = DONE
+    organiser: int = DONE
+
+
+def public(**values: Any) -> Row:
+    return Row(values, anyone=DONE, reader=DONE, red=DONE)
+
+
+def organisers(**values: Any) -> Row:
+    return Row(values, red=FORBIDDEN, blue=FORBIDDEN)
+
+
+def own(**values: Any) -> Row:
+    """What is of a team: others are told that there is none."""
+    return Row(values)
+
+
+def each(**values: Any) -> Row:
+    """What each team may do, with what is its own."""
+    return Row(values, red=DONE)
+
+
+SERVER = {"server": BLUE, "phase": "test"}
+FILED = {"phase": "test", "task": "INT", "source": "gold.tsv", "content": GOLD.read_bytes()}
+ROWS: Mapping[str, Row] = {
+    # what is told
+    "annotations.get-annotation": Row(
+        {"article": ARTICLE, "server": BLUE}, anyone=UNKNOWN, reader=UNKNOWN, red=UNKNOWN
+    ),
+    "annotations.get-annotation-server-list": public(article=ARTICLE),
+    "annotations.get-annotations": public(article=ARTICLE),
+    "resources.get-server": Row({"server": BLUE}, anyone=UNKNOWN, reader=UNKNOWN, red=UNKNOWN),
+    "boards.frozen": public(phase="test"),
+    "boards.get": public(phase="test", task="INT"),
+    "boards.get-frozen": Row({"board": "{board}"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN),
+    "challenges.list": public(),
+    "phases.get": public(phase="test"),
+    "phases.list": public(),
+    "tokens.whoami": Row(reader=DONE, red=DONE),
+    "audit.list": organisers(),
+    "corpora.articles": organisers(corpus="demo"),
+    "corpora.list": organisers(),
+    "gold.get": organisers(phase="test", task="INT"),
+    "gold.list": organisers(phase="test"),
+    "gold.preview": organisers(**FILED),
+    "hub.status": organisers(),
+    "teams.list": organisers(),
+    "runs.get": own(phase="test", run="blue-run"),
+    "runs.list": each(phase="test"),
+    "servers.answer": own(**SERVER, article=ARTICLE, number=1),
+    "servers.attempts": own(**SERVER),
+    "servers.events": own(**SERVER),
+    "servers.get": own(server=BLUE),
+    "servers.list": each(),
+    "servers.measures": own(**SERVER),
+    "servers.queue": own(**SERVER),
+    "teams.get": own(team="blue"),
+    "tokens.list": each(),
+    # what is done; what ends something comes last
+    "challenges.set": organisers(challenge="bc"),
+    "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
+    "gold.set": organisers(**FILED),
+    "phases.create": organisers(challenge="bc", phase="later", corpus="demo", release="test"),
+    "phases.update": organisers(phase="test", title="A title"),
+    "phases.open": organisers(phase="test"),
+    "runs.upload": Row(
+        {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
+        red=FORBIDDEN,
+    ),
+    "servers.register": Row(
+        {"server": "new-{who}", "team": "blue", "url": "http://127.0.0.1:1/"}, red=FORBIDDEN
+    ),
+    "servers.test": own(server=BLUE),
+    "servers.start": own(**SERVER),
+    "servers.next": own(**SERVER),
+    "servers.pause": own(**SERVER),
+    "servers.cancel": own(**SERVER),
+    "servers.requeue": organisers(**SERVER),
+    "servers.suspend": organisers(**SERVER, reason="so"),
+    "servers.resume": organisers(**SERVER),
+    "servers.update": own(server="blue-{who}", url="http://127.0.0.1:2/"),
+    "teams.create": organisers(team="new"),
+    "teams.update": own(team="blue", title="Blues"),
+    "teams.notices": own(team="blue"),
+    "tokens.create": Row({"role": "team", "team": "blue"}, red=FORBIDDEN),
+    "tokens.revoke": own(id="{token}"),
+    "runs.delete": own(phase="test", run="run-{who}"),
+    "servers.retire": own(server="blue-{who}"),
+    "phases.freeze": organisers(phase="test"),
+    "phases.close": organisers(phase="test"),
+    "teams.retire": organisers(team="new"),
+}
+
+
+@dataclass
+class Hub:
+    """A hub on which team blue has done something, and everybody's token."""
+
+    running: Running
+    client: TestClient[Any, Any]
+    tokens: dict[str, str] = field(default_factory=dict)
+    board: str = ""
+
+    async def token(self, role: Role, team: str | None = None, **values: Any) -> tuple[int, str]:
+        async with self.running.service.store.writing() as connection:
+            known = await teams.get(connection, team) if team else None  # type: ignore[arg-type]
+            return await tokens.issue(
+                connection, role, "x", team_id=known.id if known else None, **values
+            )
+
+    async def values(self, row: Row, who: str) -> dict[str, Any]:
+        """Return a row's values, with what is there for this one caller."""
+        values = dict(row.values)
+        if values.get("id") == "{token}":
+            values["id"], _ = await self.token(Role.TEAM, "blue")
+        if values.get("content") == b"{run}":
+            values["content"] = result_file()
+        known = {"{board}": self.board}
+        return {
+            name: known.get(one, one.replace("{who}", who)) if isinstance(one, str) else one
+            for name, one in values.items()
+        }
+
+
+def result_file() -> bytes:
+    """Return an offline run of one line."""
+    [article, accession, *_] = GOLD.read_text().split()
+    return f"{article}\t{accession}\t1\t0.5\n".encode()
+
+
+async def by_http(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
+    """Ask in JSON; return the status and what was told."""
+    operation = OPERATIONS[name]
+    given = {key: _jsonable(one) for key, one in values.items()}
+    path = "/api/v1" + operation.path.format_map(
+        {key: quote(str(given.pop(key)), safe="") for key in operation.positional}
+    )
+    body = None if operation.method == "GET" else json.dumps(given).encode()
+    if operation.method == "GET" and given:
+        path += f"?{urlencode(given)}"
+    head = {"Content-Type": "application/json"} if body else {}
+    if who:
+        head["Authorization"] = f"Bearer {hub.tokens[who]}"
+    async with hub.client.request(operation.method, path, data=body, headers=head) as response:
+        status = DONE if response.status == 204 else response.status
+        return status, await response.text()
+
+
+async def by_rpc(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
+    """Ask by XML-RPC; return the fault's code, or 200, and what was told."""
+    operation, given = OPERATIONS[name], dict(values)
+    token = [hub.tokens[who] if who else "nothing"] if operation.role else []
+    params = [*token, *(given.pop(key) for key in operation.positional)]
+    body = encode_call(operation.rpc, [*params, given] if given else params)
+    async with hub.client.post("/xmlrpc/", data=body) as response:
+        answer = await response.read()
+        assert response.status == 200
+    try:
+        loads(answer)
+    except Fault as fault:
+        return fault.faultCode, answer.decode()
+    return DONE, answer.decode()
+
+
+def _jsonable(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+@asynccontextmanager
+async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
+    """Run a hub: a phase whose scores are hidden, team blue's server and runs in it, team red."""
+    given = await settings(folder, web=WebSettings(requests_a_minute=10**6))
+    async with (
+        at_work(given) as running,
+        TestClient(TestServer(make_service_app(running.service))) as client,
+        served(Kit(lambda text, _context: answer_for(text))) as url,
+    ):
+        hub = Hub(running, client)
+        await plan_phase(running)
+        await running.do("phases.open", phase="test")
+        for team in ("blue", "red", "retired"):
+            await running.do("teams.create", team=team, email=f"{team}@x")
+        await _tokens(hub)
+        blue = running.team("blue")
+        for server in (BLUE, "blue-blue", "blue-organiser"):
+            await running.do("servers.register", blue, server=server, url=url)
+        await running.do("servers.test", blue, server=BLUE)
+        await running.do("servers.start", blue, server=BLUE)
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status(BLUE).state == "finished")
+        await _upload(running, "blue-run")
+        changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes
+        change = await running.do("gold.set", **{**FILED, "content": changed})
+        hub.board = change.frozen
+        yield hub
+
+
+async def _upload(running: Running, run: str) -> None:
+    await running.do(
+        "runs.upload", running.team("blue"), phase="test", task="INT", run=run,
+        content=result_file(),
+    )  # fmt: skip
+
+
+async def _tokens(hub: Hub) -> None:
+    made = {
+        "reader": await hub.token(Role.READER),
+        "red": await hub.token(Role.TEAM, "red"),
+        "blue": await hub.token(Role.TEAM, "blue"),
+        "organiser": await hub.token(Role.ORGANISER),
+        "revoked": await hub.token(Role.ORGANISER),
+        "expired": await hub.token(Role.ORGANISER, expires_at=1.0),
+        "retired": await hub.token(Role.TEAM, "retired"),
+    }
+    hub.tokens |= {who: secret for who, (_, secret) in made.items()}
+    await hub.running.do("tokens.revoke", id=made["revoked"][0])
+    await hub.running.do("teams.retire", team="retired")
+
+
+def test_every_operation_has_a_row() -> None:
+    assert ROWS.keys() == OPERATIONS.keys()
+
+
+@pytest.mark.parametrize("ask", [by_http, by_rpc])
+async def test_everybody_may_do_what_the_table_says(tmp_path: Path, ask: Any) -> None:
+    async with hub_with_blue(tmp_path) as hub:
+        for name, row in ROWS.items():
+            got = {}
+            expected = {"": row.anyone} | dict.fromkeys(DEAD, NO_TOKEN)
+            expected |= {who: getattr(row, who) for who in HOLDERS}
+            if ask is by_rpc and OPERATIONS[name].role is None:
+                # nobody hands a token over: all are anybody
+                expected = dict.fromkeys(expected, row.anyone)
+            for who in expected:
+                values = await hub.values(row, who)
+                if name == "runs.delete" and expected[who] == DONE:
+                    await _upload(hub.running, values["run"])
+                got[who], told = await ask(hub, name, who, values)
+                if expected[who] != DONE or who not in ("blue", "organiser"):
+                    assert not [word for word in TOLD if word in _answered(told, values)], told
+            assert got == expected, name
+
+
+def _answered(told: str, values: Mapping[str, Any]) -> str:
+    """Return what was told, without the words that who asked has said."""
+    for one in values.values():
+        if isinstance(one, str) and one:
+            told = told.replace(one, "")
+    return told
+
+
+def test_what_is_of_files_is_of_teams_and_organisers() -> None:
+    for name, operation in OPERATIONS.items():
+        outline = Outline.of(operation)
+        fields = outline.result.fields if outline.result else ()
+        if any(one.kind is Kind.FILE for one in (*outline.parameters, *fields)):
+            assert operation.role in (Role.TEAM, Role.ORGANISER), name
+
+
+async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
+    """`$` of a pattern also fits before a last line end, which would be part of a file's name."""
+    async with at_work(await settings(tmp_path)) as running:
+        for name, values in (
+            ("teams.create", {"team": "blue\n"}),
+            ("teams.create", {"team": "blue", "email": "blue@x\n"}),
+            ("servers.register", {"server": "a\n", "url": "http://x/", "team": "blue"}),
+            ("servers.register", {"server": "a", "url": "http://x/", "method": "m\n"}),
+            ("tokens.create", {"role": "reader", "label": "a\n"}),
+        ):
+            with pytest.raises(RefusedError) as refused:
+                await running.do(name, **values)
+            assert refused.value.refusal is Refusal.INVALID
+            assert refused.value.field in {"team", "email", "server", "method", "label"}
+            assert "regex" in refused.value.message
