@@ -12,6 +12,7 @@ from metaserver.web.assets import Assets
 from metaserver.web.desk import open_desk
 from metaserver.web.open_pages import mount_open_pages
 from metaserver.web.openapi import Document
+from metaserver.web.organise import OrganiserPages
 from metaserver.web.reference import ReferencePages
 from metaserver.web.rpc import Rpc, rpc_faults
 from metaserver.web.security import add_headers, error_pages
@@ -27,7 +28,12 @@ def make_service_app(service: Service) -> web.Application:
     app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
     gate = auth.setup(app, service.store, service.settings.web)
     app.add_routes(Api(service=service, operations=OPERATIONS).routes())
-    rpc = Rpc(service=service, operations=OPERATIONS, read_token=auth.token_caller)
+    rpc = Rpc(
+        service=service,
+        operations=OPERATIONS,
+        read_token=auth.token_caller,
+        count_call=auth.count_call,
+    )
     app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
     app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
@@ -35,6 +41,7 @@ def make_service_app(service: Service) -> web.Application:
     mount_open_pages(app, service, templates)
     desk = open_desk(app, service, templates)
     app.add_routes(TeamPages(desk=desk).routes())
+    OrganiserPages(desk=desk).mount(app)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
     return app

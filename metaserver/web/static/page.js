@@ -1,6 +1,7 @@
 // Wires what every page has: the colours, the times, and the event stream where there is one.
 import { localTimes, themeButton } from "./reader.js";
 import { wireActs } from "./acts.js";
+import { wireBusy } from "./busy.js";
 import { applyFilters, wireFilters } from "./filter.js";
 import { startStream } from "./live.js";
 
@@ -8,6 +9,7 @@ themeButton(document.getElementById("theme"));
 localTimes();
 wireFilters();
 wireActs(localTimes);
+wireBusy();
 
 const { stream } = document.body.dataset;
 if (stream) {

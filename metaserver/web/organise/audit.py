@@ -1,0 +1,72 @@
+"""The audit log: who did what when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+from aiohttp import web
+
+from metaserver.store.audit import AuditEntry
+from metaserver.web.desk import Desk
+from metaserver.web.organise.sheet import number
+
+PAGE = 100
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which entries are shown, as in the address."""
+
+    actor: str = ""
+    subject: str = ""
+    before: str = ""
+
+    def query(self, **changes: str) -> str:
+        """Return the filter as an address has it, with some of it otherwise."""
+        chosen = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in chosen.items() if value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditPage:
+    """The handler of the audit log."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return its route."""
+        return [web.get("/organise/audit", self.show)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the entries that the address filters; newest first, in pages."""
+        query = request.query
+        wanted = Filter(
+            actor=query.get("actor", "").strip(),
+            subject=query.get("subject", "").strip(),
+            before=query.get("before", "") if number(query.get("before", "")) else "",
+        )
+        chosen = {name: getattr(wanted, name) for name in wanted.__slots__}
+        asked = {name: value for name, value in chosen.items() if value}
+        found: Sequence[AuditEntry] = await self.desk.ask(
+            request, "audit.list", **asked, limit=PAGE + 1
+        )
+        return self.desk.answer(
+            "organise_audit.html",
+            wanted=wanted,
+            entries=found[:PAGE],
+            older=str(found[PAGE - 1].id) if len(found) > PAGE else "",
+            written=written,
+        )
+
+
+def written(detail: Mapping[str, Any]) -> str:
+    """Write an entry's detail in a line."""
+    return ", ".join(f"{name}: {_plain(value)}" for name, value in detail.items())
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

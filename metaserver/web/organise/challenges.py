@@ -1,0 +1,95 @@
+"""A challenge: made, and changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.operations.challenges import ChallengeDetail, NewChallenge
+from metaserver.operations.fields import NAME_HELP
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Form, Wording
+from metaserver.web.organise.outlook import NEW_CHALLENGE
+from metaserver.web.organise.sheet import Sheet, tried
+
+WORDING = {
+    "challenge": Wording(
+        label="Name", help=f"What it is called in addresses and files, for good: {NAME_HELP}."
+    ),
+    "title": Wording(help="What people call it: “BioCreative 2026”."),
+    "timezone": Wording(
+        label="Time zone",
+        help="The zone its dates are told in, such as Europe/Madrid or UTC. Dates that are"
+        " set already stay the moments that they are.",
+    ),
+}
+MADE = Sheet(given=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING)
+CHANGED = Sheet(given=NewChallenge, names=("title", "timezone"), wording=WORDING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChallengePages:
+    """The handlers of challenges."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get(NEW_CHALLENGE, self.new),
+            web.post(NEW_CHALLENGE, self.make),
+            web.get("/organise/challenges/{challenge}", self.edit),
+            web.post("/organise/challenges/{challenge}", self.change),
+        ]
+
+    def _answer(self, form: Form, challenge: str = "", status: int = 200) -> web.Response:
+        return self.desk.answer(
+            "organise_challenge.html", status=status, form=form, challenge=challenge
+        )
+
+    async def new(self, request: web.Request) -> web.Response:
+        """Answer with the form of a new challenge."""
+        return self._answer(MADE.form())
+
+    async def make(self, request: web.Request) -> web.Response:
+        """Make a challenge; the overview leads on from it."""
+        sent = await posted(request)
+        values = MADE.values(sent)
+        known = [one.challenge for one in await self.desk.ask(request, "challenges.list")]
+        if (name := values.get("challenge")) in known:  # the operation would change that one
+            message = f"there is a challenge {name!r} already"
+            done = RefusedError(Refusal.STATE, message, field="challenge")
+        else:
+            done = await tried(self.desk, request, "challenges.set", **values)
+        if isinstance(done, RefusedError):
+            return self._answer(MADE.form(sent, done), status=done.refusal)
+        raise web.HTTPSeeOther("/organise")
+
+    async def edit(self, request: web.Request) -> web.Response:
+        """Answer with the form that changes a challenge."""
+        known = await self._known(request)
+        values = {"title": known.title, "timezone": known.timezone}
+        return self._answer(CHANGED.form(values), known.challenge)
+
+    async def change(self, request: web.Request) -> web.Response:
+        """Change a challenge."""
+        known, sent = await self._known(request), await posted(request)
+        done = await tried(
+            self.desk,
+            request,
+            "challenges.set",
+            challenge=known.challenge,
+            **CHANGED.values(sent),
+        )
+        if isinstance(done, RefusedError):
+            return self._answer(CHANGED.form(sent, done), known.challenge, done.refusal)
+        raise web.HTTPSeeOther("/organise")
+
+    async def _known(self, request: web.Request) -> ChallengeDetail:
+        known: list[ChallengeDetail] = await self.desk.ask(request, "challenges.list")
+        for one in known:
+            if one.challenge == request.match_info["challenge"]:
+                return one
+        raise web.HTTPNotFound(text="There is no challenge of that name.")

@@ -1,0 +1,105 @@
+"""Corpora: imported, each import a version, and looked through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.operations.corpora import CorpusDetail, CorpusImported, ImportCorpus
+from metaserver.operations.fields import NAME_HELP
+from metaserver.web.bodies import upload
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Form, Wording
+from metaserver.web.organise.sheet import Sheet, no_file, number, sent_file, tried
+
+PAGE = 100
+WORDING = {
+    "corpus": Wording(
+        label="Name",
+        help=f"{NAME_HELP.capitalize()}. The name of one that is there makes its next version.",
+    ),
+    "partial": Wording(
+        label="Leave out files with faults",
+        help="Otherwise nothing is imported as long as anything in it is wrong.",
+    ),
+}
+IMPORTED = Sheet(given=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusPages:
+    """The handlers of corpora."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/organise/corpora", self.list),
+            web.post("/organise/corpora", self.bring),
+            web.get("/organise/corpora/{corpus}", self.articles),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Answer with all versions of all corpora, and the form that imports one."""
+        return await self._list(request, self._form())
+
+    def _form(self, values: object = None, refused: RefusedError | None = None) -> Form:
+        most = self.desk.service.settings.web.upload_bytes >> 20
+        content = Wording(
+            label="File",
+            kind="file",
+            help="Articles as text, JATS, PMC, Elsevier or PubMed XML, BioC XML or JSON, plain or"
+            f" gzip; or a zip of such files. At most {most} MiB.",
+        )
+        return IMPORTED.form(values, refused, content=content)  # type: ignore[arg-type]
+
+    async def _list(
+        self,
+        request: web.Request,
+        form: Form,
+        done: CorpusImported | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        known: Sequence[CorpusDetail] = await self.desk.ask(request, "corpora.list")
+        return self.desk.answer(
+            "organise_corpora.html", status=status, corpora=known, form=form, done=done
+        )
+
+    @upload
+    async def bring(self, request: web.Request) -> web.Response:
+        """Import a corpus; or tell every file's fault at the field of the file."""
+        sent = await posted(request)
+        values, file = IMPORTED.values(sent), await sent_file(sent)
+        values |= {"content": file.content, "source": file.source or "-"}
+        done: CorpusImported | RefusedError = (
+            await tried(self.desk, request, "corpora.import", ("content",), **values)
+            if file.content
+            else no_file()
+        )
+        if isinstance(done, RefusedError):
+            return await self._list(request, self._form(sent, done), status=done.refusal)
+        return await self._list(request, self._form(), done)
+
+    async def articles(self, request: web.Request) -> web.Response:
+        """Answer with a corpus's articles, in pages."""
+        name, query = request.match_info["corpus"], request.query
+        known: Sequence[CorpusDetail] = await self.desk.ask(request, "corpora.list")
+        versions = [one for one in known if one.corpus == name]
+        newest = versions[0].version if versions else 1
+        wanted, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
+        found = await self.desk.ask(
+            request, "corpora.articles", corpus=name, version=wanted, start=start, limit=PAGE + 1
+        )
+        return self.desk.answer(
+            "organise_corpus.html",
+            corpus=next(one for one in versions if one.version == wanted),
+            versions=versions,
+            articles=found[:PAGE],
+            start=start,
+            earlier=max(0, start - PAGE) if start else None,
+            later=start + PAGE if len(found) > PAGE else None,
+        )

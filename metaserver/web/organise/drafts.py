@@ -1,0 +1,43 @@
+"""Files that were looked at and wait to be set: kept in memory between preview and confirmation."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+MOST = 8
+"""Files kept at a time; the oldest goes first. Each is at most as large as what may be uploaded."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Draft:
+    """A gold file that was looked at; `replaces` is the version that was then the newest."""
+
+    phase: str
+    task: str
+    content: bytes
+    source: str
+    replaces: int | None
+
+
+class Drafts:
+    """The drafts of one hub, by random keys."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Draft] = {}
+
+    def keep(self, draft: Draft) -> str:
+        """Keep a draft; return its key."""
+        while len(self._kept) >= MOST:
+            del self._kept[next(iter(self._kept))]
+        key = secrets.token_urlsafe(16)
+        self._kept[key] = draft
+        return key
+
+    def get(self, key: str) -> Draft | None:
+        """Return a draft; None where it is kept no longer."""
+        return self._kept.get(key)
+
+    def drop(self, key: str) -> None:
+        """Forget a draft."""
+        self._kept.pop(key, None)

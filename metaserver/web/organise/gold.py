@@ -1,0 +1,241 @@
+"""A task's gold: its versions, and a new one, first looked at, then set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import NamedTuple
+from urllib.parse import quote
+
+from aiohttp import hdrs, web
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.operations.boards import FrozenDetail
+from metaserver.operations.gold import GoldChange, GoldDetail, GoldFile, NewGold
+from metaserver.operations.gold_changes import RunChange
+from metaserver.operations.phases import PhaseDetail
+from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
+from metaserver.web.bodies import upload
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Form, Wording
+from metaserver.web.organise.drafts import Draft, Drafts
+from metaserver.web.organise.outlook import phase_path
+from metaserver.web.organise.sheet import Sheet, no_file, sent_file, tried
+
+SHOWN = 200
+"""Changed articles, and unknown ones, that a preview names; the others are counted."""
+
+WORDING = {
+    "content": Wording(
+        label="Gold file",
+        kind="file",
+        help="As docs/scoring.md tells. First you are shown what it changes; nothing is set before"
+        " you say so.",
+    )
+}
+LOOKED_AT = Sheet(given=NewGold, names=("content",), wording=WORDING)
+SET = Sheet(given=NewGold, names=())
+
+
+class Cell(NamedTuple):
+    """A run's value before and after, as texts; `before` is empty where there was no board."""
+
+    before: str
+    after: str
+
+    @property
+    def changed(self) -> bool:
+        """Whether the value is another now."""
+        return self.before != self.after
+
+
+class Scored(NamedTuple):
+    """A run, its place, and its values in the order of the columns."""
+
+    run: str
+    place: Cell
+    cells: Sequence[Cell]
+
+    @classmethod
+    def of(cls, plugin: TaskPlugin, change: RunChange) -> Scored:
+        """Return what is shown of a run."""
+        return cls(
+            run=change.run,
+            place=Cell(
+                _place(change.place_before, there=change.before is not None),
+                _place(change.place_after, there=True),
+            ),
+            cells=[
+                Cell(
+                    "" if change.before is None else _text(column, change.before.get(column.key)),
+                    _text(column, change.after.get(column.key)),
+                )
+                for column in plugin.columns
+            ],
+        )
+
+
+def _place(place: int | None, *, there: bool) -> str:
+    return ("–" if place is None else str(place)) if there else ""
+
+
+def _text(column: Column, value: float | int | None) -> str:
+    if value is None:
+        return "n/a"
+    return str(value) if column.count else f"{value:.{column.decimals}f}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldPages:
+    """The handlers of gold."""
+
+    desk: Desk
+    drafts: Drafts = field(default_factory=Drafts)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/phases/{phase}/gold/{task}"
+        return [
+            web.get(one, self.show),
+            web.post(one, self.preview),
+            web.post(f"{one}/set", self.set),
+            web.get(rf"{one}/{{version:\d+}}", self.download),
+        ]
+
+    # -- what there is ---------------------------------------------------------------------------
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with a task's versions, and the form that brings another."""
+        return await self._show(request, LOOKED_AT.form())
+
+    async def _show(
+        self,
+        request: web.Request,
+        form: Form,
+        status: int = 200,
+    ) -> web.Response:
+        phase, plugin = await self._of(request)
+        asked = {"phase": phase.phase}
+        known: Sequence[GoldDetail] = await self.desk.ask(request, "gold.list", **asked)
+        boards: Sequence[FrozenDetail] = await self.desk.ask(request, "boards.frozen", **asked)
+        versions = [one for one in known if one.task == plugin.name]
+        return self.desk.answer(
+            "organise_gold.html",
+            status=status,
+            phase=phase,
+            plugin=plugin,
+            path=gold_path(phase.phase, plugin.name),
+            versions=versions,
+            boards={board.gold_version: board for board in boards if board.task == plugin.name},
+            form=form,
+            just_set=next(
+                (one for one in versions if str(one.version) == request.query.get("set")), None
+            ),
+        )
+
+    async def _of(self, request: web.Request) -> tuple[PhaseDetail, TaskPlugin]:
+        name, task = request.match_info["phase"], request.match_info["task"]
+        phase: PhaseDetail = await self.desk.ask(request, "phases.get", phase=name)
+        for plugin in installed_tasks().values():
+            if plugin.name == task:
+                return phase, plugin
+        raise web.HTTPNotFound(text="There is no task of that name.")
+
+    async def download(self, request: web.Request) -> web.Response:
+        """Answer with a version's file as it was set."""
+        asked = {name: request.match_info[name] for name in ("phase", "task", "version")}
+        found: GoldFile = await self.desk.ask(request, "gold.get", **asked)
+        end = "".join(PurePath(found.gold.source).suffixes[-2:])
+        end = end if re.fullmatch(r"(\.[A-Za-z0-9]{1,5}){1,2}", end) else ".txt"
+        name = "gold_{phase}_{task}_v{version}".format(**asked)
+        return web.Response(
+            body=found.content,
+            content_type="application/octet-stream",
+            headers={
+                hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}{end}"',
+                hdrs.CACHE_CONTROL: "private, no-store",
+            },
+        )
+
+    # -- another version -------------------------------------------------------------------------
+
+    @upload
+    async def preview(self, request: web.Request) -> web.Response:
+        """Answer with what a file would change; it is kept until it is set."""
+        phase, plugin = await self._of(request)
+        sent = await sent_file(await posted(request))
+        given = {"phase": phase.phase, "task": plugin.name}
+        done: GoldChange | RefusedError = (
+            await tried(
+                self.desk,
+                request,
+                "gold.preview",
+                ("content",),
+                **given,
+                content=sent.content,
+                source=sent.source,
+            )
+            if sent.content
+            else no_file()
+        )
+        if isinstance(done, RefusedError):
+            form = LOOKED_AT.form(refused=done)
+            return await self._show(request, form, status=done.refusal)
+        draft = Draft(
+            **given,
+            content=sent.content,
+            source=sent.source,
+            replaces=phase.gold.get(plugin.name),
+        )
+        return self.desk.answer(
+            "organise_gold_preview.html",
+            phase=phase,
+            plugin=plugin,
+            path=gold_path(phase.phase, plugin.name),
+            source=sent.source,
+            change=done,
+            runs=[Scored.of(plugin, change) for change in done.runs],
+            columns=plugin.columns,
+            shown=SHOWN,
+            key=self.drafts.keep(draft) if done.changed else "",
+            form=SET.form(),
+        )
+
+    async def set(self, request: web.Request) -> web.Response:
+        """Set the file that was looked at; the task's page tells which version it is."""
+        phase, plugin = await self._of(request)
+        key = str((await posted(request)).get("draft", ""))
+        done = await self._set(request, phase, plugin, self.drafts.get(key))
+        if isinstance(done, RefusedError):
+            return await self._show(request, LOOKED_AT.form(refused=done), status=done.refusal)
+        self.drafts.drop(key)
+        raise web.HTTPSeeOther(f"{gold_path(phase.phase, plugin.name)}?set={done.version}")
+
+    async def _set(
+        self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: Draft | None
+    ) -> GoldChange | RefusedError:
+        """Set a draft, if the gold is still the one that it was held against."""
+        if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
+            message = "the file that was looked at is kept no longer: choose it again"
+            return RefusedError(Refusal.STATE, message, field="content")
+        if draft.replaces != phase.gold.get(plugin.name):
+            message = "another version was set meanwhile: look again at what yours changes"
+            return RefusedError(Refusal.STATE, message, field="content")
+        done: GoldChange | RefusedError = await tried(
+            self.desk,
+            request,
+            "gold.set",
+            ("content",),
+            phase=draft.phase,
+            task=draft.task,
+            content=draft.content,
+            source=draft.source,
+        )
+        return done
+
+
+def gold_path(phase: str, task: str) -> str:
+    """Return where a task's gold is."""
+    return f"{phase_path(phase)}/gold/{quote(task, safe='')}"

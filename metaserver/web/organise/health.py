@@ -1,0 +1,68 @@
+"""How the hub itself is: whether it can store, how late its loop is, what is left of its disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from aiohttp import web
+
+from metaserver.operations.monitoring import HubDetail
+from metaserver.services.metrics import Metrics
+from metaserver.web.desk import Desk
+
+LAG = "metaserver_event_loop_lag_seconds"
+LATE = 0.5  # seconds: pages and lanes wait as long
+SCARCE = 0.05  # of the disk
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Health:
+    """How the hub is now; `lag` is in seconds, `free` and `size` (of its disk) in bytes."""
+
+    hub: HubDetail
+    version: str
+    lag: float
+    free: int
+    size: int
+    streams: int
+
+    @property
+    def worries(self) -> Sequence[str]:
+        """What is wrong with it, in sentences."""
+        found = []
+        if self.hub.blocked:
+            told = "answers wait, changes are refused"
+            found.append(f"Nothing can be stored: {self.hub.blocked}; {told}.")
+        if self.free < SCARCE * self.size:
+            found.append(f"Little is left of its disk: {gigabytes(self.free)}.")
+        if self.lag > LATE:
+            found.append(f"It is overloaded: its loop comes back {self.lag:.1f} s late.")
+        return found
+
+
+def gigabytes(size: int) -> str:
+    """Write a number of bytes: 12.3 GB."""
+    return f"{size / 1e9:.1f} GB"
+
+
+async def health(desk: Desk, request: web.Request) -> Health:
+    """Ask how the hub is."""
+    hub: HubDetail = await desk.ask(request, "hub.status")
+    disk = shutil.disk_usage(desk.service.settings.folder)
+    return Health(
+        hub=hub,
+        version=version("biocreative-metaserver"),
+        lag=_lag(desk.service.metrics),
+        free=disk.free,
+        size=disk.total,
+        streams=desk.broadcaster.streams,
+    )
+
+
+def _lag(metrics: Metrics) -> float:
+    """Return how late the event loop last was; of the metrics, this one alone is collected."""
+    restricted = metrics.registry.restricted_registry([LAG])
+    return max((one.value for metric in restricted.collect() for one in metric.samples), default=0)

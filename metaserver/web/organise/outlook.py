@@ -1,0 +1,225 @@
+"""All that a hub has, as the overview tells it: how far its challenge is, and what needs a look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+
+from metaserver.lifecycle import OPEN_STATES, PhaseState, Role, ServerState
+from metaserver.operations.challenges import ChallengeDetail
+from metaserver.operations.corpora import CorpusDetail
+from metaserver.operations.fields import NAME
+from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.service import Service
+from metaserver.operations.teams import TeamDetail
+from metaserver.operations.tokens import TokenDetail
+from metaserver.web.desk import Desk
+
+NAMED = 5
+"""So many names are told of what needs a look; the others are counted."""
+
+NEW_PHASE, NEW_CHALLENGE = "/organise/new-phase", "/organise/new-challenge"
+
+
+class Step(NamedTuple):
+    """A step on the way to the first article."""
+
+    done: bool
+    title: str
+    help: str
+    path: str
+
+
+class Need(NamedTuple):
+    """Something that needs an organiser's look; `state` is the shape and colour it is told in."""
+
+    state: str
+    word: str
+    text: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outlook:
+    """What a hub has, as of now."""
+
+    challenges: Sequence[ChallengeDetail]
+    corpora: Sequence[CorpusDetail]
+    phases: Sequence[PhaseDetail]
+    teams: Sequence[TeamDetail]
+    tokens: Sequence[TokenDetail]
+    servers: Sequence[ServerDetail]
+    releases: Sequence[str]
+    now: float
+
+    def phases_of(self, challenge: str) -> Sequence[PhaseDetail]:
+        """Return a challenge's phases, the newest first."""
+        return [phase for phase in reversed(self.phases) if phase.challenge == challenge]
+
+    @property
+    def tokenless(self) -> Sequence[str]:
+        """The teams that nobody can sign in for."""
+        holding = {
+            token.team
+            for token in self.tokens
+            if token.role is Role.TEAM and token.revoked_at is None and not self._over(token)
+        }
+        return [
+            team.team for team in self.teams if team.retired_at is None and team.team not in holding
+        ]
+
+    def _over(self, token: TokenDetail) -> bool:
+        return token.expires_at is not None and token.expires_at <= self.now
+
+
+async def outlook(desk: Desk, request: web.Request) -> Outlook:
+    """Ask for all that a hub has."""
+    return Outlook(
+        challenges=await desk.ask(request, "challenges.list"),
+        corpora=await desk.ask(request, "corpora.list"),
+        phases=await desk.ask(request, "phases.list"),
+        teams=await desk.ask(request, "teams.list"),
+        tokens=await desk.ask(request, "tokens.list"),
+        servers=await desk.ask(request, "servers.list"),
+        releases=releases(desk.service),
+        now=desk.service.clock(),
+    )
+
+
+def releases(service: Service) -> Sequence[str]:
+    """Return the names of the UniProt releases that were built, the newest name first."""
+    folder = Path(service.settings.uniprot.releases)
+    if not folder.is_dir():
+        return []
+    found = (path.name for path in folder.iterdir() if path.is_dir())
+    return sorted((name for name in found if re.fullmatch(NAME, name)), reverse=True)
+
+
+def steps(known: Outlook) -> Sequence[Step]:
+    """Return the way from an empty hub to a team that can begin."""
+    newest = known.phases[-1].phase if known.phases else ""
+    phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
+    gold = any(one.gold for one in known.phases)
+    teams = [team for team in known.teams if team.retired_at is None]
+    return [
+        Step(
+            bool(known.challenges),
+            "Make a challenge",
+            "Its title, and the time zone its dates are told in.",
+            NEW_CHALLENGE,
+        ),
+        Step(
+            bool(known.corpora),
+            "Import a corpus",
+            "The articles that servers are sent: a file, or a zip of files.",
+            "/organise/corpora",
+        ),
+        Step(
+            bool(known.releases),
+            "Build a UniProt release",
+            "Beside the hub, once: metaserver uniprot build. Answers are checked by it.",
+            "",
+        ),
+        Step(
+            bool(known.phases),
+            "Plan a phase",
+            "Corpus, release, tasks, dates, limits, and who sees the scores.",
+            NEW_PHASE if known.challenges else "",
+        ),
+        Step(gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase),
+        Step(bool(teams), "Let a team take part", "By its name.", "/organise/teams"),
+        Step(
+            bool(teams) and not known.tokenless,
+            "Give each team a token",
+            "It is shown once; the team signs in with it.",
+            team_path(known.tokenless[0]) if known.tokenless else "",
+        ),
+    ]
+
+
+def team_path(team: str) -> str:
+    """Return where a team's page is."""
+    return f"/organise/teams/{quote(team, safe='')}"
+
+
+def phase_path(phase: str) -> str:
+    """Return where a phase's page is."""
+    return f"/organise/phases/{quote(phase, safe='')}"
+
+
+# -- what needs a look -----------------------------------------------------------------------------
+
+
+def needs(known: Outlook) -> Sequence[Need]:
+    """Return what needs a look, the worst first."""
+    return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
+
+
+def _standing(known: Outlook) -> Iterator[tuple[str, LaneStanding]]:
+    opened = {phase.phase for phase in known.phases if phase.state in OPEN_STATES}
+    for server in known.servers:
+        for standing in server.phases:
+            if standing.phase in opened and not server.retired:
+                yield server.server, standing
+
+
+def _down(known: Outlook) -> Iterator[Need]:
+    for state, word in (
+        (ServerState.DOWN, "answer no more"),
+        (ServerState.SUSPENDED, "are suspended"),
+    ):
+        names = [name for name, standing in _standing(known) if standing.state == state]
+        if names:
+            yield Need(
+                state, state, f"Servers that {word}: {_some(names)}", _servers(state=state.value)
+            )
+    given_up = [name for name, standing in _standing(known) if standing.given_up]
+    if given_up:
+        text = f"Articles were given up for {_some(given_up)}: re-queue them, or leave it so"
+        yield Need("slow", "given up", text, _servers(state="given up"))
+
+
+def _unscored(known: Outlook) -> Iterator[Need]:
+    for phase in known.phases:
+        missing = [task for task in phase.tasks if task not in phase.gold]
+        if phase.state is PhaseState.CLOSED or (phase.gold and not missing):
+            continue
+        which = ", ".join(missing) if phase.gold else "any task"
+        alarming = phase.state is not PhaseState.SETUP and not phase.gold
+        text = f"Phase {phase.phase} has no gold for {which}: that is not scored"
+        yield Need("down" if alarming else "waiting", "no gold", text, phase_path(phase.phase))
+
+
+def _untested(known: Outlook) -> Iterator[Need]:
+    failed = [one.server for one in known.servers if one.tested == "failed" and not one.retired]
+    if failed:
+        text = f"Servers whose last test failed: {_some(failed)}"
+        yield Need("down", "test failed", text, _servers(state="test failed"))
+
+
+def _waiting(known: Outlook) -> Iterator[Need]:
+    if known.tokenless:
+        text = f"Teams that hold no token: {_some(known.tokenless)}"
+        yield Need("waiting", "no token", text, team_path(known.tokenless[0]))
+    for phase in known.phases:
+        if phase.state is PhaseState.SETUP and phase.opens is None:
+            text = f"Phase {phase.phase} has no date to open: open it by hand, or give it one"
+            yield Need("waiting", "no date", text, phase_path(phase.phase))
+
+
+def _servers(**query: str) -> str:
+    return f"/organise/servers?{urlencode(query)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    names = list(dict.fromkeys(names))
+    more = len(names) - NAMED
+    told = ", ".join(names[:NAMED])
+    return f"{told} and {more} more" if more > 0 else told

@@ -1,0 +1,99 @@
+"""What the console's forms share: their fields, what was sent, and refusals to be mended there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PureWindowsPath
+from typing import Any, NamedTuple
+
+import msgspec
+from aiohttp import web
+from multidict import MultiMapping
+
+from metaserver.errors import Refusal, RefusedError, UnavailableError
+from metaserver.web.desk import MENDED, Desk
+from metaserver.web.forms import Form, Wording, values_of
+
+SOURCE_LENGTH = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A form over some fields of what an operation is given."""
+
+    given: type[msgspec.Struct]
+    names: Sequence[str]
+    wording: Mapping[str, Wording] = field(default_factory=dict)
+    name: str = "form"
+
+    def form(
+        self,
+        values: Mapping[str, Any] | None = None,
+        refused: RefusedError | None = None,
+        **wording: Wording,
+    ) -> Form:
+        """Return the form, empty or with values in it; `wording` is of this page alone."""
+        return Form.of(
+            self.given,
+            self.names,
+            values=values,
+            wording={**self.wording, **wording},
+            refused=refused,
+            name=self.name,
+        )
+
+    def values(self, sent: MultiMapping[Any]) -> dict[str, Any]:
+        """Return an operation's values from what was sent."""
+        return values_of(self.given, self.names, sent)
+
+
+async def tried(
+    desk: Desk, request: web.Request, name: str, fields: Sequence[str] = (), **values: Any
+) -> Any:
+    """Do an operation; return its result, or the `RefusedError` that the reader can mend.
+
+    Any refusal of one of `fields` is shown at it; what cannot be stored now is told, too.
+    """
+    try:
+        return await desk.ask(request, name, **values)
+    except RefusedError as error:
+        if error.refusal in MENDED or error.field in fields:
+            return error
+        raise
+    except UnavailableError as error:
+        message = f"nothing was done, the hub can store nothing now: {error.reason}; try again"
+        return RefusedError(Refusal.STATE, message)
+
+
+class SentFile(NamedTuple):
+    """A file that came with a form, and what it was called; none: no bytes."""
+
+    content: bytes
+    source: str
+
+
+async def sent_file(sent: MultiMapping[Any], name: str = "content") -> SentFile:
+    """Return a form's file."""
+    found = sent.get(name)
+    if not isinstance(found, web.FileField):
+        return SentFile(b"", "")
+    content = await asyncio.to_thread(found.file.read)
+    plain = PureWindowsPath(found.filename).name  # knows both kinds of slash
+    return SentFile(content, plain[:SOURCE_LENGTH])
+
+
+def no_file() -> RefusedError:
+    """Return the refusal of a form without its file."""
+    return RefusedError(Refusal.INVALID, "choose a file that is not empty", field="content")
+
+
+def one_of(names: Sequence[str]) -> Wording:
+    """Return the choices of a field that takes one of some names."""
+    return Wording(choices=[(name, name) for name in names])
+
+
+def number(text: str) -> int:
+    """Return the number in an address; 0 for what is none, or larger than any there is."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0

@@ -1,0 +1,160 @@
+"""Teams: let in, given tokens, retired."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.fields import NAME_HELP
+from metaserver.operations.servers import ServerDetail
+from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Form, Wording
+from metaserver.web.organise.outlook import team_path
+from metaserver.web.organise.sheet import Sheet, tried
+from metaserver.web.visitor import caller_of
+
+MADE = Sheet(
+    given=NewTeam,
+    names=("team", "title", "email"),
+    wording={
+        "team": Wording(label="Name", help=f"For good: {NAME_HELP}."),
+        "title": Wording(help="What people call it; shown beside its runs."),
+        "email": Wording(label="E-mail", kind="email", help="Where you can reach it."),
+    },
+)
+TOKEN = Sheet(
+    given=NewToken,
+    names=("label", "days"),
+    wording={
+        "label": Wording(help="Who or what holds it: “Ana's laptop”, “nightly script”."),
+        "days": Wording(label="Days", help="It holds so many days; empty: until it is revoked."),
+    },
+)
+RETIRED = Sheet(given=OneTeam, names=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class TeamPages:
+    """The handlers of teams."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/teams/{team}"
+        return [
+            web.get("/organise/teams", self.list),
+            web.post("/organise/teams", self.make),
+            web.get(one, self.show),
+            web.post(f"{one}/tokens", self.issue),
+            web.get(f"{one}/retire", self.confirm),
+            web.post(f"{one}/retire", self.retire),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Answer with all teams, and the form of a new one."""
+        return await self._list(request, MADE.form())
+
+    async def _list(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
+        servers: Sequence[ServerDetail] = await self.desk.ask(request, "servers.list")
+        tokens: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
+        now = self.desk.service.clock()
+        return self.desk.answer(
+            "organise_teams.html",
+            status=status,
+            teams=await self.desk.ask(request, "teams.list"),
+            servers=Counter(server.team for server in servers if not server.retired),
+            tokens=Counter(token.team for token in tokens if holds(token, now)),
+            path=team_path,
+            form=form,
+        )
+
+    async def make(self, request: web.Request) -> web.Response:
+        """Let a team take part; its page leads on to its token."""
+        sent = await posted(request)
+        done = await tried(self.desk, request, "teams.create", **MADE.values(sent))
+        if isinstance(done, RefusedError):
+            return await self._list(request, MADE.form(sent, done), done.refusal)
+        raise web.HTTPSeeOther(team_path(done.team))
+
+    # -- one of them -----------------------------------------------------------------------------
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with a team: its tokens, its servers."""
+        return await self._show(request, TOKEN.form())
+
+    async def _show(
+        self,
+        request: web.Request,
+        form: Form,
+        issued: IssuedToken | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        team = await self._team(request)
+        tokens: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
+        servers: Sequence[ServerDetail] = await self.desk.ask(request, "servers.list")
+        return self.desk.answer(
+            "organise_team.html",
+            status=status,
+            team=team,
+            path=team_path(team.team),
+            tokens=[token for token in tokens if token.team == team.team],
+            servers=[server for server in servers if server.team == team.team],
+            now=self.desk.service.clock(),
+            mine=caller_of(request).token_id,
+            form=form,
+            issued=issued,
+        )
+
+    async def _team(self, request: web.Request) -> TeamDetail:
+        """Return the team of the address; one that is retired as well."""
+        known: Sequence[TeamDetail] = await self.desk.ask(request, "teams.list")
+        for team in known:
+            if team.team == request.match_info["team"]:
+                return team
+        raise web.HTTPNotFound(text="There is no team of that name.")
+
+    async def issue(self, request: web.Request) -> web.Response:
+        """Make a token for a team and show it, this once: no page that was posted for is kept."""
+        team, sent = await self._team(request), await posted(request)
+        values = TOKEN.values(sent)
+        done = await tried(
+            self.desk, request, "tokens.create", role=Role.TEAM, team=team.team, **values
+        )
+        if isinstance(done, RefusedError):
+            return await self._show(request, TOKEN.form(sent, done), status=done.refusal)
+        return await self._show(request, TOKEN.form(), done)
+
+    async def confirm(self, request: web.Request) -> web.Response:
+        """Ask whether a team is to be retired."""
+        return self._confirm(await self._team(request))
+
+    def _confirm(self, team: TeamDetail, refused: RefusedError | None = None) -> web.Response:
+        return self.desk.answer(
+            "organise_retire.html",
+            status=refused.refusal if refused else 200,
+            team=team,
+            path=team_path(team.team),
+            form=RETIRED.form(refused=refused),
+        )
+
+    async def retire(self, request: web.Request) -> web.Response:
+        """Retire a team; its page says so."""
+        team = await self._team(request)
+        done = await tried(self.desk, request, "teams.retire", ("team",), team=team.team)
+        if isinstance(done, RefusedError):
+            return self._confirm(team, done)
+        raise web.HTTPSeeOther(team_path(team.team))
+
+
+def holds(token: TokenDetail, now: float) -> bool:
+    """Whether a token opens anything now."""
+    over = token.expires_at is not None and token.expires_at <= now
+    return token.revoked_at is None and not over

@@ -1,0 +1,88 @@
+"""The tokens of no team: those of organisers and of readers. All are revoked here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Form, Wording
+from metaserver.web.organise.outlook import team_path
+from metaserver.web.organise.sheet import Sheet, tried
+from metaserver.web.organise.teams import TOKEN
+from metaserver.web.visitor import caller_of
+
+MADE = Sheet(
+    given=NewToken,
+    names=("label", "role", "days"),
+    wording={
+        **TOKEN.wording,
+        "label": Wording(help="Who holds it: the audit log calls an organiser by it."),
+        "role": Wording(
+            label="May do",
+            choices=[("organiser", "everything"), ("reader", "read what is public")],
+        ),
+    },
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokenPages:
+    """The handlers of these tokens."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/organise/tokens", self.show),
+            web.post("/organise/tokens", self.issue),
+            web.post(r"/organise/tokens/{id:\d+}/revoke", self.revoke),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the tokens of no team, and the form of a new one."""
+        return await self._show(request, MADE.form({"role": "organiser"}))
+
+    async def _show(
+        self,
+        request: web.Request,
+        form: Form,
+        *,
+        issued: IssuedToken | None = None,
+        refused: RefusedError | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
+        return self.desk.answer(
+            "organise_tokens.html",
+            status=refused.refusal if refused else status,
+            tokens=[token for token in known if token.team is None],
+            now=self.desk.service.clock(),
+            mine=caller_of(request).token_id,
+            form=form,
+            issued=issued,
+            refused=str(refused or ""),
+        )
+
+    async def issue(self, request: web.Request) -> web.Response:
+        """Make a token and show it, this once."""
+        sent = await posted(request)
+        done = await tried(self.desk, request, "tokens.create", **MADE.values(sent))
+        if isinstance(done, RefusedError):
+            return await self._show(request, MADE.form(sent, done), status=done.refusal)
+        return await self._show(request, MADE.form({"role": "organiser"}), issued=done)
+
+    async def revoke(self, request: web.Request) -> web.Response:
+        """Revoke a token; the page that lists it says so."""
+        number = request.match_info["id"]
+        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
+        done = await tried(self.desk, request, "tokens.revoke", ("id",), id=number)
+        if isinstance(done, RefusedError):
+            return await self._show(request, MADE.form({"role": "organiser"}), refused=done)
+        team = next((token.team for token in known if str(token.id) == number), None)
+        raise web.HTTPSeeOther("/organise/tokens" if team is None else team_path(team))

@@ -1,0 +1,155 @@
+"""Offline runs: result files uploaded for a team, listed, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from aiohttp import hdrs, web
+from multidict import MultiMapping
+
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import PhaseState
+from metaserver.operations.fields import NAME_HELP
+from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.runs import MAX_BYTES, RunContent, RunDetail, UploadRun
+from metaserver.web.bodies import upload
+from metaserver.web.desk import Desk, posted
+from metaserver.web.forms import Wording
+from metaserver.web.organise.sheet import Sheet, no_file, one_of, sent_file, tried
+
+NAMES = ("team", "task", "run", "content")
+SHEET = Sheet(
+    given=UploadRun,
+    names=NAMES,
+    wording={
+        "run": Wording(
+            help=f"Its name on the boards: {NAME_HELP}. That of a run of the same team and task"
+            " is replaced."
+        ),
+        "content": Wording(
+            label="Result file",
+            kind="file",
+            help=f"In BC II.5 format, plain or gzip; at most {MAX_BYTES >> 20} MiB unpacked.",
+        ),
+    },
+)
+DELETED = Sheet(given=UploadRun, names=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class UploadPages:
+    """The handlers of offline runs."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/uploads/{phase}/{run}"
+        return [
+            web.get("/organise/uploads", self.list),
+            web.post("/organise/uploads", self.bring),
+            web.get(one, self.download),
+            web.get(f"{one}/delete", self.confirm),
+            web.post(f"{one}/delete", self.delete),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Answer with a phase's offline runs, and the form that uploads one."""
+        return await self._list(request, request.query.get("phase", ""))
+
+    async def _list(
+        self,
+        request: web.Request,
+        name: str,
+        sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
+        refused: RefusedError | None = None,
+    ) -> web.Response:
+        phases: Sequence[PhaseDetail] = list(reversed(await self.desk.ask(request, "phases.list")))
+        phase = next((one for one in phases if one.phase == name), phases[0] if phases else None)
+        teams = [
+            team.team
+            for team in await self.desk.ask(request, "teams.list")
+            if team.retired_at is None
+        ]
+        runs: Sequence[RunDetail] = (
+            await self.desk.ask(request, "runs.list", phase=phase.phase) if phase else []
+        )
+        form = None
+        if phase is not None and teams and phase.state is not PhaseState.CLOSED:
+            choices = {"team": one_of(teams), "task": one_of(phase.tasks)}
+            form = SHEET.form(sent, refused, **choices)
+        return self.desk.answer(
+            "organise_uploads.html",
+            status=refused.refusal if refused else 200,
+            known_phases=phases,
+            phase=phase,
+            teams=teams,
+            runs=runs,
+            form=form,
+            path=run_path,
+            done=next((run for run in runs if run.run == request.query.get("run")), None),
+        )
+
+    @upload
+    async def bring(self, request: web.Request) -> web.Response:
+        """Upload a run; the list tells what was left out of its file."""
+        sent = await posted(request)
+        phase, file = str(sent.get("phase", "")), await sent_file(sent)
+        values = SHEET.values(sent) | {"content": file.content, "phase": phase}
+        done: RunDetail | RefusedError = (
+            await tried(self.desk, request, "runs.upload", NAMES, **values)
+            if file.content
+            else no_file()
+        )
+        if isinstance(done, RefusedError):
+            return await self._list(request, phase, sent, done)
+        asked = urlencode({"phase": done.phase, "run": done.run})
+        raise web.HTTPSeeOther(f"/organise/uploads?{asked}")
+
+    async def _run(self, request: web.Request) -> RunContent:
+        phase, run = request.match_info["phase"], request.match_info["run"]
+        found: RunContent = await self.desk.ask(request, "runs.get", phase=phase, run=run)
+        return found
+
+    async def download(self, request: web.Request) -> web.Response:
+        """Answer with a run's file as it was uploaded."""
+        found = await self._run(request)
+        end = ".tsv.gz" if found.content.startswith(b"\x1f\x8b") else ".tsv"
+        name = f"{found.run.run}.{found.run.task}{end}"
+        return web.Response(
+            body=found.content,
+            content_type="application/octet-stream",
+            headers={
+                hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
+                hdrs.CACHE_CONTROL: "private, no-store",
+            },
+        )
+
+    async def confirm(self, request: web.Request) -> web.Response:
+        """Ask whether a run is to be deleted."""
+        return self._confirm((await self._run(request)).run)
+
+    def _confirm(self, run: RunDetail, refused: RefusedError | None = None) -> web.Response:
+        return self.desk.answer(
+            "organise_upload_delete.html",
+            status=refused.refusal if refused else 200,
+            run=run,
+            path=run_path(run),
+            form=DELETED.form(refused=refused),
+        )
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Delete a run; the list is without it then."""
+        run = (await self._run(request)).run
+        done = await tried(self.desk, request, "runs.delete", phase=run.phase, run=run.run)
+        if isinstance(done, RefusedError):
+            return self._confirm(run, done)
+        raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")
+
+
+def run_path(run: RunDetail) -> str:
+    """Return where an offline run's file is."""
+    return f"/organise/uploads/{quote(run.phase, safe='')}/{quote(run.run, safe='')}"

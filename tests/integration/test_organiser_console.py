@@ -1,0 +1,607 @@
+"""The organiser console's pages and forms, as a browser without scripts uses them."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import io
+import re
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aiohttp import FormData
+
+from metaserver.web.organise import OrganiserPages
+from metaserver.web.organise.drafts import MOST, Draft, Drafts
+from tests.integration.console import Page, Visitor, organiser_token, token_of, visiting
+from tests.integration.hub import DEMO, asked_server, build_release
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+MARKUP = '<img src=x onerror="alert(1)">'
+ARTICLES = 32
+GOLD = (DEMO / "gold_act.tsv").read_bytes()
+PHASE = "/organise/phases/test"
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the release of all tests: building one takes a second."""
+    folder = tmp_path_factory.mktemp("hub") / "releases"
+    asyncio.run(build_release(folder / "test"))
+    return folder
+
+
+@pytest.fixture
+async def empty(tmp_path: Path, releases: Path) -> AsyncIterator[Running]:
+    """A hub with nothing in it but a release."""
+    (tmp_path / "releases").symlink_to(releases)
+    async with at_work(await settings(tmp_path)) as running:
+        yield running
+
+
+@pytest.fixture
+async def running(empty: Running) -> Running:
+    """A hub with a phase that has gold, and a team."""
+    await plan_phase(empty)
+    await empty.do("teams.create", team="blue")
+    return empty
+
+
+@pytest.fixture
+async def ana(empty: Running) -> AsyncIterator[Visitor]:
+    """A browser of an organiser."""
+    async with visiting(empty) as visitor:
+        await visitor.sign_in(await organiser_token(empty))
+        yield visitor
+
+
+async def send(ana: Visitor, path: str, name: str, content: bytes, **fields: str) -> Page:
+    """Send a form with a file."""
+    form = FormData()
+    for key, value in {"csrf": ana.csrf, **fields}.items():
+        form.add_field(key, value)
+    form.add_field("content", content, filename=name, content_type="application/octet-stream")
+    async with ana.client.post(path, data=form, headers={"Accept": "text/html"}) as response:
+        text = await response.text(errors="replace")
+        return Page(response.status, text, str(response.url.relative()), response.headers)
+
+
+def zipped(**files: str) -> bytes:
+    """Return a zip of text files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(f"{name}.txt", text)
+    return out.getvalue()
+
+
+def links(page: Page) -> set[str]:
+    """Return where a page leads."""
+    return {html.unescape(found) for found in re.findall(r'href="(/[^"]*)"', page.text)}
+
+
+# -- who may look ----------------------------------------------------------------------------------
+
+
+def addresses(running: Running) -> list[tuple[str, str]]:
+    """Return every address of the console, filled in with names that are there."""
+    names = {
+        "phase": "test",
+        "challenge": "bc",
+        "corpus": "demo",
+        "task": "ACT",
+        "team": "blue",
+        "server": "blue-1",
+        "run": "run-1",
+        "version": "1",
+        "id": "1",
+    }
+    found = []
+    for route in OrganiserPages(desk=_desk(running)).routes():
+        path = re.sub(r"{(lead|act):([a-z]+)[^}]*}", r"\2", route.path)
+        path = re.sub(r"{(\w+)(:[^}]*)?}", lambda match: names[match[1]], path)
+        found.append((route.method, path))
+    return found
+
+
+def _desk(running: Running) -> Any:
+    return SimpleNamespace(service=running.service)
+
+
+async def test_only_organisers_get_in(running: Running) -> None:
+    async with visiting(running) as visitor:
+        for method, path in addresses(running):
+            if method == "GET":
+                page = await visitor.get(path)
+                assert page.path.startswith("/signin?next="), path
+        await visitor.sign_in(await token_of(running, "blue"))
+        assert "/organise" not in links(await visitor.get("/team"))
+        for method, path in addresses(running):
+            page = await (visitor.get(path) if method == "GET" else visitor.post(path))
+            assert page.status == 403, (method, path)
+            assert "needs a token of role organiser" in page.said
+    assert len(addresses(running)) > 40
+    assert running.service.phase("test").state == "setup"
+
+
+async def test_what_comes_from_elsewhere_is_refused(running: Running, ana: Visitor) -> None:
+    ana.csrf = "another"
+    for method, path in addresses(running):
+        if method == "POST":
+            page = await ana.post(path)
+            assert page.status == 403, path
+            assert "this form is of another session" in page.said
+
+
+async def test_every_page_can_be_opened(running: Running, ana: Visitor) -> None:
+    await running.do("servers.register", server="blue-1", url="http://127.0.0.1:9/", team="blue")
+    absent = ("suspend", "requeue", "run-1", "archive", "events")
+    for method, path in addresses(running):
+        if method == "GET" and not any(word in path for word in absent):
+            page = await ana.get(path)
+            assert page.status == 200, path
+            assert page.headers["Cache-Control"] == "private, no-store"
+
+
+# -- from nothing to a phase -----------------------------------------------------------------------
+
+
+async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visitor) -> None:
+    page = await ana.get("/organise")
+    assert "From an empty hub to the first article" in page.said
+    assert '<a class="button first" href="/organise/new-challenge">' in page.text
+    page = await ana.get("/organise/new-phase")
+    assert "Something is missing that a phase is made of" in page.said
+
+    made = {"challenge": "bc", "title": MARKUP, "timezone": "Europe/Madrid"}
+    page = await ana.post("/organise/new-challenge", made)
+    assert (page.status, page.path) == (200, "/organise")
+    assert MARKUP in page.said
+    assert "<img" not in page.text
+    assert '<a class="button first" href="/organise/corpora">' in page.text
+
+    page = await send(ana, "/organise/corpora", "a.zip", zipped(a="One.", b="Two."), corpus="small")
+    assert page.status == 200
+    assert "Imported small, version 1: 2 articles." in page.said
+
+    planned = {
+        "challenge": "bc",
+        "phase": "test",
+        "title": "Test phase",
+        "kind": "test",
+        "corpus": "small@1",
+        "release": "test",
+        "tasks": "ACT",
+        "opens": "2027-07-01T09:00",
+        "freezes": "",
+        "visibility": "own",
+        "limits.timeout": "",
+        "limits.servers": "3",
+    }
+    page = await ana.post("/organise/new-phase", planned)
+    assert (page.status, page.path) == (200, PHASE)
+    assert "2027-07-01 09:00 Europe/Madrid" in page.said
+    assert 'datetime="2027-07-01T07:00:00Z"' in page.text
+    phase = empty.service.phase("test").phase.plan
+    assert (phase.limits.servers, phase.limits.timeout, phase.freezes) == (3, None, None)
+    assert phase.tasks == ("ACT",)
+
+    page = await send(ana, f"{PHASE}/gold/ACT", "gold.tsv", b"a\t1\nb\t0\n")
+    assert page.status == 200
+    assert "its first gold" in page.said
+    assert await empty.do("gold.list", phase="test") == []
+    [key] = re.findall(r'name="draft" value="([^"]+)"', page.text)
+    page = await ana.post(f"{PHASE}/gold/ACT/set", draft=key)
+    assert "Version 1 is set" in page.said
+
+    page = await ana.post("/organise/teams", team="blue", title="Blue", email="")
+    assert page.path == "/organise/teams/blue"
+    assert "nobody can sign in for this team" in page.said
+    page = await ana.post("/organise/teams/blue/tokens", label="first", days="")
+    [token] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
+    assert token not in (await ana.get("/organise/teams/blue")).text
+    async with visiting(empty) as blue:
+        await blue.sign_in(token)
+    page = await ana.get("/organise")
+    assert "From an empty hub" not in page.said
+    assert "Nothing now." in page.said
+
+
+async def test_wrong_values_are_told_at_their_fields(running: Running, ana: Visitor) -> None:
+    def told(page: Page, field: str) -> str:
+        assert f'id="form-{field}-error"' in page.text, page.said
+        assert f'aria-describedby="form-{field}-error' in page.text
+        return page.said
+
+    page = await ana.post("/organise/new-challenge", challenge="x", timezone="Mars/North")
+    assert "is not a time zone such as Europe/Madrid" in told(page, "timezone")
+    assert page.status == 422
+    page = await ana.post("/organise/new-challenge", challenge="bc", timezone="UTC")
+    assert "There is a challenge 'bc' already." in told(page, "challenge")
+
+    planned = {"challenge": "bc", "phase": "late", "corpus": "demo@1", "release": "test"}
+    dates = {"opens": "2027-02-01T00:00", "freezes": "2027-01-01T00:00"}
+    page = await ana.post("/organise/new-phase", planned | dates)
+    assert "Must be after opens." in told(page, "freezes")
+    assert 'value="2027-02-01T00:00"' in page.text
+    page = await ana.post("/organise/new-phase", planned | {"corpus": "gone"})
+    assert "There is no corpus 'gone'" in told(page, "corpus")
+    page = await ana.post("/organise/new-phase", planned | {"limits.servers": "none"})
+    assert "Must be a whole number." in told(page, "limits.servers")
+    page = await ana.post("/organise/new-phase", planned | {"phase": "test"})
+    assert "There is a phase 'test' already." in told(page, "phase")
+
+    page = await ana.post("/organise/teams", team="a b")
+    assert page.status == 422
+    told(page, "team")
+    page = await ana.post("/organise/teams", team="blue")
+    assert "There is a team 'blue' already." in told(page, "team")
+    page = await ana.post("/organise/teams/blue/tokens", days="-1")
+    assert "Must be more than 0" in told(page, "days")
+
+
+# -- phases ----------------------------------------------------------------------------------------
+
+
+async def test_a_phase_is_changed_and_dates_left_alone_stay(running: Running, ana: Visitor) -> None:
+    await running.do("phases.update", phase="test", opens="2027-10-31T02:30:15+02:00")
+    page = await ana.get(f"{PHASE}/edit")
+    [opens] = re.findall(r'name="opens"[^>]* value="([^"]*)"', page.text)
+    assert opens == "2027-10-31T00:30:15"
+    assert '<option value="demo@1" selected>' in page.text
+    assert not re.findall(r'name="tasks" value="\w+" checked', page.text)
+    sent = {
+        "title": "Another",
+        "kind": "training",
+        "corpus": "demo@1",
+        "release": "test",
+        "opens": opens,
+        "freezes": "2028-01-01T00:00",
+        "closes": "",
+        "visibility": "public",
+        "limits.servers": "5",
+        "limits.runs": "5",
+    }
+    page = await ana.post(f"{PHASE}/edit", sent)
+    assert (page.status, page.path) == (200, PHASE)
+    plan = running.service.phase("test").phase.plan
+    assert plan.opens.isoformat() == "2027-10-31T02:30:15+02:00"
+    assert (plan.title, plan.kind, plan.visibility) == ("Another", "training", "public")
+    page = await ana.post(f"{PHASE}/edit", sent | {"freezes": "2027-01-01T00:00"})
+    assert "Must be after opens." in page.said
+
+
+async def test_a_phase_is_led_on_only_after_a_question(running: Running, ana: Visitor) -> None:
+    for lead, state in (("open", "test"), ("freeze", "frozen"), ("close", "closed")):
+        page = await ana.get(f"{PHASE}/{lead}")
+        assert f"{lead.capitalize()} phase test?" in page.said
+        assert running.service.phase("test").state != state
+        page = await ana.post(f"{PHASE}/{lead}")
+        assert (page.status, page.path) == (200, PHASE)
+        assert f'data-phase="{state}"' in page.text
+        assert running.service.phase("test").state == state
+    assert "Open again" in page.said
+    assert f"{PHASE}/freeze" not in links(page)
+    await running.do("phases.update", phase="test", closes="2020-01-01T00:00")
+    page = await ana.post(f"{PHASE}/open")
+    assert page.status == 409
+    assert "By its dates it is closed: change them first" in page.said
+
+
+# -- corpora ---------------------------------------------------------------------------------------
+
+
+async def test_a_corpus_with_faults_is_told_file_by_file(running: Running, ana: Visitor) -> None:
+    content = zipped(good="Text.", empty="")
+    page = await send(ana, "/organise/corpora", "a.zip", content, corpus="mixed")
+    assert page.status == 422
+    assert 'id="form-content-error"' in page.text
+    assert "empty.txt" in page.said, page.said
+    assert 'value="mixed"' in page.text
+    page = await send(ana, "/organise/corpora", "a.zip", content, corpus="mixed", partial="true")
+    assert "Imported mixed, version 1: 1 article." in page.said
+    assert "Left out: a.zip" in page.said or "empty.txt" in page.said
+    page = await send(ana, "/organise/corpora", "a.zip", content, corpus="mixed", partial="true")
+    assert "already: nothing was imported" in page.said
+    page = await send(ana, "/organise/corpora", "", b"", corpus="mixed")
+    assert "Choose a file that is not empty." in page.said
+    page = await send(ana, "/organise/corpora", "a.txt", b"Text", corpus="no good")
+    assert 'id="form-corpus-error"' in page.text
+
+
+async def test_articles_are_listed_in_pages(running: Running, ana: Visitor) -> None:
+    many = zipped(**{f"a{number:03}": f"Text {number}." for number in range(150)})
+    await send(ana, "/organise/corpora", "many.zip", many, corpus="many")
+    page = await ana.get("/organise/corpora/many")
+    assert page.text.count("<tr>") == 101
+    assert "/organise/corpora/many?version=1&start=100" in links(page)
+    page = await ana.get("/organise/corpora/many?start=100")
+    assert page.text.count("<tr>") == 51
+    assert "a149" in page.said
+    assert (await ana.get("/organise/corpora/many?start=99999999999999999999")).status == 200
+    assert (await ana.get("/organise/corpora/many?version=7")).status == 404
+    assert (await ana.get("/organise/corpora/none")).status == 404
+
+
+async def test_a_large_corpus_is_taken_from_organisers(running: Running, ana: Visitor) -> None:
+    text = "".join(f"{number} " for number in range(300_000))
+    page = await send(ana, "/organise/corpora", "large.txt", text.encode(), corpus="large")
+    assert len(text) > 2**20
+    assert "Imported large, version 1: 1 article." in page.said
+
+
+# -- gold ------------------------------------------------------------------------------------------
+
+
+async def answered(running: Running) -> None:
+    """Have a server of team blue answer the phase."""
+    async with asked_server() as asked:
+        blue = running.team("blue")
+        await running.do("servers.register", blue, server="blue-1", url=asked.url)
+        assert (await running.do("servers.test", blue, server="blue-1")).passed
+        await running.do("phases.open", phase="test")
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+
+
+def key_of(page: Page) -> str:
+    """Return the draft that a preview would set."""
+    [key] = re.findall(r'name="draft" value="([^"]+)"', page.text)
+    return str(key)
+
+
+async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> None:
+    await answered(running)
+    path = f"{PHASE}/gold/ACT"
+    lines = GOLD.splitlines(keepends=True)
+    flipped = lines[0].replace(b"\t1", b"\t9").replace(b"\t0", b"\t1").replace(b"\t9", b"\t0")
+    changed = b"".join([flipped, *lines[1:], b"stranger\t1\n"])
+    page = await send(ana, path, "gold2.tsv", changed)
+    assert page.status == 200
+    assert "What gold2.tsv changes" in page.said
+    assert "in place of version 1" in page.said
+    assert "1 article of it is not in the phase's corpus" in page.said
+    assert "stranger" in page.said
+    assert "blue-1" in page.said
+    assert "<del>" in page.text
+    assert running.service.phase("test").gold["ACT"].version == 1
+    key = key_of(page)
+    page = await ana.post(f"{path}/set", draft=key)
+    assert (page.status, page.path) == (200, f"{path}?set=2")
+    assert "Version 2 is set: every run of test is scored by it." in page.said
+    [kept] = {link for link in links(page) if link.startswith("/b/")}
+    assert (await ana.get(kept)).status == 200
+    async with ana.client.get(f"{path}/2") as response:
+        assert await response.read() == changed
+        assert (
+            response.headers["Content-Disposition"] == 'attachment; filename="gold_test_ACT_v2.tsv"'
+        )
+    async with ana.client.get(f"{path}/1") as response:
+        assert await response.read() == GOLD
+    page = await ana.post(f"{path}/set", draft=key)
+    assert page.status == 409
+    assert "is kept no longer" in page.said
+    page = await send(ana, path, "same.tsv", changed)
+    assert "byte for byte" in page.said
+    assert 'name="draft"' not in page.text
+
+
+async def test_gold_that_was_overtaken_is_looked_at_again(running: Running, ana: Visitor) -> None:
+    path = f"{PHASE}/gold/ACT"
+    key = key_of(await send(ana, path, "mine.tsv", GOLD.replace(b"\t0", b"\t1", 1)))
+    await running.do("gold.set", phase="test", task="ACT", content=GOLD + b"\n", source="other.tsv")
+    page = await ana.post(f"{path}/set", draft=key)
+    assert page.status == 409
+    assert "Another version was set meanwhile" in page.said
+    assert running.service.phase("test").gold["ACT"].source == "other.tsv"
+
+
+async def test_gold_that_cannot_be_read_is_told_at_its_field(
+    running: Running, ana: Visitor
+) -> None:
+    page = await send(ana, f"{PHASE}/gold/ACT", "bad.tsv", b"no gold at all\n")
+    assert page.status == 422
+    assert 'id="form-content-error"' in page.text
+    assert "bad.tsv" in page.said
+    page = await send(ana, f"{PHASE}/gold/ACT", "x.tsv", b"stranger\t1\n")
+    assert "None of its articles is in the phase's corpus." in page.said
+    assert (await ana.get(f"{PHASE}/gold/NONE")).status == 404
+    assert (await ana.get(f"{PHASE}/gold/ACT/9")).status == 404
+
+
+def test_drafts_are_few() -> None:
+    drafts = Drafts()
+    draft = Draft(phase="test", task="ACT", content=b"", source="x", replaces=None)
+    keys = [drafts.keep(draft) for _ in range(MOST + 1)]
+    assert drafts.get(keys[0]) is None
+    assert drafts.get(keys[1]) == draft
+    drafts.drop(keys[1])
+    assert drafts.get(keys[1]) is None
+
+
+# -- servers ---------------------------------------------------------------------------------------
+
+
+async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor) -> None:
+    await answered(running)
+    page = await ana.get("/organise/servers")
+    assert "blue-1 blue test finished" in page.said
+    path = "/organise/servers/blue-1"
+    page = await ana.get(f"{path}/suspend?phase=test")
+    assert "blue-1 is finished in phase test" in page.said
+    page = await ana.post(f"{path}/suspend", phase="test", reason="")
+    assert page.status == 422
+    assert 'id="form-reason-error"' in page.text
+    page = await ana.post(f"{path}/suspend", phase="test", reason=MARKUP)
+    assert page.path.startswith("/organise/servers?")
+    assert f"blue-1 is suspended in phase test ({MARKUP})." in page.said
+    assert "<img" not in page.text
+    page = await ana.get("/organise")
+    assert "Servers that are suspended: blue-1" in page.said
+    assert "/organise/servers?state=suspended" in links(page)
+    page = await ana.post(f"{path}/resume", phase="test")
+    assert "blue-1 is finished in phase test." in page.said
+    page = await ana.post(f"{path}/resume", phase="test")
+    assert page.status == 409
+    assert "It is not suspended." in page.said
+    page = await ana.post(f"{path}/requeue", phase="test", articles="nobody\nknows")
+    assert page.status == 404
+    assert 'id="form-articles-error"' in page.text
+    assert ">\nnobody\nknows</textarea>" in page.text.replace("\r", "")
+    page = await ana.post(f"{path}/requeue", phase="test", articles="")
+    assert "0 articles are in its queue again." in page.said
+    assert (await ana.post(f"{path}/cancel", phase="gone")).status == 404
+
+
+async def test_servers_are_filtered_in_the_address(running: Running, ana: Visitor) -> None:
+    for name in ("one", "two"):
+        await running.do("servers.register", server=name, url="http://127.0.0.1:9/", team="blue")
+    page = await ana.get("/organise/servers?find=TWO")
+    assert "two blue in none yet" in page.said
+    assert "one blue" not in page.said
+    page = await ana.get("/organise/servers?state=not%20tested")
+    assert page.text.count('id="lane-') == 2
+    page = await ana.get("/organise/servers?state=down&phase=test")
+    assert 'id="lane-' not in page.text
+    assert "None is like this." in page.said
+
+
+async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor) -> None:
+    await answered(running)
+    page = await ana.get("/organise/servers")
+    assert "/team/servers/blue-1/attempts?phase=test" in links(page)
+    page = await ana.get("/team/servers/blue-1/attempts?phase=test")
+    [first, *_] = sorted(link for link in links(page) if "/attempts/" in link)
+    page = await ana.get(first)
+    assert page.status == 200
+    assert "normalizations" in page.said
+
+
+# -- teams and tokens ------------------------------------------------------------------------------
+
+
+async def test_tokens_are_revoked_and_teams_retired(running: Running, ana: Visitor) -> None:
+    issued = await running.do("tokens.create", team="blue", label=MARKUP)
+    page = await ana.get("/organise/teams/blue")
+    assert MARKUP in page.said
+    assert "<img" not in page.text
+    page = await ana.post(f"/organise/tokens/{issued.id}/revoke")
+    assert page.path == "/organise/teams/blue"
+    assert "revoked" in page.said
+    page = await ana.post(f"/organise/tokens/{issued.id}/revoke")
+    assert page.status == 409
+    assert "is revoked already" in page.said
+    page = await ana.get("/organise/teams/blue/retire")
+    assert "This cannot be undone." in page.said
+    page = await ana.post("/organise/teams/blue/retire")
+    assert "It takes part no longer" in page.said
+    page = await ana.post("/organise/teams/blue/tokens", label="late")
+    assert page.status in (404, 409)
+    page = await ana.post("/organise/tokens", label="bob", role="organiser", days="1")
+    [token] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
+    assert token not in (await ana.get("/organise/tokens")).text
+    async with visiting(running) as bob:
+        await bob.sign_in(token)
+        assert (await bob.get("/organise")).status == 200
+
+
+# -- uploads ---------------------------------------------------------------------------------------
+
+
+async def test_a_run_is_uploaded_for_a_team_and_taken_back(running: Running, ana: Visitor) -> None:
+    await running.do("phases.open", phase="test")
+    good = b"sample01\t1\t1\t0.9\nsample02\t0\t1\t0.8\n"
+    fields = {"phase": "test", "team": "blue", "task": "ACT", "run": "run-1"}
+    page = await send(ana, "/organise/uploads", "run.tsv", b"rubbish\n", **fields)
+    assert page.status == 422
+    assert 'id="form-content-error"' in page.text
+    assert '<option value="ACT" selected>' in page.text
+    page = await send(ana, "/organise/uploads", "run.tsv", b"", **fields)
+    assert "Choose a file that is not empty." in page.said
+    page = await send(ana, "/organise/uploads", "run.tsv", good, **fields)
+    assert page.path == "/organise/uploads?phase=test&run=run-1", page.said
+    assert "run-1 of team blue is there: 2 articles scored for ACT." in page.said
+    path = "/organise/uploads/test/run-1"
+    async with ana.client.get(path) as response:
+        assert await response.read() == good
+    page = await ana.get(f"{path}/delete")
+    assert "Delete run-1?" in page.said
+    page = await ana.post(f"{path}/delete")
+    assert "No offline run in phase test yet." in page.said
+    assert (await ana.get(path)).status == 404
+
+
+# -- the audit log, the export, the hub itself -----------------------------------------------------
+
+
+async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: Visitor) -> None:
+    for number in range(120):
+        await running.do("teams.update", running.team("blue"), team="blue", title=f"{number}")
+    page = await ana.get("/organise/audit?actor=team+blue")
+    assert page.text.count("teams.update") == 100
+    [older] = re.findall(r'href="([^"]*)" rel="next"', page.text)
+    page = await ana.get(f"/organise/audit{html.unescape(older)}")
+    assert page.text.count("teams.update") == 20
+    page = await ana.get("/organise/audit?subject=bc")
+    assert "challenges.set" in page.said
+    assert "teams.update" not in page.said
+    page = await ana.get("/organise/audit?actor=nobody")
+    assert "No entry is like this." in page.said
+    assert (await ana.get("/organise/audit?before=99999999999999999999999")).status == 200
+
+
+async def test_everything_is_exported_as_one_archive(running: Running, ana: Visitor) -> None:
+    assert (await ana.get("/organise/export/archive")).status == 404
+    page = await ana.post("/organise/export")
+    assert page.path == "/organise/export"
+    assert "at work" in page.said
+    await ana.post("/organise/export")
+    async with asyncio.timeout(60):
+        while "Download the archive" not in (page := await ana.get("/organise/export")).said:
+            assert "No archive was made" not in page.said, page.said
+            await asyncio.sleep(0.1)
+    async with ana.client.get("/organise/export/archive") as response:
+        assert response.headers["Content-Type"] == "application/zip"
+        archive = zipfile.ZipFile(io.BytesIO(await response.read()))
+    assert "manifest.json" in archive.namelist()
+    entries = await running.do("audit.list", subject="hub")
+    assert [entry.action for entry in entries] == ["export"]
+
+
+async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:
+    (Path(running.service.settings.uniprot.releases)).unlink()
+    await ana.post("/organise/export")
+    async with asyncio.timeout(60):
+        while "No archive was made" not in (page := await ana.get("/organise/export")).said:
+            await asyncio.sleep(0.1)
+    assert "releases/test" in page.said
+    assert (await ana.get("/organise/export/archive")).status == 404
+
+
+async def test_a_hub_that_stops_ends_its_export(running: Running) -> None:
+    async with visiting(running) as visitor:
+        await visitor.sign_in(await organiser_token(running))
+        await visitor.post("/organise/export")
+    assert not (Path(running.service.settings.folder) / "export").exists()
+
+
+async def test_the_overview_tells_how_the_hub_is(running: Running, ana: Visitor) -> None:
+    page = await ana.get("/organise")
+    assert "well version" in page.said
+    assert "takes all" in page.said
+    assert "Teams that hold no token: blue" in page.said
+    assert "Phase test has no date to open" in page.said
+    async with ana.client.get("/organise/events?page=overview") as response:
+        event = b""
+        while b"\n\n" not in event:
+            event += await response.content.read(4096)
+    assert b'"needs"' in event
+    assert b'"health"' in event
+    async with ana.client.get("/organise/events?page=servers&state=down") as response:
+        assert b"event: frame" in await response.content.read(4096)
+    assert (await ana.get("/organise/events?page=none")).status == 404
