@@ -150,6 +150,12 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.doc.split("\n\n", 1)[0]
 
     @property
+    def gives_file(self) -> bool:
+        """Whether there is a file in what it returns."""
+        fields = self.result.fields if self.result else ()
+        return any(field.kind is Kind.FILE for field in fields)
+
+    @property
     def in_path(self) -> Sequence[Parameter]:
         """The parameters that have a place: in the path, on the command line, in a call."""
         return [parameter for parameter in self.parameters if parameter.in_path]

@@ -22,6 +22,7 @@ from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
 from metaserver.operations.table import Operation, perform
 from metaserver.web.auth import REQUEST_ID
 from metaserver.web.bodies import upload
+from metaserver.web.downloads import in_turn
 from metaserver.web.security import refusal_headers
 from metaserver.web.visitor import caller_of
 
@@ -53,7 +54,11 @@ class Api:
             caller = caller_of(request)
             caller.need(operation.role)  # before a body is read
             values = await read_values(request, outline)
-            return answer(await perform(operation, self.service, caller, values))
+
+            async def make() -> web.Response:
+                return answer(await perform(operation, self.service, caller, values))
+
+            return await (in_turn(request, make) if outline.gives_file else make())
 
         if any(parameter.kind is Kind.FILE for parameter in outline.parameters):
             handle = upload(handle)
@@ -183,7 +188,7 @@ async def api_errors(request: web.Request, handler: Handler) -> web.StreamRespon
         response = told(request, error.refusal, error.message, field=error.field)
         response.headers.update(refusal_headers(error))
     except UnavailableError as error:
-        response = told(request, 503, f"the hub's store takes no change now: {error}")
+        response = told(request, 503, f"the hub's store takes no change now: {error.reason}")
         response.headers[hdrs.RETRY_AFTER] = f"{RETRY_SECONDS:.0f}"
     except web.HTTPException as error:
         if error.status < 400:

@@ -11,7 +11,7 @@ import hmac
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from urllib.parse import quote, urlsplit
 
@@ -29,14 +29,17 @@ from metaserver.store.store import Store
 from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
+from metaserver.web.measured import Measured
 from metaserver.web.security import without_what_was_sent
 from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
-from metaserver.web.visitor import Visitor, caller_of, remember
+from metaserver.web.visitor import VISITOR, Visitor, caller_of, remember
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
+PAID_SECONDS = 0.05
+"""What a request may take of the event loop before it counts as another."""
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
 STREAM = "/events"  # how the path of an event stream ends
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -57,12 +60,14 @@ class Gate:
         self.store = store
         self.settings = settings
         self.now = now
+        self.clock = clock
         self._proxies = Proxies(settings.trusted_proxies)
         self._tokens = Buckets(settings.requests_a_minute, clock=clock)
         self._addresses = Buckets(settings.anonymous_requests_a_minute, clock=clock)
         self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
         self._streams = Slots(settings.streams_an_address, settings.streams)
         self._uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS)
+        self.downloads = Slots(bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS)
         self._sign_ins = Failures(Delays(), clock=clock)
         self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
 
@@ -126,21 +131,32 @@ class Gate:
 
     def count(self, visitor: Visitor) -> None:
         """Count a request; `RefusedError` where its client asks too often."""
-        token_id = visitor.caller.token_id
-        if token_id is None:
-            wait = self._addresses.take(visitor.origin.key)
-        else:
-            wait = self._tokens.take(token_id)
-        refuse_after(wait, "too many requests")
+        buckets, key = self._counted(visitor)
+        refuse_after(buckets.take(key), "too many requests")
+
+    def charge(self, visitor: Visitor, seconds: float) -> None:
+        """Count a request again for each `PAID_SECONDS` that it kept the event loop busy."""
+        buckets, key = self._counted(visitor)
+        buckets.spend(key, int(seconds / PAID_SECONDS))
+
+    def _counted(self, visitor: Visitor) -> tuple[Buckets, Hashable]:
+        if visitor.payer is None:
+            return self._addresses, visitor.origin.key
+        return self._tokens, visitor.payer
 
     def slots(self, request: web.Request, caller: Caller) -> Slots | None:
         """Return what a request holds a place of while it lasts, if of anything."""
-        if request.path.endswith(STREAM):
+        if is_stream(request):
             return self._streams
         return self._uploads if may_upload(request, caller) else None
 
 
 GATE = web.AppKey("GATE", Gate)
+
+
+def is_stream(request: web.Request) -> bool:
+    """Whether a request is for an event stream."""
+    return request.path.endswith(STREAM) and not request.path.startswith("/api/")
 
 
 def refuse_after(wait: float, message: str) -> None:
@@ -193,6 +209,18 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     gate.count(visitor)
     if may_upload(request, visitor.caller):
         request = request.clone(client_max_size=gate.settings.upload_bytes)
+    if is_stream(request):  # it lasts: what it took would be charged when it ends
+        return await _in_turn(request, handler, visitor, gate)
+    work = Measured(_in_turn(request, handler, visitor, gate), gate.clock)
+    try:
+        return await work
+    finally:
+        gate.charge(visitor, work.seconds)
+
+
+async def _in_turn(
+    request: web.Request, handler: Handler, visitor: Visitor, gate: Gate
+) -> web.StreamResponse:
     slots = gate.slots(request, visitor.caller)
     if slots is None:
         return await _answered(request, handler, visitor)
@@ -225,9 +253,16 @@ async def authenticate(request: web.Request) -> Caller:
 async def token_caller(request: web.Request, secret: str) -> Caller:
     """Return who asks with a token that stands in the request's body (XML-RPC)."""
     gate = request.config_dict[GATE]
-    caller = _caller(await gate.token(secret, gate.origin(request)), request)
-    gate.count(Visitor(caller=caller, origin=gate.origin(request)))
+    origin = gate.origin(request)
+    token = await gate.token(secret, origin)
+    caller = _caller(token, request)
+    gate.count(Visitor(caller=caller, origin=origin, payer=_payer(token)))
     return caller
+
+
+def count_call(request: web.Request) -> None:
+    """Count one more call of a request that brings several (XML-RPC)."""
+    request.config_dict[GATE].count(request[VISITOR])
 
 
 async def _recognised(request: web.Request, gate: Gate) -> Visitor:
@@ -238,13 +273,20 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
         if kind.lower() != "bearer":
             raise RefusedError(Refusal.TOKEN, "expected Authorization: Bearer TOKEN")
         token = await gate.token(secret.strip(), origin)
-        return Visitor(caller=_caller(token, request), origin=origin, path=path)
+        caller = _caller(token, request)
+        return Visitor(caller=caller, origin=origin, path=path, payer=_payer(token))
     session = await gate.session(request, origin)
     if session is None:
         caller = Caller(request_id=request.get(REQUEST_ID, ""))
         return Visitor(caller=caller, origin=origin, path=path)
     caller = _caller(session.token, request)
-    return Visitor(caller=caller, origin=origin, session=session, path=path)
+    payer = _payer(session.token)
+    return Visitor(caller=caller, origin=origin, session=session, path=path, payer=payer)
+
+
+def _payer(token: Token) -> Hashable:
+    """Return whose requests a token's are counted with: a team makes itself as many as it likes."""
+    return ("token", token.id) if token.team_id is None else ("team", token.team_id)
 
 
 def _caller(token: Token, request: web.Request) -> Caller:

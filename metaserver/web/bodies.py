@@ -11,6 +11,7 @@ from aiohttp import StreamReader, web
 from aiohttp.typedefs import Handler, Middleware
 
 UPLOADS_OF_ONE, UPLOADS = 2, 4  # at the same time: of one address, in all
+DOWNLOADS_OF_ONE, DOWNLOADS = 2, 8  # of files at the same time: of one team or token, in all
 RETRY_SECONDS = 5.0
 BYTES_A_SECOND = 65_536
 """What brings a body more time: a large file over a slow line is no attack."""

@@ -14,15 +14,17 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from xml.parsers.expat import ExpatError
 
+import msgspec
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from metaserver.errors import RefusedError, UnavailableError
+from metaserver.errors import Refusal, RefusedError, UnavailableError
 from metaserver.lifecycle import Outcome
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
 from metaserver.web.bodies import upload
+from metaserver.web.downloads import in_turn
 from metaserver.web.rpc_values import (
     CallError,
     Code,
@@ -41,7 +43,9 @@ log = logging.getLogger(__name__)
 PATHS = ("/xmlrpc/", "/xmlrpc")
 LIMITS = Limits(values=100_000, depth=16)
 """Of a call; its bytes are bounded where the body is read."""
+MULTICALL = "system.multicall"
 MAX_CALLS = 100  # in one system.multicall
+MAX_ANSWERS = 16 * 2**20  # bytes of their answers (as JSON), before the rest is refused
 LARGE = 65_536  # bytes of a call that is decoded beside the event loop
 
 TokenReader = Callable[[web.Request, str], Awaitable[Caller]]
@@ -60,11 +64,13 @@ class Rpc:
     """The XML-RPC server of a table of operations.
 
     `read_token` returns who holds a token, or raises `RefusedError`; wrong ones make it wait.
+    `count_call` counts one more call of a request, or raises `RefusedError`.
     """
 
     service: Any
     operations: Mapping[str, Operation]
     read_token: TokenReader
+    count_call: Callable[[web.Request], None]
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes that take calls."""
@@ -90,7 +96,7 @@ class Rpc:
                 ["array", "string"],
                 "Return a method's signatures: the type of the result, then of each parameter.",
             ),
-            "system.multicall": SystemMethod(
+            MULTICALL: SystemMethod(
                 self._multicall,
                 ["array", "array"],
                 f"Do up to {MAX_CALLS} calls, structs of methodName and params, one after another."
@@ -104,7 +110,16 @@ class Rpc:
         body = await request.read()
         decode = asyncio.to_thread(decode_call, body, LIMITS) if len(body) > LARGE else None
         call = await decode if decode else decode_call(body, LIMITS)
-        return _response(encode_response(await self._answer(request, call)))
+
+        async def make() -> web.Response:
+            return _response(encode_response(await self._answer(request, call)))
+
+        return await (in_turn(request, make) if self._may_be_large(call) else make())
+
+    def _may_be_large(self, call: MethodCall) -> bool:
+        if call.method not in self._methods:
+            return call.method == MULTICALL
+        return self._methods[call.method][1].gives_file
 
     async def _answer(self, request: web.Request, call: MethodCall) -> Value:
         if call.method in self.system:
@@ -154,10 +169,19 @@ class Rpc:
         if len(calls) > MAX_CALLS:
             message = f"{len(calls)} calls in one: at most {MAX_CALLS}"
             raise CallError(Code.PARAMETERS, message)
-        return [await self._one_of_many(request, call) for call in calls]
+        answers: list[Value] = []
+        size = 0
+        for call in calls:
+            answers.append(await self._one_of_many(request, call, size))
+            size += len(msgspec.json.encode(answers[-1]))
+        return answers
 
-    async def _one_of_many(self, request: web.Request, given: Value) -> Value:
+    async def _one_of_many(self, request: web.Request, given: Value, size: int) -> Value:
         try:
+            if size > MAX_ANSWERS:
+                message = f"the answers before are larger than {MAX_ANSWERS >> 20} MiB: ask apart"
+                raise RefusedError(Refusal.TOO_LARGE, message)
+            self.count_call(request)
             return [await self._answer(request, _call_in(given))]
         except Exception as error:
             code, string = fault_of(error)
@@ -171,7 +195,7 @@ def _call_in(given: Value) -> MethodCall:
     """Read one call of a multicall."""
     match given:
         case {"methodName": str(name), "params": list(params)}:
-            if name == "system.multicall":
+            if name == MULTICALL:
                 raise CallError(Code.INVALID, "a multicall in a multicall")
             return MethodCall(method=name, params=params)
     raise CallError(Code.PARAMETERS, "a call is a struct of methodName and params (an array)")

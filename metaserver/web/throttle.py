@@ -66,6 +66,12 @@ class Buckets:
             self._levels.put(key, (self._level(key) - 1.0, self._clock()))
         return wait
 
+    def spend(self, key: Hashable, count: int) -> None:
+        """Count more, after the fact; who owes waits for as long as two full buckets at most."""
+        if count:
+            level = max(-self._capacity, self._level(key) - count)
+            self._levels.put(key, (level, self._clock()))
+
     def _level(self, key: Hashable) -> float:
         known = self._levels.get(key)
         if known is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 
@@ -16,12 +17,16 @@ from metaserver.web.source import READER
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visitor:
-    """Who asks, and from where; `session` None: nobody who is signed in."""
+    """Who asks, and from where; `session` None: nobody who is signed in.
+
+    `payer` is whose requests are counted together: a team, a token of no team; None: the address.
+    """
 
     caller: Caller
     origin: Origin
     session: Session | None = None
     path: str = "/"  # to come back to after signing in
+    payer: Hashable | None = None
 
 
 VISITOR = web.RequestKey("VISITOR", Visitor)

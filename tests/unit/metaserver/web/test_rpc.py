@@ -24,7 +24,7 @@ async def site() -> AsyncIterator[Client]:
     async def read_token(_: web.Request, secret: str) -> Caller:
         return recognised(secret)
 
-    rpc = Rpc(service={}, operations=SMALL, read_token=read_token)
+    rpc = Rpc(service={}, operations=SMALL, read_token=read_token, count_call=lambda _: None)
     app = web.Application(middlewares=[identified, rpc_faults, who], client_max_size=200_000)
     app.add_routes(rpc.routes())
     async with TestClient(TestServer(app)) as client:
@@ -225,4 +225,10 @@ async def test_system_methods_take_what_they_say(site: Client) -> None:
 
 async def test_a_date_may_be_one(site: Client) -> None:
     given = {"box": "a", "labels": [datetime(2026, 1, 2, tzinfo=UTC).replace(tzinfo=None)]}
-    assert (await call(site, "Boxes.make", "blue", given))["labels"] == ["2026-01-02T00:00:00"]
+    assert (await call(site, "Boxes.make", "blue", given))["labels"] == [
+        "2026-01-02T00:00:00+00:00"
+    ]
+
+
+async def test_an_empty_struct_of_php_is_an_empty_array(site: Client) -> None:
+    assert await call(site, "Boxes.list", []) == await call(site, "Boxes.list", {})

@@ -120,3 +120,17 @@ def test_slots_of_clients_that_have_gone_are_free() -> None:
     assert first
     slots.give(first)  # its holder learns of it late
     assert len(slots) == 3
+
+
+def test_what_is_spent_after_the_fact_is_waited_for_but_not_for_ever() -> None:
+    clock = Clock()
+    buckets = Buckets(60, clock=clock)
+    assert buckets.take("a") == 0.0
+    buckets.spend("a", 0)
+    assert buckets.take("a") == 0.0
+    buckets.spend("a", 68)
+    assert buckets.wait("a") == pytest.approx(11.0)
+    buckets.spend("a", 10**6)
+    assert buckets.wait("a") == pytest.approx(61.0)
+    clock.now += 61.0
+    assert buckets.take("a") == 0.0

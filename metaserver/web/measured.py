@@ -1,0 +1,39 @@
+"""How long something kept the event loop from everybody else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Measured(Generic[T]):
+    """Something to be awaited, once; `seconds` is what it took of the event loop, without waiting.
+
+    What it does in threads, or in tasks of its own, is not in it.
+    """
+
+    def __init__(self, awaited: Awaitable[T], clock: Callable[[], float]) -> None:
+        self.seconds = 0.0
+        self._awaited = awaited
+        self._clock = clock
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        """Do it, a step at a time as the event loop does."""
+        steps = self._awaited.__await__()
+        step: Callable[[Any], Any] = steps.send
+        given: Any = None
+        while True:
+            begun = self._clock()
+            try:
+                wanted = step(given)
+            except StopIteration as end:
+                done: T = end.value
+                return done
+            finally:
+                self.seconds += self._clock() - begun
+            try:
+                step, given = steps.send, (yield wanted)
+            except BaseException as error:  # it is cancelled: that is for what is awaited
+                step, given = steps.throw, error

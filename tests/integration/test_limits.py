@@ -1,0 +1,130 @@
+"""One client's requests, however made, leave the hub to the others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from xmlrpc.client import Fault, dumps, loads
+
+import pytest
+from aiohttp import ClientSession
+from aiohttp.test_utils import TestClient, TestServer
+
+from metaserver.config import WebSettings
+from metaserver.lifecycle import Control, Role
+from metaserver.packing import pack
+from metaserver.store import servers, teams, tokens
+from metaserver.store.tables import attempts, raw_answers
+from metaserver.web import rpc
+from metaserver.web.auth import GATE
+from metaserver.web.service import make_service_app
+from tests.integration.service import Running, at_work, plan_phase, settings
+
+SIZE = 6 * 2**20  # of a raw answer
+
+
+@asynccontextmanager
+async def hub(folder: Path, **web: Any) -> AsyncIterator[tuple[Running, TestClient[Any, Any]]]:
+    given = await settings(folder, web=WebSettings(**web))
+    async with (
+        at_work(given) as running,
+        TestClient(TestServer(make_service_app(running.service))) as client,
+    ):
+        await running.do("teams.create", team="blue")
+        yield running, client
+
+
+async def token(running: Running, role: Role = Role.TEAM) -> str:
+    """Make one more token of team blue."""
+    async with running.service.store.writing() as connection:
+        team = await teams.get(connection, "blue")  # type: ignore[arg-type]
+        assert team is not None
+        return (await tokens.issue(connection, role, "x", team_id=team.id))[1]
+
+
+async def call(client: TestClient[Any, Any] | ClientSession, method: str, *params: Any) -> Any:
+    """Call a method; raises `Fault`."""
+    async with client.post("/xmlrpc/", data=dumps(params, method)) as response:
+        return loads(await response.read(), use_builtin_types=True)[0][0]
+
+
+async def test_each_call_of_a_multicall_counts(tmp_path: Path) -> None:
+    async with hub(tmp_path, anonymous_requests_a_minute=20) as (_, client):
+        calls = [{"methodName": "Phases.list", "params": []}] * 100
+        answers = await call(client, "system.multicall", calls)
+        done = [answer for answer in answers if isinstance(answer, list)]
+        assert len(done) == 19
+        assert {answer["faultCode"] for answer in answers[19:]} == {429}
+        with pytest.raises(Fault, match="too many requests"):
+            await call(client, "system.listMethods")
+
+
+async def test_all_tokens_of_a_team_share_its_requests(tmp_path: Path) -> None:
+    async with hub(tmp_path, requests_a_minute=10) as (running, client):
+        statuses = []
+        for role in (Role.TEAM, Role.TEAM, Role.READER):
+            head = {"Authorization": f"Bearer {await token(running, role)}"}
+            for _ in range(5):
+                async with client.get("/api/v1/whoami", headers=head) as response:
+                    statuses.append(response.status)
+        assert statuses == [200] * 10 + [429] * 5
+
+
+async def with_raw_answers(running: Running, count: int) -> None:
+    """Let team blue's server have sent some large answers."""
+    await plan_phase(running)
+    await running.do("phases.open", phase="test")
+    blue = running.team("blue")
+    await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
+    registered = await running.service.server(blue, "blue-1")
+    phase = running.service.phase("test")
+    key = phase.key(registered)
+    row = {"phase_id": key.phase_id, "server_id": key.server_id, "position": 0}
+    kept = {"started_at": 1.0, "outcome": "xml", "message": "", "total": 1.0, "bytes_out": 1,
+            "bytes_in": SIZE, "problem_count": 0, "final": False, "epoch": 0}  # fmt: skip
+    async with running.service.store.writing() as connection:
+        await servers.set_control(connection, key, Control.PAUSED)
+        for number in range(1, count + 1):
+            await connection.execute(attempts.insert().values(**row, number=number, **kept))
+            body = pack(bytes(SIZE))
+            await connection.execute(raw_answers.insert().values(**row, number=number, body=body))
+    control = servers.LaneControl(key=key, control=Control.PAUSED, note="")
+    await phase.add(registered, control)
+
+
+async def test_files_are_given_a_few_at_a_time(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (running, client):
+        await with_raw_answers(running, 1)
+        head = {"Authorization": f"Bearer {await token(running)}"}
+        article = running.service.phase("test").corpus.ids[0]
+        address = f"/api/v1/servers/blue-1/attempts/{article}/1"
+        assert client.app is not None
+        downloads = client.app[GATE].downloads
+        async with ClientSession(client.make_url("/"), headers=head) as slow:
+            held = [await slow.get(address) for _ in range(2)]  # and their bodies are not read
+            assert [response.status for response in held] == [200, 200]
+            await running.until(lambda: len(downloads) == 2)
+            async with slow.get(address) as response:
+                assert response.status == 429
+                assert response.headers["Retry-After"]
+            with pytest.raises(Fault, match="too many files"):
+                await call(slow, "Servers.answer", await token(running), "blue-1", article, 1)
+            for response in held:
+                assert len(await response.read()) > SIZE
+            await running.until(lambda: not len(downloads))
+            async with slow.get(address) as response:
+                assert response.status == 200
+
+
+async def test_the_answers_of_a_multicall_are_bounded(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (running, client):
+        await with_raw_answers(running, 1)
+        article = running.service.phase("test").corpus.ids[0]
+        params = [await token(running), "blue-1", article, 1]
+        calls = [{"methodName": "Servers.answer", "params": params}] * 6
+        answers = await call(client, rpc.MULTICALL, calls)
+    sizes = [len(answer[0]["raw"]) for answer in answers if isinstance(answer, list)]
+    assert sizes == [SIZE] * 2  # base64 makes a little more than 8 MiB of each
+    assert {answer["faultCode"] for answer in answers[2:]} == {413}
