@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
 
@@ -40,10 +40,7 @@ def read_parameters(outline: Outline, given: Sequence[Value]) -> dict[str, Any]:
     one by one in their order, or so with a struct at the end.
     """
     places, rest = outline.in_path, list(given[len(outline.in_path) :])
-    last = rest[-1] if rest else None
-    struct = last if isinstance(last, dict) else {}
-    if struct is last:
-        rest.pop()
+    struct = _taken_struct(outline, rest)
     if len(given) < len(places) or len(rest) > len(outline.by_name):
         raise CallError(Code.PARAMETERS, f"expected {outline.call}")
     values = {
@@ -62,6 +59,17 @@ def read_parameters(outline: Outline, given: Sequence[Value]) -> dict[str, Any]:
     return values
 
 
+def _taken_struct(outline: Outline, rest: list[Value]) -> dict[str, Value]:
+    """Take the struct at the end off the values, if there is one; an empty one of PHP's is `[]`."""
+    if rest == [[]] and not any(field.many for field in outline.by_name[:1]):
+        rest.clear()
+    last = rest[-1] if rest else None
+    if not isinstance(last, dict):
+        return {}
+    rest.pop()
+    return last
+
+
 def _placed(parameter: Parameter, value: Value) -> Value:
     value = loosened(parameter, value)
     wanted = int if parameter.kind is Kind.INTEGER else str
@@ -72,7 +80,7 @@ def _placed(parameter: Parameter, value: Value) -> Value:
 
 
 def loosened(parameter: Parameter, value: Any) -> Any:
-    """Return a value as the operation wants it: a PubMed id may be an int, a date a dateTime."""
+    """Return a value as the operation wants it: a PubMed id may be an int, a date a UTC dateTime."""
     if parameter.many and isinstance(value, list):
         return [_one(parameter.kind, item) for item in value]
     return _one(parameter.kind, value)
@@ -83,7 +91,7 @@ def _one(kind: Kind, value: Any) -> Any:
         case Kind.TEXT, int() if not isinstance(value, bool):
             return str(value)
         case Kind.TEXT, datetime():
-            return value.isoformat()
+            return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
         case Kind.FILE, str():
             return value.encode()
     return value

@@ -19,6 +19,7 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "meta
 START_SECONDS = 30.0
 
 Command = Sequence[str]
+Language = Callable[[int, Path], Command]
 
 
 def missing(what: str) -> None:
@@ -75,11 +76,11 @@ def c(port: int, folder: Path) -> Command:
     return [str(built), f"{port}"]
 
 
-LANGUAGES: Sequence[Callable[[int, Path], Command]] = (perl, ruby, php, node, python, c)
+LANGUAGES: Sequence[Language] = (perl, ruby, php, node, python, c)
 
 
 @contextmanager
-def running(language: Callable[[int, Path], Command], folder: Path) -> Iterator[str]:
+def running(language: Language, folder: Path) -> Iterator[str]:
     """Run the annotation server of one language; gives its URL. `folder` is for what it builds."""
     port = _free_port()
     log = folder / "log"

@@ -1,0 +1,131 @@
+"""A challenge from register to results by foreign clients, with servers of the same language."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import io
+import json
+import os
+import zipfile
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from metaserver.operations.catalogue import OPERATIONS
+from tests.conformance.foreign import Language, running
+from tests.conformance.foreign_clients import PAIRS, Client
+from tests.integration.serving import Api, hub_at, new_token, write_config
+
+ARTICLES = {
+    "19661423": "TP53 binds BRCA1 at 4 Ångström.\nA second line: <&>, 中文.",
+    "second": "Nothing binds here.",
+    "third": "MDM2 binds p53.",
+}
+GOLD = b"19661423\tP04637\nsecond\tP38398\nthird\tP04637\n"
+LARGE = 2_147_483_647  # the largest int that the hub returns anywhere
+SIGNATURES = [["struct", "string", "string"], ["struct", "string", "string", "struct"]]
+HITS = [["P04637", 0.9], ["P38398", 1.0]]  # what every peer answers, whatever it is sent
+
+EXCEPTIONS: dict[str, dict[str, Any]] = {
+    "python": {"large sent": None},  # it sends no int beyond 32 bits
+    "php": {"large sent": 0},  # it sends the lower 32 bits of one
+}
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A hub with a phase to open: the address of its XML-RPC, and two tokens."""
+
+    url: str
+    team: str
+    organiser: str
+
+
+@pytest.fixture
+async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+    config = await write_config(tmp_path)
+    organiser = await new_token(config)
+    async with hub_at(config) as running_hub, aiohttp.ClientSession() as session:
+        api = Api(session, running_hub.address, organiser)
+        await api("PUT", "/challenges/bc")
+        content = base64.b64encode(zipped(ARTICLES)).decode()
+        await api("PUT", "/corpora/small", content=content, source="small.zip")
+        await api(
+            "POST", "/phases", challenge="bc", phase="test", corpus="small", release="test",
+            visibility="public", limits={"answer_bytes": LARGE},
+        )  # fmt: skip
+        gold = base64.b64encode(GOLD).decode()
+        await api("PUT", "/phases/test/gold/INT", content=gold, source="gold.tsv")
+        await api("POST", "/teams", team="foreign")
+        team = (await api("POST", "/tokens", team="foreign"))["token"]
+        yield Hub(f"{running_hub.address}xmlrpc/", team, organiser)
+
+
+def zipped(texts: dict[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in texts.items():
+            archive.writestr(f"{name}.txt", text)
+    return packed.getvalue()
+
+
+async def told(command: Sequence[str], *arguments: str) -> Any:
+    """Run a client to its end; return what it saw."""
+    process = await asyncio.create_subprocess_exec(
+        *command, *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=os.environ | {"TZ": "UTC"},  # some libraries read and write local time
+    )  # fmt: skip
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode(errors="replace")
+    return json.loads(out)
+
+
+@pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next
+@pytest.mark.parametrize(
+    ("language", "client"), PAIRS, ids=[language.__name__ for language, _ in PAIRS]
+)
+async def test_a_foreign_client_leads_its_server_through_a_phase(
+    hub: Hub, tmp_path: Path, language: Language, client: Client
+) -> None:
+    command = client(tmp_path)
+    with running(language, tmp_path) as url:
+        saw = await told(command, hub.url, hub.team, hub.organiser, "peer-1", url, "test")
+    system = ["listMethods", "methodHelp", "methodSignature", "multicall"]
+    names = [*(one.rpc for one in OPERATIONS.values()), *(f"system.{name}" for name in system)]
+    assert sorted(saw.pop("methods")) == sorted(names)
+    assert saw.pop("help").startswith("Servers.start(token, server[, {phase}])\n\n")
+    assert saw.pop("closes").replace("-", "")[:17] == "20300102T03:04:05"
+    assert saw == {
+        "signature": SIGNATURES,
+        "title": 'Ångström 中 <&> "',
+        "untested": 409,
+        "tested": ["never", "passed"],
+        "passed": True,
+        "attempts": [["third", "ok"], ["second", "ok"]],
+        "raw": True,
+        "faults": {
+            "wrong token": 401,
+            "not theirs": 403,
+            "unknown": 404,
+            "wrong field": 422,
+            "wrong value": 422,
+            "no method": -32601,
+            "no token": -32602,
+        },
+        "multicall": ["peer-1", 404],
+        "large": LARGE,
+        "large sent": 1,
+        "annotations": [["19661423", "test", "peer-1"]],
+        "the same": True,
+        "hits": HITS,
+        "servers": ["peer-1"],
+        "server": {"server": "peer-1", "team": "foreign", "tasks": ["INT"]},
+        "board": [["peer-1", 1, 0.5]],
+    } | EXCEPTIONS.get(language.__name__, {})
