@@ -2,6 +2,7 @@
 
 from metaserver.operations import (
     annotations,
+    attempts,
     boards,
     challenges,
     corpora,
@@ -19,6 +20,7 @@ from metaserver.operations.table import OPERATIONS
 __all__ = [
     "OPERATIONS",
     "annotations",
+    "attempts",
     "boards",
     "challenges",
     "corpora",

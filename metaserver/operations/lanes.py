@@ -6,7 +6,6 @@ Where the phase is not named, it is the one that is open.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -16,18 +15,16 @@ from metaserver.dispatch.dispatcher import Noting
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.trials import report
 from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Outcome, Role
+from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
-from metaserver.records import ArticleId, Attempt, Phases, Problem
-from metaserver.store.reader import StoredAttempt
+from metaserver.records import ArticleId
 from metaserver.store.servers import Registered
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
-PAGE = 100
 NEXT_SHOWN = 10
 
 
@@ -72,67 +69,6 @@ class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
     eta: float | None
 
 
-class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which attempts of a server."""
-
-    server: ServerField
-    phase: InPhase = None
-    since: Annotated[float, Meta(ge=0, description="Begun at or after, Unix seconds")] = 0.0
-    before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
-    outcome: Annotated[Outcome | None, Meta(description="Ended so")] = None
-    article: Annotated[str | None, Meta(description="Of this article")] = None
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="At most so many")] = PAGE
-
-
-class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One attempt of a server."""
-
-    server: ServerField
-    article: Annotated[str, Meta(description="The article's id")]
-    number: Annotated[int, Meta(ge=1, description="1, 2, ... for this article")]
-    phase: InPhase = None
-
-
-class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One request as it ended; times in seconds, `started_at` Unix seconds."""
-
-    article: str
-    number: int
-    started_at: float
-    outcome: Outcome
-    message: str
-    phases: Phases
-    bytes_out: int
-    bytes_in: int
-    problems: tuple[Problem, ...]
-    problem_count: int
-    final: bool
-
-    @classmethod
-    def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
-        """Return what is shown of an attempt."""
-        return cls(
-            article=attempt.article,
-            number=attempt.number,
-            started_at=attempt.started_at,
-            outcome=attempt.outcome,
-            message=attempt.message,
-            phases=attempt.phases,
-            bytes_out=attempt.bytes_out,
-            bytes_in=attempt.bytes_in,
-            problems=attempt.problems,
-            problem_count=attempt.problem_count,
-            final=final,
-        )
-
-
-class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt, and the bytes of the answer as they came (none came: null)."""
-
-    attempt: AttemptDetail
-    raw: bytes | None
-
-
 @operation("Servers.start", "POST /servers/{server}/start", Role.TEAM)
 async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Send a server the phase's articles, one after another, until all are answered.
@@ -157,7 +93,7 @@ async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail
 @operation("Servers.pause", "POST /servers/{server}/pause", Role.TEAM)
 async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Send a server no more articles; what is in flight is finished and counted."""
-    registered, running = await _lane(service, caller, given)
+    registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.pause", running, registered)
     await service.dispatcher.pause(running, registered, note)
     return detail(service, registered)
@@ -166,7 +102,7 @@ async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail
 @operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM)
 async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
-    registered, running = await _lane(service, caller, given)
+    registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.cancel", running, registered)
     await service.dispatcher.cancel(running, registered, caller.name, note)
     return detail(service, registered)
@@ -175,7 +111,7 @@ async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetai
 @operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER)
 async def suspend(service: Service, caller: Caller, given: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
-    registered, running = await _lane(service, caller, given)
+    registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.suspend", running, registered, reason=given.reason)
     await service.dispatcher.suspend(running, registered, given.reason, note)
     return detail(service, registered)
@@ -184,7 +120,7 @@ async def suspend(service: Service, caller: Caller, given: Suspension) -> Server
 @operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER)
 async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
-    registered, running = await _lane(service, caller, given)
+    registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.resume", running, registered)
     await service.dispatcher.resume(running, registered, note)
     return detail(service, registered)
@@ -193,8 +129,8 @@ async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetai
 @operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
 async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
     """Ask a server again for articles that were given up; earlier attempts are not charged."""
-    registered, running = await _lane(service, caller, given)
-    positions = [_position(running, article) for article in given.articles] or None
+    registered, running = await lane_of(service, caller, given)
+    positions = [position_of(running, article) for article in given.articles] or None
     note = _noting(caller, "servers.requeue", running, registered)
     count = await service.dispatcher.requeue(running, registered, positions, caller.name, note)
     return Requeued(articles=count)
@@ -203,7 +139,7 @@ async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
 @operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
 async def queue(service: Service, caller: Caller, given: InLane) -> QueueDetail:
     """Return what is left in a server's queue, and how long it will take."""
-    registered, running = await _lane(service, caller, given)
+    registered, running = await lane_of(service, caller, given)
     status = running.boards.watch.status(registered.server.name)
     waiting = await service.store.next_positions(
         running.key(registered), len(running.corpus), NEXT_SHOWN
@@ -219,50 +155,7 @@ async def queue(service: Service, caller: Caller, given: InLane) -> QueueDetail:
     )
 
 
-@operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM)
-async def attempts(
-    service: Service, caller: Caller, given: AttemptQuery
-) -> Sequence[AttemptDetail]:
-    """Return a server's attempts, newest first, with every problem of each answer."""
-    found = await stored_attempts(service, caller, given)
-    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in found]
-
-
-async def stored_attempts(
-    service: Service, caller: Caller, given: AttemptQuery
-) -> Sequence[StoredAttempt]:
-    """Return the attempts that a query asks for."""
-    lane = InLane(server=given.server, phase=given.phase)
-    registered, running = await _lane(service, caller, lane)
-    return await service.store.newest_attempts(
-        running.key(registered),
-        registered.server.name,
-        running.corpus,
-        limit=given.limit,
-        since=given.since,
-        before=given.before,
-        outcome=given.outcome,
-        article=None if given.article is None else ArticleId(given.article),
-    )
-
-
-@operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
-async def answer(service: Service, caller: Caller, given: OneAttempt) -> RawAnswer:
-    """Return one attempt, and the raw answer as the server sent it."""
-    registered, running = await _lane(
-        service, caller, InLane(server=given.server, phase=given.phase)
-    )
-    key, position = running.key(registered), _position(running, given.article)
-    found = await service.store.attempt(
-        key, registered.server.name, running.corpus, position, given.number
-    )
-    if found is None:
-        raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
-    raw = await service.store.raw_answer(key, position, given.number)
-    return RawAnswer(attempt=AttemptDetail.of(found.attempt, final=found.final), raw=raw)
-
-
-async def _lane(
+async def lane_of(
     service: Service, caller: Caller, given: InLane | Suspension | Requeue
 ) -> tuple[Registered, RunningPhase]:
     """Return the server and the phase; `RefusedError` where it has no lane there."""
@@ -301,7 +194,8 @@ def _within_limits(running: RunningPhase, registered: Registered) -> None:
         raise RefusedError(Refusal.STATE, message, field="server")
 
 
-def _position(running: RunningPhase, article: str) -> int:
+def position_of(running: RunningPhase, article: str) -> int:
+    """Return an article's position in the phase; `RefusedError` where it has none."""
     position = running.positions.get(ArticleId(article))
     if position is None:
         message = f"phase {running.name} has no article {article!r}"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from metaserver.lifecycle import Outcome
-from metaserver.operations.lanes import AttemptDetail
+from metaserver.operations.attempts import AttemptDetail
 from metaserver.web.monitor import NO_ERROR
 
 _INDEX = re.compile(r"\[\d+\]")

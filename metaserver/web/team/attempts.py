@@ -12,7 +12,7 @@ from aiohttp import web
 from markupsafe import Markup
 
 from metaserver.lifecycle import OPEN_STATES, Outcome
-from metaserver.operations.lanes import AttemptDetail, RawAnswer
+from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.records import Phases
 from metaserver.web import svg
 from metaserver.web.answers import Lines, Tree, read_answer, read_lines

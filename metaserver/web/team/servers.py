@@ -11,7 +11,8 @@ from aiohttp import web
 
 from metaserver.errors import RefusedError
 from metaserver.lifecycle import OPEN_STATES
-from metaserver.operations.lanes import AttemptDetail, QueueDetail
+from metaserver.operations.attempts import AttemptDetail
+from metaserver.operations.lanes import QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.desk import Desk, mended, posted

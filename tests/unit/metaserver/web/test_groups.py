@@ -1,7 +1,7 @@
 """What went wrong, the same things together."""
 
 from metaserver.lifecycle import Outcome
-from metaserver.operations.lanes import AttemptDetail
+from metaserver.operations.attempts import AttemptDetail
 from metaserver.records import Phases, Problem
 from metaserver.web.groups import grouped
 

@@ -1,0 +1,117 @@
+"""A server's attempts, and its answers as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Outcome, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import ServerField
+from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
+from metaserver.operations.service import Service
+from metaserver.operations.table import operation
+from metaserver.records import ArticleId, Attempt, Phases, Problem
+
+PAGE = 100
+
+
+class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which attempts of a server."""
+
+    server: ServerField
+    phase: InPhase = None
+    since: Annotated[float, Meta(ge=0, description="Begun at or after, Unix seconds")] = 0.0
+    before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
+    outcome: Annotated[Outcome | None, Meta(description="Ended so")] = None
+    article: Annotated[str | None, Meta(description="Of this article")] = None
+    limit: Annotated[int, Meta(ge=1, le=1_000, description="At most so many")] = PAGE
+
+
+class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One attempt of a server."""
+
+    server: ServerField
+    article: Annotated[str, Meta(description="The article's id")]
+    number: Annotated[int, Meta(ge=1, description="1, 2, ... for this article")]
+    phase: InPhase = None
+
+
+class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """One request as it ended; times in seconds, `started_at` Unix seconds."""
+
+    article: str
+    number: int
+    started_at: float
+    outcome: Outcome
+    message: str
+    phases: Phases
+    bytes_out: int
+    bytes_in: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+    final: bool
+
+    @classmethod
+    def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
+        """Return what is shown of an attempt."""
+        return cls(
+            article=attempt.article,
+            number=attempt.number,
+            started_at=attempt.started_at,
+            outcome=attempt.outcome,
+            message=attempt.message,
+            phases=attempt.phases,
+            bytes_out=attempt.bytes_out,
+            bytes_in=attempt.bytes_in,
+            problems=attempt.problems,
+            problem_count=attempt.problem_count,
+            final=final,
+        )
+
+
+class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """One attempt, and the bytes of the answer as they came (none came: null)."""
+
+    attempt: AttemptDetail
+    raw: bytes | None
+
+
+@operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM)
+async def attempts(
+    service: Service, caller: Caller, given: AttemptQuery
+) -> Sequence[AttemptDetail]:
+    """Return a server's attempts, newest first, with every problem of each answer."""
+    lane = InLane(server=given.server, phase=given.phase)
+    registered, running = await lane_of(service, caller, lane)
+    found = await service.store.newest_attempts(
+        running.key(registered),
+        registered.server.name,
+        running.corpus,
+        limit=given.limit,
+        since=given.since,
+        before=given.before,
+        outcome=given.outcome,
+        article=None if given.article is None else ArticleId(given.article),
+    )
+    return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in found]
+
+
+@operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
+async def answer(service: Service, caller: Caller, given: OneAttempt) -> RawAnswer:
+    """Return one attempt, and the raw answer as the server sent it."""
+    registered, running = await lane_of(
+        service, caller, InLane(server=given.server, phase=given.phase)
+    )
+    key, position = running.key(registered), position_of(running, given.article)
+    found = await service.store.attempt(
+        key, registered.server.name, running.corpus, position, given.number
+    )
+    if found is None:
+        raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
+    raw = await service.store.raw_answer(key, position, given.number)
+    return RawAnswer(attempt=AttemptDetail.of(found.attempt, final=found.final), raw=raw)
