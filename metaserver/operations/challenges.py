@@ -53,6 +53,11 @@ async def set_challenge(service: Service, caller: Caller, given: NewChallenge) -
             title=given.title,
             timezone=given.timezone,
         )
+        its_phases = [
+            phase for phase in await phases.every(connection) if phase.challenge == given.challenge
+        ]
+    for phase in its_phases:  # the dates are the same moments, told in another zone
+        await service.dispatcher.take_over(phase)
     return ChallengeDetail(challenge=given.challenge, title=given.title, timezone=given.timezone)
 
 

@@ -167,3 +167,11 @@ async def test_a_frozen_phase_sends_nothing_and_goes_on_after_a_restart(tmp_path
                 await running.do(
                     "servers.start", running.team("blue"), server="blue-1", phase="test"
                 )
+
+
+async def test_a_challenges_new_zone_is_that_of_its_phases(running: Running) -> None:
+    await running.do("phases.update", phase="test", opens="2030-06-01T12:00")
+    await running.do("challenges.set", challenge="bc", title="Moved", timezone="Europe/Madrid")
+    told = await running.do("phases.get", phase="test")
+    assert told.opens.isoformat() == "2030-06-01T14:00:00+02:00"
+    assert told.timezone == "Europe/Madrid"
