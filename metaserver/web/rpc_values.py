@@ -80,7 +80,7 @@ def _placed(parameter: Parameter, value: Value) -> Value:
 
 
 def loosened(parameter: Parameter, value: Any) -> Any:
-    """Return a value as the operation wants it: a PubMed id may be an int, a date a UTC dateTime."""
+    """Return a value as the operation wants it: an id may be an int, a date a dateTime in UTC."""
     if parameter.many and isinstance(value, list):
         return [_one(parameter.kind, item) for item in value]
     return _one(parameter.kind, value)
