@@ -91,8 +91,12 @@ class Notifier:
         """
         self._store.need_writable()
         waiting, known = await whole(self._waiting())
-        for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team):
-            await self._tell(known[name], list(batch))
+        batches = [
+            (known[name], list(batch))
+            for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team)
+        ]
+        told = (self._tell(team, batch) for team, batch in batches)
+        await asyncio.gather(*told)  # at the same time: no team waits for another's webhook
 
     async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
         async with self._store.reading() as connection:
@@ -114,6 +118,9 @@ class Notifier:
                 await asyncio.to_thread(_mail, self._settings, team, batch)
         except (PeerError, OSError, smtplib.SMTPException) as error:
             log.warning("team %s could not be told: %s", team.name, error)
+            await whole(self._note(ids, sent=False))
+        except Exception:  # what a team gave us must not keep the others from being told
+            log.exception("team %s could not be told", team.name)
             await whole(self._note(ids, sent=False))
         else:
             await whole(self._note(ids, sent=True))
@@ -170,7 +177,7 @@ def _told(server: ServerName, phase: str, event: str, note: str) -> str:
 def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
     """Send one message by SMTP; blocks."""
     message = EmailMessage()
-    message["Subject"] = f"Meta-Server: {batch[-1].message}"[:200]
+    message["Subject"] = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
     message["From"] = settings.smtp_from
     message["To"] = team.email
     message.set_content("\n".join(notice.message for notice in batch) + "\n")

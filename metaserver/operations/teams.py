@@ -23,9 +23,10 @@ from metaserver.records import TeamName
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
+_PART = r'[^@\s,;:<>()\[\]"\\]+'  # of one address, and of nothing else that a mail may be sent to
 Email = Annotated[
     str,
-    Meta(pattern=rf"^([^@\s]+@[^@\s]+)?{END}", max_length=254, description="Its e-mail address"),
+    Meta(pattern=rf"^({_PART}@{_PART})?{END}", max_length=254, description="Its e-mail address"),
 ]
 
 
@@ -162,7 +163,7 @@ async def retire(service: Service, caller: Caller, given: OneTeam) -> None:
     for registered in await _servers(service, team):
         name = registered.server.name
         note = functools.partial(noted, caller=caller, action="servers.pause", subject=name)
-        await service.dispatcher.leave(registered, note)
+        await service.dispatcher.lanes.leave(registered, note)
     async with service.store.writing() as connection:
         await teams.change(connection, team.name, retired_at=service.clock())
         await noted(connection, caller, "teams.retire", given.team)

@@ -17,6 +17,9 @@ from aiohttp import web
 from annotators.server import Kit
 from metaserver.config import CircuitSettings, NoticeSettings
 from metaserver.errors import RefusedError
+from metaserver.records import TeamName
+from metaserver.store import notices, teams
+from metaserver.store.notices import Notice
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings
 from tests.integration.test_service_lanes import annotate, registered
@@ -100,7 +103,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         async with served(Kit(annotate)) as url:
             await registered(running, url)
             await running.do("servers.next", blue, server="blue-1")
-            await running.until(lambda: not running.service.dispatcher.engine.count)
+            await running.until(lambda: not running.service.dispatcher.lanes.engine.count)
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
     head, body = posted.heads[0], posted.bodies[0]
@@ -150,3 +153,29 @@ async def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
             await running.do("teams.notices", team="red", webhook="ftp://example.org")
         with pytest.raises(RefusedError, match="email: the team has no address"):
             await running.do("teams.notices", team="red", email=True)
+
+
+async def test_a_team_that_cannot_be_told_keeps_no_other_from_it(tmp_path: Path) -> None:
+    async with mailbox() as (port, messages):
+        smtp = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_starttls": False}
+        async with running_with(tmp_path, **smtp) as running:
+            await running.do("teams.create", team="a", email="a@example.org")
+            for team in ("a", "blue"):
+                await running.do("teams.notices", team=team, email=True)
+            async with running.service.store.writing() as connection:  # from before it was refused
+                await teams.change(connection, TeamName("a"), email="a@[b")
+                for team in ("a", "blue"):
+                    notice = Notice(
+                        team=TeamName(team), at=1.0, subject="x", event="down",
+                        message=f"{team} is down:\nBcc: red@example.org",
+                    )  # fmt: skip
+                    await notices.add(connection, notice)
+            await running.until(lambda: bool(messages))
+    assert "Subject: Meta-Server: blue is down: Bcc: red@example.org" in messages[0]
+
+
+@pytest.mark.parametrize("email", ["a@b,c@d", "a@[b", "<a@b>", "a@b;c", "a@b\n", "a b@c", "a@"])
+async def test_an_address_is_one_address(tmp_path: Path, email: str) -> None:
+    async with running_with(tmp_path) as running:
+        with pytest.raises(RefusedError, match="email"):
+            await running.do("teams.update", team="blue", email=email)
