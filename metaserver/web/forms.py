@@ -145,6 +145,8 @@ def _errors(
     hints = get_type_hints(given, include_extras=True)
     known, values, errors = _known(given), values_of(given, names, posted), dict[str, str]()
     for name in names:
+        if isinstance(_kind(known[name]), kinds.BytesType):
+            continue  # a file: whoever takes it looks at it
         if known[name].required and not values.get(name):
             errors[name] = "Is required."
         elif name in values and name in hints:

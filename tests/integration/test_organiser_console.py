@@ -64,7 +64,8 @@ async def send(ana: Visitor, path: str, name: str, content: bytes, **fields: str
     form = FormData()
     for key, value in {"csrf": ana.csrf, **fields}.items():
         form.add_field(key, value)
-    form.add_field("content", content, filename=name, content_type="application/octet-stream")
+    file = io.BytesIO(content)
+    form.add_field("content", file, filename=name, content_type="application/octet-stream")
     async with ana.client.post(path, data=form, headers={"Accept": "text/html"}) as response:
         text = await response.text(errors="replace")
         return Page(response.status, text, str(response.url.relative()), response.headers)
@@ -337,14 +338,19 @@ async def test_a_large_corpus_is_taken_from_organisers(running: Running, ana: Vi
 # -- gold ------------------------------------------------------------------------------------------
 
 
+async def begin(running: Running, url: str) -> None:
+    """Register a server of team blue and open the phase."""
+    blue = running.team("blue")
+    await running.do("servers.register", blue, server="blue-1", url=url)
+    assert (await running.do("servers.test", blue, server="blue-1")).passed
+    await running.do("phases.open", phase="test")
+
+
 async def answered(running: Running) -> None:
     """Have a server of team blue answer the phase."""
     async with asked_server() as asked:
-        blue = running.team("blue")
-        await running.do("servers.register", blue, server="blue-1", url=asked.url)
-        assert (await running.do("servers.test", blue, server="blue-1")).passed
-        await running.do("phases.open", phase="test")
-        await running.do("servers.start", blue, server="blue-1")
+        await begin(running, asked.url)
+        await running.do("servers.start", running.team("blue"), server="blue-1")
         watch = running.service.phase("test").boards.watch
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
@@ -394,7 +400,13 @@ async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> Non
 async def test_gold_that_was_overtaken_is_looked_at_again(running: Running, ana: Visitor) -> None:
     path = f"{PHASE}/gold/ACT"
     key = key_of(await send(ana, path, "mine.tsv", GOLD.replace(b"\t0", b"\t1", 1)))
-    await running.do("gold.set", phase="test", task="ACT", content=GOLD + b"\n", source="other.tsv")
+    await running.do(
+        "gold.set",
+        phase="test",
+        task="ACT",
+        content=GOLD.replace(b"\t1", b"\t0", 1),
+        source="other.tsv",
+    )
     page = await ana.post(f"{path}/set", draft=key)
     assert page.status == 409
     assert "Another version was set meanwhile" in page.said
@@ -428,27 +440,38 @@ def test_drafts_are_few() -> None:
 
 
 async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor) -> None:
+    async with asked_server() as asked:
+        await begin(running, asked.url)
+        await running.do("servers.next", running.team("blue"), server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done == 1)
+        path = "/organise/servers/blue-1"
+        page = await ana.get("/organise/servers")
+        assert "blue-1 blue test paused 1/32 Suspend…" in page.said
+        page = await ana.get(f"{path}/suspend?phase=test")
+        assert "blue-1 is paused in phase test" in page.said
+        page = await ana.post(f"{path}/suspend", phase="test", reason="")
+        assert page.status == 422
+        assert 'id="form-reason-error"' in page.text
+        page = await ana.post(f"{path}/suspend", phase="test", reason=MARKUP)
+        assert page.path.startswith("/organise/servers?")
+        assert f"blue-1 is suspended in phase test ({MARKUP})." in page.said
+        assert "<img" not in page.text
+        page = await ana.get("/organise")
+        assert "Servers that are suspended: blue-1" in page.said
+        assert "/organise/servers?state=suspended" in links(page)
+        await ana.post(f"{path}/resume", phase="test")
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+        page = await ana.post(f"{path}/resume", phase="test")
+        assert page.status == 409
+        assert "It is not suspended." in page.said
+
+
+async def test_given_up_articles_are_asked_for_again(running: Running, ana: Visitor) -> None:
     await answered(running)
-    page = await ana.get("/organise/servers")
-    assert "blue-1 blue test finished" in page.said
     path = "/organise/servers/blue-1"
-    page = await ana.get(f"{path}/suspend?phase=test")
-    assert "blue-1 is finished in phase test" in page.said
-    page = await ana.post(f"{path}/suspend", phase="test", reason="")
-    assert page.status == 422
-    assert 'id="form-reason-error"' in page.text
-    page = await ana.post(f"{path}/suspend", phase="test", reason=MARKUP)
-    assert page.path.startswith("/organise/servers?")
-    assert f"blue-1 is suspended in phase test ({MARKUP})." in page.said
-    assert "<img" not in page.text
-    page = await ana.get("/organise")
-    assert "Servers that are suspended: blue-1" in page.said
-    assert "/organise/servers?state=suspended" in links(page)
-    page = await ana.post(f"{path}/resume", phase="test")
-    assert "blue-1 is finished in phase test." in page.said
-    page = await ana.post(f"{path}/resume", phase="test")
-    assert page.status == 409
-    assert "It is not suspended." in page.said
+    page = await ana.get("/organise/servers")
+    assert "blue-1 blue test finished 32/32 Attempts" in page.said
     page = await ana.post(f"{path}/requeue", phase="test", articles="nobody\nknows")
     assert page.status == 404
     assert 'id="form-articles-error"' in page.text

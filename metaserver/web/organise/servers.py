@@ -106,8 +106,10 @@ class Lane(NamedTuple):
         """What can be done now."""
         if self.standing is None or self.closed or self.server.retired:
             return ()
-        suspended = self.standing.state == ServerState.SUSPENDED
-        acts = [Act.RESUME if suspended else Act.SUSPEND]
+        acts = []
+        if self.standing.state != ServerState.FINISHED:
+            suspended = self.standing.state == ServerState.SUSPENDED
+            acts.append(Act.RESUME if suspended else Act.SUSPEND)
         if self.standing.given_up:
             acts.append(Act.REQUEUE)
         return [*acts, Act.CANCEL] if self.standing.in_flight else acts

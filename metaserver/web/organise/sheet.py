@@ -79,7 +79,8 @@ async def sent_file(sent: MultiMapping[Any], name: str = "content") -> SentFile:
     found = sent.get(name)
     if not isinstance(found, web.FileField):
         return SentFile(b"", "")
-    content = await asyncio.to_thread(found.file.read)
+    with found.file as file:
+        content = await asyncio.to_thread(file.read)
     plain = PureWindowsPath(found.filename).name  # knows both kinds of slash
     return SentFile(content, plain[:SOURCE_LENGTH])
 
