@@ -58,7 +58,7 @@ class Freezing:
                 self._kept.add(key)
 
     def _at_work(self, running: RunningPhase) -> bool:
-        engine = self._dispatcher.engine
+        engine = self._dispatcher.lanes.engine
         return any(engine.at_work(running.key(server)) for server in running.servers.values())
 
     async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.dispatcher import Noting
+from metaserver.dispatch.control import Noting
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.trials import report
 from metaserver.errors import Refusal, RefusedError
@@ -77,7 +77,7 @@ async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail
     """
     registered, running = await _ready(service, caller, given)
     note = _noting(caller, "servers.start", running, registered)
-    await service.dispatcher.start(running, registered, note)
+    await service.dispatcher.lanes.start(running, registered, note)
     return detail(service, registered)
 
 
@@ -86,7 +86,7 @@ async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail
     """Send a paused server just the next article of its queue."""
     registered, running = await _ready(service, caller, given)
     note = _noting(caller, "servers.next", running, registered)
-    await service.dispatcher.start_some(running, registered, 1, note)
+    await service.dispatcher.lanes.start_some(running, registered, 1, note)
     return detail(service, registered)
 
 
@@ -95,7 +95,7 @@ async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail
     """Send a server no more articles; what is in flight is finished and counted."""
     registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.pause", running, registered)
-    await service.dispatcher.pause(running, registered, note)
+    await service.dispatcher.lanes.pause(running, registered, note)
     return detail(service, registered)
 
 
@@ -104,7 +104,7 @@ async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetai
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.cancel", running, registered)
-    await service.dispatcher.cancel(running, registered, caller.name, note)
+    await service.dispatcher.lanes.cancel(running, registered, caller.name, note)
     return detail(service, registered)
 
 
@@ -113,7 +113,7 @@ async def suspend(service: Service, caller: Caller, given: Suspension) -> Server
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.suspend", running, registered, reason=given.reason)
-    await service.dispatcher.suspend(running, registered, given.reason, note)
+    await service.dispatcher.lanes.suspend(running, registered, given.reason, note)
     return detail(service, registered)
 
 
@@ -122,7 +122,7 @@ async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetai
     """Lift a suspension: the server is sent articles again."""
     registered, running = await lane_of(service, caller, given)
     note = _noting(caller, "servers.resume", running, registered)
-    await service.dispatcher.resume(running, registered, note)
+    await service.dispatcher.lanes.resume(running, registered, note)
     return detail(service, registered)
 
 
@@ -132,7 +132,9 @@ async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
     registered, running = await lane_of(service, caller, given)
     positions = [position_of(running, article) for article in given.articles] or None
     note = _noting(caller, "servers.requeue", running, registered)
-    count = await service.dispatcher.requeue(running, registered, positions, caller.name, note)
+    count = await service.dispatcher.lanes.requeue(
+        running, registered, positions, caller.name, note
+    )
     return Requeued(articles=count)
 
 

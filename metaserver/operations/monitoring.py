@@ -107,5 +107,5 @@ def hub_status(service: Service) -> HubDetail:
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
-        lanes=service.dispatcher.engine.count,
+        lanes=service.dispatcher.lanes.engine.count,
     )

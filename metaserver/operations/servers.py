@@ -190,7 +190,7 @@ async def get(service: Service, caller: Caller, given: OneServer) -> ServerDetai
 async def update(service: Service, caller: Caller, given: ServerChange) -> ServerDetail:
     """Change a server that is not at work. It must be tested again."""
     registered = await service.server_in_use(caller, given.server)
-    if service.dispatcher.at_work(registered):
+    if service.dispatcher.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
     values = {
         name: value
@@ -202,7 +202,7 @@ async def update(service: Service, caller: Caller, given: ServerChange) -> Serve
         await servers.change(connection, registered.id, server)
         await noted(connection, caller, "servers.update", server.name, **_told(server))
     changed = await service.server(caller, given.server)
-    await service.dispatcher.changed(changed)
+    await service.dispatcher.lanes.changed(changed)
     return detail(service, changed)
 
 
@@ -242,7 +242,7 @@ async def retire(service: Service, caller: Caller, given: OneServer) -> None:
     """Take a server out of use. Its runs stay on the boards, its name stays taken."""
     registered = await service.server_in_use(caller, given.server)
     note = functools.partial(noted, caller=caller, action="servers.pause", subject=given.server)
-    await service.dispatcher.leave(registered, note)
+    await service.dispatcher.lanes.leave(registered, note)
     async with service.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await noted(connection, caller, "servers.retire", given.server)

@@ -72,7 +72,7 @@ async def test_next_sends_one_article(running: Running) -> None:
         for done in (1, 2):
             await running.do("servers.next", blue, server="blue-1")
             key = phase.key(phase.servers["blue-1"])
-            engine = running.service.dispatcher.engine
+            engine = running.service.dispatcher.lanes.engine
             while engine.at_work(key):
                 await asyncio.sleep(0.01)
             assert phase.boards.watch.status("blue-1").done == done
