@@ -22,7 +22,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NewName, PhaseField, TeamField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
-from metaserver.records import Problem, ServerName
+from metaserver.records import Problem, ServerName, TeamName
 from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
@@ -133,7 +133,8 @@ async def list_(service: Service, caller: Caller, given: RunsOf) -> Sequence[Run
     """Return the team's offline runs of a phase, in the order they came; to organisers all."""
     running = service.phase(given.phase)
     if given.team is not None:
-        caller.need_team((await service.team(given.team)).name)
+        caller.need_team(TeamName(given.team))
+        await service.team(given.team)
     wanted = given.team if caller.organiser else caller.team
     return [
         RunDetail.of(running, run)

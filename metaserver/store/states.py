@@ -41,9 +41,12 @@ async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> No
 
 
 async def of(
-    connection: AsyncConnection, key: LaneKey, *, since: float = 0.0
+    connection: AsyncConnection, key: LaneKey, *, since: float = 0.0, limit: int | None = None
 ) -> Sequence[StateChange]:
-    """Return a lane's changes from `since` (Unix seconds) on and the one before; oldest first."""
+    """Return a lane's changes from `since` (Unix seconds) on and the one before; oldest first.
+
+    With a limit the newest so many.
+    """
     lane = of_lane(state_changes, key)
     before = (
         sa.select(sa.func.max(state_changes.c.id))
@@ -53,11 +56,13 @@ async def of(
     query = (
         sa.select(state_changes)
         .where(lane, sa.or_(state_changes.c.at >= since, state_changes.c.id == before))
-        .order_by(state_changes.c.id)
+        .order_by(state_changes.c.id.desc())
+        .limit(limit)
     )
+    rows = (await connection.execute(query)).all()
     return [
         StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)
-        for row in await connection.execute(query)
+        for row in reversed(rows)
     ]
 
 

@@ -271,6 +271,7 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
     path = request.path_qs if request.method == hdrs.METH_GET else "/"
     if kind:
         if kind.lower() != "bearer":
+            gate.count(Visitor(caller=Caller(), origin=origin))
             raise RefusedError(Refusal.TOKEN, "expected Authorization: Bearer TOKEN")
         token = await gate.token(secret.strip(), origin)
         caller = _caller(token, request)

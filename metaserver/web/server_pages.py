@@ -113,7 +113,7 @@ class ServerPages:
         own = reader.organiser or (bool(reader.team) and registered.team == reader.team)
         shown = site.monitor(reader)
         async with self.service.store.reading() as connection:
-            changes = await states.of(connection, running.key(registered))
+            changes = await states.of(connection, running.key(registered), limit=EVENTS)
         return ServerView(
             phase=running.name,
             base=site.base,
@@ -122,7 +122,7 @@ class ServerPages:
             window=window,
             measures=running.windows.window(name, window),
             time_limit=shown.time_limit,
-            events=[_event(change, own=own) for change in reversed(changes[-EVENTS:])],
+            events=[_event(change, own=own) for change in reversed(changes)],
             errors=[error for error in shown.errors if error.server == name],
             attempts=await self._attempts(running, name) if own else None,
         )

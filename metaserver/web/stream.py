@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ import msgspec
 from aiohttp import web
 
 from metaserver.errors import MetaserverError
+from metaserver.web.measured import Measured
 from metaserver.web.source import Source
 
 log = logging.getLogger(__name__)
@@ -27,6 +29,9 @@ BEAT = b"event: beat\ndata: 1\n\n"
 
 An event, not a comment: comments reach no script.
 """
+ASKED_SHARE = 0.1
+"""Of the event loop's time: what the pages that are asked for may take, however many there are."""
+
 STALLED = 30.0
 """Seconds after which a reader who takes no bytes is let go; its browser connects again."""
 
@@ -144,38 +149,43 @@ class Channel:
 class Asked:
     """The newest parts of a page that is made by asking operations, which takes awaiting.
 
-    Called, it gives the parts; between `begin` and `end` it asks anew each `interval` (seconds).
-    Where `ask` is refused or fails, the page stands still.
+    Called, it gives the parts; between `begin` and `end` it asks anew after each `pause` (which
+    tells seconds). Where `ask` is refused or fails, the page stands still. `seconds` is what the
+    last answer took of the event loop.
     """
 
     def __init__(self, ask: Callable[[], Awaitable[Parts]], parts: Parts) -> None:
         self._ask = ask
         self._parts = parts
+        self.seconds = 0.0
         self._task: asyncio.Task[None] | None = None
 
     def __call__(self) -> Parts:
         """Return what the last answer was."""
         return self._parts
 
-    def begin(self, refresh: Callable[[], None], interval: float) -> None:
+    def begin(self, refresh: Callable[[], None], pause: Callable[[], float]) -> None:
         """Begin to ask; `refresh` is called after each answer."""
-        self._task = asyncio.create_task(self._keep(refresh, interval), name="asked page")
+        self._task = asyncio.create_task(self._keep(refresh, pause), name="asked page")
 
     def end(self) -> None:
         """Ask no more."""
         if self._task is not None:
             self._task.cancel()
 
-    async def _keep(self, refresh: Callable[[], None], interval: float) -> None:
+    async def _keep(self, refresh: Callable[[], None], pause: Callable[[], float]) -> None:
         while True:
-            await asyncio.sleep(interval)
+            await asyncio.sleep(pause())
+            work = Measured(self._ask(), time.perf_counter)
             try:
-                self._parts = await self._ask()
+                self._parts = await work
                 refresh()
             except MetaserverError as error:
                 log.debug("a page stands still: %s", error)
             except Exception:
                 log.exception("cannot render a page")
+            finally:
+                self.seconds = work.seconds
 
 
 _broadcasters: WeakSet[Broadcaster] = WeakSet()
@@ -229,12 +239,18 @@ class Broadcaster:
         asked = Asked(ask, await ask())
         return await self.serve(request, key, asked)
 
+    def _pause(self) -> float:
+        """Return how long an asked page stands: longer where all together would take too much."""
+        pages = (channel.render for channel in self._channels.values())
+        taken = sum(page.seconds for page in pages if isinstance(page, Asked))
+        return max(self._interval, taken / ASKED_SHARE)
+
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], Parts]) -> AsyncIterator[Channel]:
         channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
         channel.readers += 1
         if channel.readers == 1 and isinstance(channel.render, Asked):
-            channel.render.begin(channel.refresh, self._interval)
+            channel.render.begin(channel.refresh, self._pause)
         try:
             yield channel
         finally:

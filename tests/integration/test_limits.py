@@ -13,9 +13,10 @@ from aiohttp import ClientSession
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.config import WebSettings
-from metaserver.lifecycle import Control, Role
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import Control, Role, ServerState
 from metaserver.packing import pack
-from metaserver.store import servers, teams, tokens
+from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
 from metaserver.web import rpc
 from metaserver.web.auth import GATE
@@ -128,3 +129,39 @@ async def test_the_answers_of_a_multicall_are_bounded(tmp_path: Path) -> None:
     sizes = [len(answer[0]["raw"]) for answer in answers if isinstance(answer, list)]
     assert sizes == [SIZE] * 2  # base64 makes a little more than 8 MiB of each
     assert {answer["faultCode"] for answer in answers[2:]} == {413}
+
+
+async def test_other_ways_to_sign_in_are_refused_and_counted(tmp_path: Path) -> None:
+    async with hub(tmp_path, anonymous_requests_a_minute=3) as (_, client):
+        statuses = []
+        for _ in range(5):
+            head = {"Authorization": "Basic Ymx1ZTpibHVl"}
+            async with client.get("/api/v1/phases", headers=head) as response:
+                statuses.append(response.status)
+        assert statuses == [401] * 3 + [429] * 2
+
+
+async def test_whether_there_is_another_team_is_not_told(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (running, _):
+        await plan_phase(running)
+        await running.do("teams.create", team="red")
+        told = []
+        for team in ("red", "nobody"):
+            with pytest.raises(RefusedError) as refused:
+                await running.do("runs.list", running.team("blue"), phase="test", team=team)
+            told.append(str(refused.value))
+        assert told[0] == told[1]
+
+
+async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (running, _):
+        await with_raw_answers(running, 0)
+        registered = await running.service.server(running.team("blue"), "blue-1")
+        key = running.service.phase("test").key(registered)
+        changes = [states.StateChange(key=key, at=at, state=ServerState.UP) for at in range(1, 9)]
+        async with running.service.store.writing() as connection:
+            await states.add(connection, changes)
+            newest = await states.of(connection, key, limit=3)
+            every = await states.of(connection, key)
+    assert [change.at for change in newest] == [change.at for change in every][-3:]
+    assert [change.at for change in every] == sorted(change.at for change in every)

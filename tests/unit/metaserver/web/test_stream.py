@@ -1,7 +1,10 @@
 import asyncio
 import json
+from contextlib import AsyncExitStack
 
-from metaserver.web.stream import Channel, News, Parts, Row
+import pytest
+
+from metaserver.web.stream import Asked, Broadcaster, Channel, News, Parts, Row
 
 
 class Page:
@@ -75,3 +78,20 @@ def test_of_a_row_only_the_slots_that_differ_are_told_and_a_new_row_is_drawn():
     assert new.since(old) == News(html={"b": "<tr>2"}, lists={}, rows={"a": {"last": "2"}})
     assert not Parts(rows={"a": one}).since(old)
     assert new.whole() == News(html={"a": "<tr>3", "b": "<tr>2"}, lists={})
+
+
+async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
+    broadcaster = Broadcaster(None, interval=1.0, heartbeat=1.0)
+    async with AsyncExitStack() as stack:
+        pages = [Asked(_no_parts, Parts()) for _ in range(3)]
+        for number, page in enumerate(pages):
+            await stack.enter_async_context(broadcaster._watch(str(number), page))
+        assert broadcaster._pause() == 1.0
+        for page in pages:
+            page.seconds = 0.2
+        assert broadcaster._pause() == pytest.approx(6.0)
+    assert broadcaster._pause() == 1.0
+
+
+async def _no_parts():
+    return Parts()
