@@ -92,11 +92,6 @@ class Engine:
         """How many lanes are at work."""
         return len(self._started)
 
-    def lane(self, key: LaneKey) -> Lane | None:
-        """Return a lane at work."""
-        started = self._started.get(key)
-        return None if started is None else started.lane
-
     def pausing(self, key: LaneKey) -> bool:
         """Whether the lane is at work and will pause: it was told to, or has an allowance."""
         started = self._started.get(key)

@@ -55,13 +55,6 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         clock = passed[-1] if passed else PhaseState.SETUP
         return clock if reached is None else max(reached, clock, key=ORDER.index)
 
-    def next_change(self, now: float) -> float | None:
-        """Return the next moment (Unix seconds) at which the clock changes the state."""
-        moments = [
-            moment.timestamp() for moment in (self.opens, self.freezes, self.closes) if moment
-        ]
-        return min((moment for moment in moments if moment > now), default=None)
-
 
 ORDER = tuple(PhaseState)
 

@@ -67,7 +67,6 @@ class RunningPhase:
         self.gold = gold
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, Registered] = {}
-        self.lanes: dict[ServerName, Lane] = {}
         self._found_down: dict[ServerName, str] = {}  # when they were brought into memory, and why
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self._store = store
@@ -217,7 +216,7 @@ class RunningPhase:
         """
         registered = self.servers[name]
         state = await self._store.take_lane(self.key(registered))
-        lane = Lane(
+        return Lane(
             registered.server,
             self.corpus,
             state,
@@ -228,8 +227,6 @@ class RunningPhase:
             clock=self._clock,
             down=self._found_down.pop(name, ""),
         )
-        self.lanes[name] = lane
-        return lane
 
     async def rescore(self) -> None:
         """Score every run afresh on the newest gold; answers that land meanwhile are scored too.

@@ -21,7 +21,7 @@ from metaserver.errors import StaleLaneError
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.cut import CutError, Cuttable
 from metaserver.lanes.ports import Caller, Recorder
-from metaserver.lanes.queue import ArticleQueue, Later, Next, QueueView, Work
+from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
 from metaserver.lifecycle import AWAY, RULES, Backoff, Outcome, RetryDecision, SaidState, decide
 from metaserver.records import Attempt, Phases, Server, ServerSaid
 from metaserver.store.reader import Corpus
@@ -142,15 +142,6 @@ class Lane:
     def pausing(self) -> bool:
         """Whether it ends, or has ended, without having been through its queue."""
         return math.isfinite(self._allowance)
-
-    @property
-    def places(self) -> int:
-        """How many requests it may have in flight: as registered, or fewer if the server asks."""
-        return self._places
-
-    def view(self, most: int = 10) -> QueueView:
-        """Return how the queue stands, with at most so many retries and new articles."""
-        return self._queue.view(_now(), most)
 
     def allow(self, requests: int | None) -> None:
         """Let the lane begin so many more requests, and pause then; None: as many as there are.

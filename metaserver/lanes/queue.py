@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from metaserver.store.store import Tries
@@ -26,29 +24,6 @@ class Later(NamedTuple):
 
 NEW = Tries(0, 0)
 Next: TypeAlias = Work | Later | None
-
-
-class Retry(NamedTuple):
-    """An article that waits out its back-off; `seconds` from now, 0 where it is due."""
-
-    position: int
-    seconds: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueueView:
-    """How a lane's queue stands; articles are told by their positions.
-
-    `pending` counts all that are not finished, those in flight too. `retries` are in the order they
-    come due; `new` are the first of those not sent yet by this lane.
-    """
-
-    total: int
-    cursor: int
-    pending: int
-    in_flight: tuple[int, ...]
-    retries: tuple[Retry, ...]
-    new: tuple[int, ...]
 
 
 class ArticleQueue:
@@ -112,20 +87,6 @@ class ArticleQueue:
         self._in_flight.remove(work.position)
         self._tries[work.position] = work.tries
         heapq.heappush(self._retries, (at, work.position))
-
-    def view(self, now: float, most: int = 10) -> QueueView:
-        """Return how the queue stands, with at most so many retries and new articles."""
-        return QueueView(
-            total=self.total,
-            cursor=self.cursor,
-            pending=self.total - self.cursor - len(self._finished),
-            in_flight=tuple(sorted(self._in_flight)),
-            retries=tuple(
-                Retry(position, max(0.0, at - now))
-                for at, position in heapq.nsmallest(most, self._retries)
-            ),
-            new=tuple(islice(self._new(), most)),
-        )
 
     def _new(self) -> Iterator[int]:
         """Yield the positions not yet begun by this queue, in order."""

@@ -49,5 +49,3 @@ class Caller:
 
 
 ORDER = tuple(Role)
-HUB = Caller(role=Role.ORGANISER, name="hub")
-CLOCK = Caller(role=Role.ORGANISER, name="clock")

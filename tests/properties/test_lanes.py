@@ -93,16 +93,6 @@ class QueueMachine(RuleBasedStateMachine):
         unfinished = [at for at in range(self.total) if at not in self.done]
         assert self.queue.cursor == min(unfinished, default=self.total)
 
-    @invariant()
-    def the_view_tells_how_it_stands(self) -> None:
-        view = self.queue.view(self.now, most=99)
-        assert view.pending == self.total - len(self.done)
-        assert list(view.in_flight) == sorted(self.in_flight)
-        assert [retry.position for retry in view.retries] == [
-            position for _, position in sorted((at, p) for p, at in self.waiting.items())
-        ]
-        assert list(view.new) == self.new
-
     def teardown(self) -> None:
         """Whatever happened before, every article comes to an end, once."""
         if not hasattr(self, "queue"):

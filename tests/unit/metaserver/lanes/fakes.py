@@ -29,18 +29,18 @@ class Peer:
         self.seconds = 0.0  # until an answer
         self.states: list[ServerSaid | None] = []  # what it says of itself; then always the last
         self.asked_at: list[float] = []  # for its state
-        self.most_in_flight = self._in_flight = 0
+        self.most_in_flight = self.in_flight = 0
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         self.calls.append((position, number))
-        self._in_flight += 1
-        self.most_in_flight = max(self.most_in_flight, self._in_flight)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
             await asyncio.sleep(self.seconds)
         finally:
-            self._in_flight -= 1
+            self.in_flight -= 1
         outcome = self.outcomes.get((position, number), Outcome.OK)
         attempt = Attempt(
             server=server.name,

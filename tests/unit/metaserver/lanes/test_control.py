@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
-from metaserver.lanes.queue import QueueView
 from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import Server
-from metaserver.store.store import LaneState, Tries
-from metaserver.store.writer import Entry, LaneKey
+from metaserver.store.writer import Entry
 from tests.unit.metaserver.lanes.fakes import LIMITS, Memory, Peer, lane
 from tests.virtual import now, timed
 
@@ -203,32 +201,6 @@ async def test_a_trial_that_fails_pauses_the_lane_too() -> None:
         one.allow(1)
         assert await one.run() is LaneEnd.PAUSED
         assert peer.calls == [(0, number) for number in range(1, sent + 1)]
-
-
-# -- the queue as a team sees it -------------------------------------------------------------------
-
-
-@timed
-async def test_the_queue_is_told_as_it_stands() -> None:
-    state = LaneState(
-        key=LaneKey(1, 1), epoch=1, cursor=2, finished=frozenset({4}), tries={2: Tries(1, 1)}
-    )
-    peer = slow(a3=Outcome.FAULT)
-    one = lane(peer, Memory(), articles=9, concurrency=2, state=state, limits=LATER)
-    assert one.view(2) == QueueView(
-        total=9, cursor=2, pending=6, in_flight=(), retries=(), new=(2, 3)
-    )
-    working = asyncio.create_task(one.run())
-    await asyncio.sleep(15)
-    view = one.view(2)
-    (retry,) = view.retries
-    assert retry.position == 3
-    assert 0 < retry.seconds <= DAY
-    assert view == QueueView(
-        total=9, cursor=3, pending=5, in_flight=(5, 6), retries=(retry,), new=(7, 8)
-    )
-    await asyncio.sleep(2 * DAY)
-    assert await working is LaneEnd.FINISHED
 
 
 # -- a store that takes nothing --------------------------------------------------------------------
