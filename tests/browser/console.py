@@ -89,10 +89,7 @@ class Hub:
 
     async def _start(self) -> None:
         self.running = await self._stack.enter_async_context(at_work(await settings(self._folder)))
-        await plan_phase(self.running, freezes="2030-01-15T17:00")
-        await self.running.do("teams.create", team="blue", title="The blue team")
-        issued = await self.running.do("tokens.create", team="blue", role="team", label="browser")
-        self.token = issued.token
+        await self.fill()
         self.annotator.url = await self._stack.enter_async_context(
             served(Kit(self.annotator.annotate))
         )
@@ -101,6 +98,13 @@ class Hub:
         self._stack.push_async_callback(runner.cleanup)
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+    async def fill(self) -> None:
+        """Put into the hub what is there from the start."""
+        await plan_phase(self.running, freezes="2030-01-15T17:00")
+        await self.running.do("teams.create", team="blue", title="The blue team")
+        issued = await self.running.do("tokens.create", team="blue", role="team", label="browser")
+        self.token = issued.token
 
     def stop(self) -> None:
         """End it all."""
