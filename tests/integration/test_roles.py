@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -271,6 +272,7 @@ def test_every_operation_has_a_row() -> None:
     assert ROWS.keys() == OPERATIONS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ask", [by_http, by_rpc])
 async def test_everybody_may_do_what_the_table_says(tmp_path: Path, ask: Any) -> None:
     async with hub_with_blue(tmp_path) as hub:
@@ -322,3 +324,38 @@ async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
             assert refused.value.refusal is Refusal.INVALID
             assert refused.value.field in {"team", "email", "server", "method", "label"}
             assert "regex" in refused.value.message
+
+
+PLACES = {"server": BLUE, "phase": "test", "task": "INT", "article": ARTICLE, "number": "1",
+          "id": "1", "run": "blue-run", "corpus": "demo", "version": "1", "team": "blue",
+          "challenge": "bc", "act": "start", "lead": "open"}  # fmt: skip
+LET_IN = {200, 202, 204, 302, 303}
+
+
+@pytest.mark.slow
+async def test_every_page_of_the_consoles_is_for_those_it_is_of(tmp_path: Path) -> None:
+    async with hub_with_blue(tmp_path) as hub:
+        assert hub.client.app is not None
+        asked = 0
+        for route in hub.client.app.router.routes():
+            assert route.resource is not None
+            place = route.resource.canonical
+            if not place.startswith(("/team", "/organise")) or place.endswith("/events"):
+                continue
+            address = re.sub(r"{(\w+)}", lambda found: PLACES.get(found[1], "x"), place)
+            allowed = {"": set(), "reader": set(), "revoked": set(), "retired": set()}
+            if place.startswith("/organise"):
+                allowed |= {"red": set(), "blue": set()}
+            elif "{" in place:
+                allowed |= {"red": set()}
+            for who in allowed:
+                head = {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
+                async with hub.client.request(
+                    route.method, address, headers=head, allow_redirects=False
+                ) as response:
+                    told = await response.text()
+                assert response.status not in LET_IN, (who, route.method, address)
+                assert response.status < 500, (who, route.method, address)
+                assert not [word for word in TOLD if word in _answered(told, PLACES)], address
+                asked += 1
+        assert asked > 100
