@@ -26,7 +26,7 @@ Everything that can be asked of a running hub, each as a command, over HTTP and 
 three work is in [interfaces.md](interfaces.md). This page is made from the hub's own table:
 `python -m metaserver.operations.reference` writes it.
 
-Every command also takes `--hub URL`, `--token-file FILE` and `--json`.
+Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--only FIELD`.
 """
 
 

@@ -77,7 +77,11 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
         metavar="FILE",
         help=f"the token is its first line (default: {TOKEN_VARIABLE})",
     )
-    asked.add_argument("--json", action="store_true", help="print what it answers, as JSON")
+    form = asked.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print what it answers, as JSON")
+    form.add_argument(
+        "--only", metavar="FIELD", help="print one field of it and nothing else; a file as it is"
+    )
     parser.set_defaults(run=main, outline=outline)
 
 
@@ -119,6 +123,7 @@ def main(args: argparse.Namespace) -> int:
     outline: Outline = args.outline
     hub = Hub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
               token=read_token(args.token_file))  # fmt: skip
+    _check_field(outline, args.only)
     places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
     given = _given(outline, vars(args))
     if outline.method == "GET":
@@ -132,17 +137,32 @@ def main(args: argparse.Namespace) -> int:
 
         print(f"metaserver: {printable(str(error))}", file=sys.stderr)
         return REFUSED
-    _tell(outline, answer, as_json=args.json)
+    _tell(outline, answer, args)
     return DONE
 
 
-def _tell(outline: Outline, answer: Any, *, as_json: bool) -> None:
-    if as_json:
+def _check_field(outline: Outline, name: str | None) -> None:
+    """Refuse a field that there is not, before anything is done."""
+    fields = [field.name for field in outline.result.fields] if outline.result else []
+    if name is not None and name not in fields:
+        expected = f"expected one of {', '.join(fields)}" if fields else "the answer has none"
+        raise InputError("--only", f"{name!r} is no field of the answer; {expected}")
+
+
+def _tell(outline: Outline, answer: Any, args: argparse.Namespace) -> None:
+    if args.json:
         print(json.dumps(answer, indent=2))
         return
-    from metaserver.remote.shown import show  # rich: not for who asks for help
+    from metaserver.remote import shown  # rich: not for who asks for help
 
-    show(outline, answer)
+    if args.only is None:
+        shown.show(outline, answer)
+        return
+    for one in answer if isinstance(answer, list) else [answer]:
+        if args.only in shown.file_fields(outline):
+            sys.stdout.buffer.write(base64.b64decode(one[args.only] or ""))
+        else:
+            print(shown.printable(shown.cell(args.only, one[args.only])))
 
 
 def read_token(path: Path | None) -> str:

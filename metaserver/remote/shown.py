@@ -1,10 +1,10 @@
-"""What a hub answered, as one reads it in a terminal."""
+"""What a hub answered, as one reads it in a terminal: tables, without what has no value."""
 
 from __future__ import annotations
 
 import base64
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,50 +15,127 @@ from rich.text import Text
 from metaserver.operations.outline import Kind, Outline
 
 UNCUT = 100_000  # columns, where the output is no terminal
+FOR_PROGRAMS = frozenset({"columns"})  # what tells of other fields: --json has it
+MOMENTS = frozenset({"at", "since", "until"})
+EMPTY: tuple[Any, ...] = (None, "", [], {})
+
+Struct = Mapping[str, Any]
 
 
 def show(outline: Outline, answer: Any) -> None:
     """Print an operation's result: a table, or the fields of a struct one under another."""
-    files = {
-        field.name
-        for field in (outline.result.fields if outline.result else ())
-        if field.kind is Kind.FILE
-    }
     match answer:
         case None:
             print("done", file=sys.stderr)
         case []:
             print("none", file=sys.stderr)
         case [dict(), *_]:
-            _print(_rows(answer, files))
+            _print(_rows([_decoded(outline, row) for row in answer]))
         case dict():
-            _print(_fields(answer, files))
+            _show_struct(_decoded(outline, answer))
         case _:
             for one in answer if isinstance(answer, list) else [answer]:
                 print(printable(cell("", one)))
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], files: set[str]) -> Table:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(Text(name))
-    for row in rows:
-        table.add_row(*(_text(name, row.get(name), files) for name in names))
-    return table
+def file_fields(outline: Outline) -> frozenset[str]:
+    """Return the names of the fields of a result that are files, base64 in JSON."""
+    fields = outline.result.fields if outline.result else ()
+    return frozenset(field.name for field in fields if field.kind is Kind.FILE)
 
 
-def _fields(struct: Mapping[str, Any], files: set[str]) -> Table:
+def _decoded(outline: Outline, struct: Struct) -> Struct:
+    files = file_fields(outline)
+    return {
+        name: base64.b64decode(value).decode("utf-8", "replace")
+        if name in files and value
+        else value
+        for name, value in struct.items()
+    }
+
+
+def _show_struct(struct: Struct, within: str = "") -> None:
+    """Print the short fields one under another; then each long one under its name."""
+    given = {
+        name: value
+        for name, value in struct.items()
+        if value not in EMPTY and name not in FOR_PROGRAMS
+    }
+    if short := {name: value for name, value in given.items() if not _is_long(value)}:
+        _print(_fields(short))
+    for name, value in given.items():
+        if not _is_long(value):
+            continue
+        match value:
+            case str():
+                print(f"\n{within}{name}:\n{printable(value)}")
+            case list():
+                print(f"\n{within}{name}:")
+                _print(_rows(value))
+            case dict() if all(isinstance(one, dict) for one in value.values()):
+                print(f"\n{within}{name}:")
+                _print(_rows([{"": key} | one for key, one in value.items()]))
+            case _:
+                _show_struct(value, f"{within}{name}.")
+
+
+def _is_long(value: Any) -> bool:
+    match value:
+        case str():
+            return "\n" in value
+        case [dict(), *_]:
+            return True
+        case dict():
+            return any(isinstance(one, dict) or _is_long(one) for one in value.values())
+    return False
+
+
+def _fields(struct: Struct) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for name, value in struct.items():
-        table.add_row(Text(name), _text(name, value, files))
+        table.add_row(Text(name), _text(name, value))
     return table
 
 
-def _text(name: str, value: Any, files: set[str]) -> Text:
+def _rows(rows: Sequence[Struct]) -> Table:
+    """Return a table of structs; those of measured numbers get a column for each number."""
+    numbers = {
+        name
+        for name in dict.fromkeys(name for row in rows for name in row)
+        if all(_is_measured(row[name]) for row in rows if row.get(name) is not None)
+    }
+    flat = [dict(_flattened(row, numbers)) for row in rows]
+    names = dict.fromkeys(name for row in flat for name in row)
+    shown = [name for name in names if any(row.get(name) not in EMPTY for row in flat)]
+    table = Table(box=None, pad_edge=False)
+    for name in shown:
+        table.add_column(Text(name))
+    for row in flat:
+        table.add_row(*(_text(name, row.get(name), in_table=True) for name in shown))
+    return table
+
+
+def _is_measured(value: Any) -> bool:
+    """Whether a value is a struct of numbers that are not all counts."""
+    if not isinstance(value, dict):
+        return False
+    kinds = {type(one) for one in value.values()} - {type(None)}
+    return float in kinds and kinds <= {int, float}
+
+
+def _flattened(row: Struct, numbers: set[str]) -> Iterator[tuple[str, Any]]:
+    for name, value in row.items():
+        if name not in numbers:
+            yield name, value
+            continue
+        for key, one in (value or {}).items():
+            yield f"{name}.{key}" if key in row else key, one
+
+
+def _text(name: str, value: Any, *, in_table: bool = False) -> Text:
     """Return a cell; as text, so that nothing in it is markup."""
-    if name in files and value:
-        value = base64.b64decode(value).decode("utf-8", "replace")
+    if in_table and isinstance(value, str) and "\n" in value:
+        return Text(f"{len(value):,} characters")
     return Text(printable(cell(name, value)))
 
 
@@ -69,18 +146,29 @@ def cell(name: str, value: Any) -> str:
             return ""
         case bool():
             return "yes" if value else "no"
-        case int() | float() if name == "at" or name.endswith("_at"):
+        case int() | float() if name in MOMENTS or name.endswith("_at"):
             return datetime.fromtimestamp(value, UTC).isoformat(" ", "seconds")
         case float():
-            return f"{value:.6g}"
+            return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+        case {"path": str(path), "message": str(message)}:
+            return f"{path}: {message}"
+        case {"seconds": seconds, "at_least": at_least}:
+            return f"{'at least ' if at_least else ''}{cell('', seconds)}"
         case dict():
-            told = {key: one for key, one in value.items() if one not in (None, "", [], {})}
-            return " ".join(f"{key}={cell(key, one)}" for key, one in told.items())
+            return _struct_cell(value)
         case [dict(), *_]:
             return "\n".join(cell("", one) for one in value)
         case list():
-            return ", ".join(cell("", one) for one in value)
+            sentences = any(" " in one for one in value if isinstance(one, str))
+            return ("\n" if sentences else ", ").join(cell("", one) for one in value)
     return str(value)
+
+
+def _struct_cell(struct: Struct) -> str:
+    told = {key: one for key, one in struct.items() if one not in EMPTY}
+    if any(_is_long(one) for one in told.values()):
+        return "\n".join(f"{key}:\n{cell(key, one)}" for key, one in told.items())
+    return " ".join(f"{key}={cell(key, one)}" for key, one in told.items())
 
 
 def printable(text: str) -> str:
@@ -89,4 +177,8 @@ def printable(text: str) -> str:
 
 
 def _print(table: Table) -> None:
-    Console(width=None if sys.stdout.isatty() else UNCUT, highlight=False).print(table)
+    console = Console(width=None if sys.stdout.isatty() else UNCUT, highlight=False)
+    with console.capture() as captured:
+        console.print(table)
+    for line in captured.get().splitlines():
+        print(line.rstrip())

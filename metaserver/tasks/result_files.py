@@ -40,7 +40,8 @@ def read_result_file(
     for name, answer in run.answers.items():
         article, at = ArticleId(name), lines[name]
         if article not in known:
-            message = f"article {name!r} is not in this phase: its {len(at)} lines are left out"
+            count = "1 line is" if len(at) == 1 else f"{len(at)} lines are"
+            message = f"article {name!r} is not in this phase: {count} left out"
             problems.append(Problem(path=f"line {at[0]}", message=message))
             continue
         report = Report()
