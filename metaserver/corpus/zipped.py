@@ -1,4 +1,4 @@
-"""Articles that were uploaded: a file, or a zip of files. What is sent is not trusted."""
+"""Zips that were uploaded: their files, bounded. What is sent is not trusted."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
-from metaserver.corpus.reader import read_articles
 from metaserver.errors import InputError
-from metaserver.records import Article
 
 _ENTRY = b"PK\x01\x02"  # begins each entry of a zip's directory
 _STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf", b"Rar!")
@@ -33,25 +30,6 @@ class ZipLimits:
     file_bytes: int = 64 * 2**20
     bytes: int = 512 * 2**20
     ratio: int = 200
-
-
-def uploaded_articles(
-    name: str, content: bytes, limits: ZipLimits | None = None
-) -> Sequence[Article]:
-    """Return the articles of an uploaded file; raises `InputError`, which names the file in it.
-
-    Takes seconds for many articles: call it in a thread.
-    """
-    with TemporaryDirectory(prefix="metaserver-") as folder:
-        root = Path(folder)
-        if content.startswith(_STARTS[:2]):
-            unpack(name, content, root, limits or ZipLimits())
-        else:
-            (root / _file_name(name)).write_bytes(content)
-        try:
-            return [_told_of(article, root) for article in read_articles([root])]
-        except InputError as error:
-            raise _told_without(error, root, name) from error
 
 
 def unpack(name: str, content: bytes, folder: Path, limits: ZipLimits) -> None:
@@ -131,21 +109,3 @@ def _read(
     if data.startswith(_STARTS):
         raise InputError(place, "an archive within the archive")
     return bytes(data)
-
-
-def _file_name(name: str) -> str:
-    """Return the last part of an uploaded file's name: the rest is where it was."""
-    last = name.replace("\\", "/").rpartition("/")[2]
-    if not _plain(last) or last.startswith("."):
-        raise InputError(repr(name), "not a plain file name")
-    return last
-
-
-def _told_of(article: Article, root: Path) -> Article:
-    return replace(article, source=str(Path(article.source).relative_to(root)))
-
-
-def _told_without(error: InputError, root: Path, name: str) -> InputError:
-    """Return an error that names the file as it was sent, not where it was put for a moment."""
-    place = error.place.removeprefix(str(root)).removeprefix("/")
-    return InputError(f"{name}: {place}" if place else name, error.message.replace(str(root), name))

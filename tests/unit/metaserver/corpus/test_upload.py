@@ -1,0 +1,51 @@
+"""Uploaded corpora: a file or a zip gives its articles, and every file's fault is told."""
+
+from pathlib import Path
+
+import pytest
+
+from metaserver.corpus.upload import read_upload
+from metaserver.errors import InputError
+from metaserver.records import Article
+from tests.unit.metaserver.corpus.test_zipped import zipped
+
+
+def read(content: bytes, source: str, folder: Path) -> tuple[list[Article], list[str]]:
+    """Return the articles of an upload, and its problems."""
+    problems: list[InputError] = []
+    articles = list(read_upload(content, source, folder, problems))
+    return articles, list(map(str, problems))
+
+
+def test_a_zip_gives_its_articles_in_order_and_names_their_files(tmp_path: Path) -> None:
+    content = zipped(
+        ("set/b.txt", b"second"),
+        ("set/a.txt", b"first"),
+        ("set/", b""),
+        ("__MACOSX/._a.txt", b"\0\1"),
+        ("README.txt", b"not an article"),
+    )
+    articles, problems = read(content, "corpus.zip", tmp_path)
+    assert [(article.id, article.text) for article in articles] == [("a", "first"), ("b", "second")]
+    assert articles[0].source == "set/a.txt"
+    assert not problems
+
+
+def test_a_file_that_is_no_zip_is_read_as_it_is(tmp_path: Path) -> None:
+    articles, _ = read("Ä".encode(), "C:\\articles\\17.txt", tmp_path)
+    assert [(article.id, article.source) for article in articles] == [("17", "17.txt")]
+
+
+def test_every_fault_is_told_with_its_place_in_the_zip(tmp_path: Path) -> None:
+    content = zipped(("x/a.txt", b"text\n\xff"), ("x/b.txt", b"\xff"), ("x/c.txt", b"text"))
+    articles, problems = read(content, "c.zip", tmp_path)
+    assert [article.id for article in articles] == ["c"]
+    assert problems == [
+        "x/a.txt:2: not UTF-8; expected UTF-8 text",
+        "x/b.txt:1: not UTF-8; expected UTF-8 text",
+    ]
+
+
+def test_a_zip_without_articles_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^c.zip: no article"):
+        read(zipped(("a.pdf", b"%PDF")), "c.zip", tmp_path)
