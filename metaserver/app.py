@@ -36,7 +36,8 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.web.app import make_app
 
 STORE_FILE = "metaserver.sqlite"
-STOP_SECONDS = 4.0
+STOP_SECONDS = 3.0
+LAST_SECONDS = 0.5  # in which requests under way may come to their end when a site closes
 STOPPED = 130  # the status of a command that was told to stop
 
 
@@ -223,7 +224,7 @@ async def site(
         access_log=None,
         handle_signals=False,
         keepalive_timeout=idle,
-        shutdown_timeout=1.0,
+        shutdown_timeout=LAST_SECONDS,
     )
     await runner.setup()
     try:

@@ -66,12 +66,15 @@ async def _serve(settings: Settings) -> int:
 
 async def work(service: Service) -> None:
     """Drive the phases, and keep the states of their servers, until cancelled."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(service.dispatcher.run(), name="dispatcher")
-        group.create_task(service.states.run(), name="states")
-        group.create_task(service.freezing.run(), name="freezing")
-        group.create_task(service.notifier.run(), name="notices")
-        group.create_task(service.metrics.watch_loop(), name="loop lag")
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(service.dispatcher.run(), name="dispatcher")
+            group.create_task(service.states.run(), name="states")
+            group.create_task(service.freezing.run(), name="freezing")
+            group.create_task(service.notifier.run(), name="notices")
+            group.create_task(service.metrics.watch_loop(), name="loop lag")
+    finally:
+        await service.trials.close()  # who waits for a test would hold up the site
 
 
 @asynccontextmanager

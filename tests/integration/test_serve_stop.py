@@ -85,7 +85,8 @@ async def test_it_stops_in_the_middle_of_everything(
         blue = await busy(hub, session, config, slow)
         testing = asyncio.create_task(blue("POST", "/servers/blue-2/test"))
         upload = await upload_without_end(hub.address, blue.token)
-        stream = await session.get(f"{hub.address}events?page=/monitor")
+        stream = await session.get(f"{hub.address}events?page=monitor")
+        assert (stream.status, stream.content_type) == (200, "text/event-stream")
         await asyncio.sleep(0.3)
         hub.process.send_signal(number)
         assert await hub.ended(GRACE) == STOPPED
