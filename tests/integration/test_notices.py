@@ -133,6 +133,28 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
     assert len(posted.bodies) == count
 
 
+async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> None:
+    async with webhook() as posted:
+        async with running_with(tmp_path) as running:
+            given, blue = running.service.settings, running.team("blue")
+            await running.do("teams.notices", blue, team="blue", webhook=posted.url)
+            async with served(Kit(annotate)) as url:
+                await registered(running, url)
+                await running.do("servers.start", blue, server="blue-1")
+                await running.until(lambda: "finished" in posted.events())
+                await registered(running, url, "blue-2")
+            await running.do("servers.start", blue, server="blue-2")
+            await running.until(lambda: "down" in posted.events())
+            told = posted.events()
+        async with at_work(given) as running:
+            watch = running.service.phase("test").boards.watch
+            tried = watch.status("blue-2").outcomes
+            await asyncio.sleep(2.5)
+            assert watch.state("blue-2")[0] == "down"
+            assert watch.status("blue-2").outcomes == tried  # probed, sent no article
+    assert posted.events() == told == ["finished", "down"]
+
+
 async def test_mail_is_sent_where_there_is_a_host(tmp_path: Path) -> None:
     async with mailbox() as (port, messages):
         smtp = {"smtp_host": "127.0.0.1", "smtp_port": port, "smtp_starttls": False}
