@@ -25,7 +25,7 @@ import psutil
 from playwright.sync_api import Page, sync_playwright
 
 from metaserver.app import site
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards

@@ -14,7 +14,7 @@ from msgspec import Meta
 from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.errors import InputError
-from metaserver.lanes.lane import LaneLimits
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import Backoff, Visibility
 from metaserver.logs import LogFormat, LogLevel
 from metaserver.plans import Count, PhaseLimits, Seconds

@@ -22,7 +22,8 @@ from pgqueuer.adapters.inmemory import InMemoryQueries
 from pgqueuer.models import Job
 
 from metaserver.errors import HubError
-from metaserver.lanes.lane import Lane, LaneEnd
+from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.lane import Lane
 from metaserver.records import ServerName
 from metaserver.store.writer import LaneKey
 

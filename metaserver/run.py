@@ -16,7 +16,7 @@ from metaserver.corpus import read_articles
 from metaserver.engine import work_lanes
 from metaserver.errors import InputError
 from metaserver.inputs import read_gold, read_servers
-from metaserver.lanes.lane import LaneEnd
+from metaserver.lanes.events import LaneEnd
 from metaserver.progress import make_console, print_summary, say, shown
 from metaserver.records import Article
 from metaserver.results import LEADERBOARD_FILE, write_results

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.engine import Engine
 from metaserver.errors import Refusal, RefusedError, UnavailableError
-from metaserver.lanes.lane import LaneEnd
+from metaserver.lanes.events import LaneEnd
 from metaserver.lifecycle import OPEN_STATES, Control
 from metaserver.records import PhaseName, ServerName
 from metaserver.store import servers as kept_servers

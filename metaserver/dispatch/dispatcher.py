@@ -15,7 +15,7 @@ from metaserver.dispatch.control import Lanes
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.steps import whole
 from metaserver.errors import UnavailableError
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import OPEN_STATES, PhaseState
 from metaserver.records import PhaseName
 from metaserver.store import audit

@@ -20,7 +20,8 @@ from metaserver.dispatch.boards import (
     scored_tasks,
 )
 from metaserver.dispatch.rescoring import score_afresh
-from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.lane import Lane
 from metaserver.lifecycle import ANSWERED, PhaseState, ServerState
 from metaserver.records import PhaseName, ServerName, TaskName
 from metaserver.services.live import Entry, LiveBoards

@@ -14,73 +14,23 @@ import random
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 
 from metaserver.errors import StaleLaneError
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.cut import CutError, Cuttable
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.health import Health
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.ports import Caller, Recorder
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
-from metaserver.lifecycle import AWAY, RULES, Backoff, Outcome, RetryDecision, SaidState, decide
-from metaserver.records import Attempt, Phases, Server, ServerSaid
+from metaserver.lifecycle import AWAY, RULES, Outcome, RetryDecision, decide
+from metaserver.records import Attempt, Phases, Server
 from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 
-RETRY_BACKOFF = Backoff(base=1.0, cap=60.0)
-PROBE_BACKOFF = Backoff(base=5.0, cap=60.0)
 BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaneLimits:
-    """What an organiser sets for the lanes of a phase; times in seconds.
-
-    `attempts` (>= 1) an article; `circuit` failures in a row open the circuit; a server that has
-    been down for `patience` is left for good (None: never); while it is sent articles it is asked
-    for its state every `health` seconds (None: never).
-    """
-
-    attempts: int = 5
-    backoff: Backoff = RETRY_BACKOFF
-    circuit: int = 5
-    probe: Backoff = PROBE_BACKOFF
-    patience: float | None = None
-    health: float | None = None
-
-
-class LaneEnd(StrEnum):
-    """Why a lane's run ended."""
-
-    FINISHED = "finished"  # every article is answered or given up
-    SLICE = "slice"  # its turn is over: to be enqueued again
-    PAUSED = "paused"  # told to take no more articles, or its allowance is used up
-    ABANDONED = "abandoned"  # the server was down for longer than the lane's patience
-    LOST = "lost"  # another hub has taken the lane
-    STOPPED = "stopped"  # the hub stops
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AttemptEnded:
-    """Published when an attempt is committed; `answer` where it was accepted."""
-
-    server: Server
-    position: int
-    attempt: Attempt
-    answer: CheckedAnswer | None
-    decision: RetryDecision
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaneChanged:
-    """Published when a lane's standing changes."""
-
-    server: Server
-    in_flight: int
-    down: str  # why the circuit is open, or empty
-    end: LaneEnd | None = None
 
 
 class Lane:
@@ -120,10 +70,8 @@ class Lane:
             self._circuit.away(down, _now())
         self._changed = asyncio.Event()
         self._clock = clock
+        self._health = Health(server.concurrency, limits.health, self._rng)
         self._recovering = False
-        self._ask_at = math.inf  # when the server is asked for its state
-        self._speaks = False  # it has answered that once
-        self._places = server.concurrency
         self._slice = math.inf  # requests left in this run
         self._allowance = math.inf  # requests left until it pauses
         self._calls = Cuttable()
@@ -201,8 +149,7 @@ class Lane:
         return LaneEnd.PAUSED if self._allowance <= 0 else end
 
     async def _work_all(self) -> None:
-        if math.isinf(self._ask_at):
-            self._ask_at = self._next_question()
+        self._health.begin(_now())
         async with asyncio.TaskGroup() as places:
             for place in range(self.server.concurrency):
                 places.create_task(self._work(place))
@@ -214,13 +161,13 @@ class Lane:
                 await self._come_to_rest()
             elif self._slice <= 0:
                 self._finish(LaneEnd.SLICE)
-            elif place >= self._places:
+            elif place >= self._health.places:
                 await self._wait(math.inf)
             elif self._recorder.blocked:  # what is in flight waits to be stored; no more is sent
                 await self._wait(_now() + BLOCKED_SECONDS)
             elif self._circuit.state is not CircuitState.CLOSED:
                 await self._recover()
-            elif place == 0 and _now() >= self._ask_at and not self.pausing:
+            elif place == 0 and _now() >= self._health.ask_at and not self.pausing:
                 await self._ask_state()  # in an article's place: no more requests than agreed
             else:
                 await self._take_on()
@@ -357,26 +304,15 @@ class Lane:
         )
 
     async def _ask_state(self) -> None:
-        """Follow what the server says of itself; one that says nothing at first is left alone."""
+        """Ask the server how it is, and adapt: it may want fewer articles at a time, or none."""
         with suppress(CutError):
             said = await self._probes.wait(self._caller.state(self.server))
-            self._speaks = self._speaks or said is not None
-            self._ask_at = self._next_question() if self._speaks else math.inf
+            self._health.heard(said, _now())
             if said is not None:
-                self._heed(said)
-
-    def _next_question(self) -> float:
-        health = math.inf if self._limits.health is None else self._limits.health
-        return _now() + health * self._rng.uniform(0.75, 1.25)  # not all lanes at once
-
-    def _heed(self, said: ServerSaid) -> None:
-        """Adapt to what the server says: fewer places, or none."""
-        most = 1 if said.state is SaidState.OVERLOADED else said.max_concurrent
-        self._places = min(self.server.concurrency, most or self.server.concurrency)
-        if said.state in AWAY:
-            self._circuit.away(f"the server says it is {said.state}", _now())
-        self._tell()
-        self._changed.set()
+                if said.state in AWAY:
+                    self._circuit.away(f"the server says it is {said.state}", _now())
+                self._tell()
+                self._changed.set()
 
     def _finish(self, end: LaneEnd) -> None:
         self._end = end

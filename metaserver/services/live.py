@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.records import ServerName, TaskName
 from metaserver.services.comparisons import Comparison, Comparisons
 from metaserver.services.frozen import FrozenBoard, freeze

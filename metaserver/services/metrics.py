@@ -25,7 +25,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import Attempt, ServerName
 from metaserver.services.snapshots import Monitor

@@ -8,7 +8,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from metaserver.lanes.lane import LaneChanged, LaneEnd
+from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.lifecycle import ANSWERED, Control, Outcome, ServerState
 from metaserver.records import Attempt, Phases, Server, ServerName
 from metaserver.services.histogram import TimeHistogram

@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 from prometheus_client.core import Metric
 
-from metaserver.lanes.lane import AttemptEnded
+from metaserver.lanes.events import AttemptEnded
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Server, ServerName
 from metaserver.services.measures import Availability, Timing, Tips

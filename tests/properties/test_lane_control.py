@@ -20,7 +20,9 @@ from hypothesis.stateful import (
 
 from metaserver.engine import Engine
 from metaserver.errors import StaleLaneError
-from metaserver.lanes.lane import Lane, LaneEnd, LaneLimits
+from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.lane import Lane
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
 from metaserver.lifecycle import ANSWERED, RULES, Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid

@@ -13,7 +13,9 @@ from pgqueuer import PgQueuer
 
 from metaserver.engine import SLICE, Engine, work_lanes
 from metaserver.errors import HubError
-from metaserver.lanes.lane import Lane, LaneEnd, LaneLimits
+from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.lane import Lane
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.store.reader import Corpus

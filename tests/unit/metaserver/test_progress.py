@@ -8,7 +8,7 @@ import io
 import pytest
 from rich.console import Console
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.progress import (
     PLAIN_SECONDS,

@@ -5,7 +5,9 @@ import random
 from collections.abc import Callable, Mapping
 
 from metaserver.errors import StaleLaneError
-from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneLimits
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.lane import Lane
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import ANSWERED, Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.store.reader import Corpus

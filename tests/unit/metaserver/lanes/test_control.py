@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from metaserver.lanes.lane import AttemptEnded, Lane, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.lane import Lane
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import Server
 from metaserver.store.writer import Entry

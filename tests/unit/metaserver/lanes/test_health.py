@@ -3,7 +3,8 @@
 import asyncio
 from itertools import groupby, pairwise
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import Backoff, SaidState
 from metaserver.records import Server, ServerSaid
 from tests.unit.metaserver.lanes.fakes import Memory, Peer, lane

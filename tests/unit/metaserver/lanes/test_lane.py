@@ -4,7 +4,8 @@ import asyncio
 
 import pytest
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged, LaneEnd, LaneLimits
+from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.lanes.limits import LaneLimits
 from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import Attempt, Server
 from metaserver.store.store import LaneState, Tries

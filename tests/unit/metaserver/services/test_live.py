@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Server, ServerName, TaskName
 from metaserver.services.live import TICK_SECONDS, Entry, LiveBoards

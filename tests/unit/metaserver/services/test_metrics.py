@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from metaserver.lanes.lane import AttemptEnded, LaneChanged
+from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName
 from metaserver.services.metrics import Metrics, Sources

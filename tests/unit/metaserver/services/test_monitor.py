@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from metaserver.lanes.lane import LaneChanged, LaneEnd
+from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName
 from metaserver.services.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, Watch
