@@ -268,6 +268,10 @@ async def test_a_wrong_token_in_a_call_is_throttled(hub: Hub) -> None:
             ClientSession() as client,
             client.post(f"{rpc.url}/xmlrpc/", data=body) as response,
         ):
-            (told,), _ = xmlrpc.client.loads(await response.read())
+            answer = await response.read()
+        try:
+            (told,), _ = xmlrpc.client.loads(answer)
+        except xmlrpc.client.Fault as fault:  # each guess counts: no more calls at all
+            told = [{"faultCode": fault.faultCode}]
         codes |= {one["faultCode"] for one in told}
     assert codes == {401, 429}
