@@ -46,6 +46,8 @@ Concurrency = Annotated[
     int, Meta(ge=1, le=1_000, description="Requests it may have in flight at a time")
 ]
 
+NAMES = 100  # of servers that a team may take, those of retired ones among them
+
 
 class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A new server."""
@@ -156,9 +158,12 @@ async def register(service: Service, caller: Caller, given: RegisterServer) -> S
         )
     )
     async with service.store.writing() as connection:
+        theirs = await servers.every(connection, team.name)
         limit = _servers_a_team(service)
-        if await servers.count(connection, team.name) >= limit:
+        if sum(known.retired_at is None for known in theirs) >= limit:
             raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
+        if len(theirs) >= NAMES:  # a retired server keeps its name for ever
+            raise RefusedError(Refusal.STATE, f"a team has {NAMES} names at most: change a server")
         taken = f"the name {server.name!r} is taken: choose another"
         if await runs.is_offline(connection, server.name):
             raise RefusedError(Refusal.STATE, taken, field="server")

@@ -175,3 +175,15 @@ async def test_a_challenges_new_zone_is_that_of_its_phases(running: Running) -> 
     told = await running.do("phases.get", phase="test")
     assert told.opens.isoformat() == "2030-06-01T14:00:00+02:00"
     assert told.timezone == "Europe/Madrid"
+
+
+async def test_a_team_takes_so_many_names_at_most(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.operations.servers.NAMES", 3)
+    blue = running.team("blue")
+    for number in range(3):
+        await running.do("servers.register", blue, server=f"b{number}", url="http://127.0.0.1:9/")
+        await running.do("servers.retire", blue, server=f"b{number}")
+    with pytest.raises(RefusedError, match="3 names at most"):
+        await running.do("servers.register", blue, server="b3", url="http://127.0.0.1:9/")

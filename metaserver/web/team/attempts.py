@@ -17,6 +17,7 @@ from metaserver.records import Phases
 from metaserver.web import svg
 from metaserver.web.answers import Lines, Tree, read_answer, read_lines
 from metaserver.web.desk import Desk
+from metaserver.web.downloads import in_turn
 from metaserver.web.groups import grouped
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
@@ -112,6 +113,9 @@ class AttemptPages:
 
     async def one(self, request: web.Request) -> web.Response:
         """Answer with one attempt: its times, its problems, its answer."""
+        return await in_turn(request, lambda: self._one(request))
+
+    async def _one(self, request: web.Request) -> web.Response:
         card = await one_card(self.desk, request, request.match_info["server"])
         phase = request.query.get("phase") or newest_phase(card)
         found = await self._answer(request, phase)
@@ -134,6 +138,9 @@ class AttemptPages:
 
     async def raw(self, request: web.Request) -> web.Response:
         """Answer with the bytes that came, as a file."""
+        return await in_turn(request, lambda: self._raw(request))
+
+    async def _raw(self, request: web.Request) -> web.Response:
         card = await one_card(self.desk, request, request.match_info["server"])
         found = await self._answer(request, request.query.get("phase") or newest_phase(card))
         if found.raw is None:
