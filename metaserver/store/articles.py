@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.packing import pack
 from metaserver.records import Article, ArticleId
+from metaserver.store.database import insert
 from metaserver.store.reader import Corpus
 from metaserver.store.tables import articles, corpora
 from metaserver.wire.xmlrpc import escape_text
@@ -65,9 +66,7 @@ async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
     corpus_id = (await connection.execute(known)).scalar_one_or_none()
     if corpus_id is None:
         row = {"checksum": packed.checksum, "articles": len(packed.rows), "created_at": time.time()}
-        result = await connection.execute(sa.insert(corpora).values(**row))
-        assert result.inserted_primary_key is not None
-        corpus_id = int(result.inserted_primary_key[0])
+        corpus_id = await insert(connection, corpora, row)
         for start in range(0, len(packed.rows), INSERT_BATCH):
             batch = packed.rows[start : start + INSERT_BATCH]
             await connection.execute(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -79,6 +79,13 @@ async def writing(engine: AsyncEngine, place: Path) -> AsyncIterator[AsyncConnec
                 yield connection
     except sa.exc.OperationalError as error:
         raise UnavailableError(str(error.orig), place) from error
+
+
+async def insert(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
+    """Insert a row; return its id."""
+    key = (await connection.execute(sa.insert(table).values(**row))).inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
 async def migrate(engine: AsyncEngine, place: Path) -> None:

@@ -16,6 +16,7 @@ from metaserver.lifecycle import PhaseState
 from metaserver.packing import pack, unpack
 from metaserver.plans import PhasePlan
 from metaserver.records import PhaseName, TaskName
+from metaserver.store.database import insert
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
 
 
@@ -100,18 +101,15 @@ async def add(
     release: str,
 ) -> int:
     """Keep a new phase; return its id. Its name must be free."""
-    result = await connection.execute(
-        sa.insert(phases).values(
-            name=name,
-            challenge_id=challenge_id,
-            plan=msgspec.json.encode(plan),
-            corpus_id=corpus_id,
-            release=release,
-            created_at=time.time(),
-        )
-    )
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+    row = {
+        "name": name,
+        "challenge_id": challenge_id,
+        "plan": msgspec.json.encode(plan),
+        "corpus_id": corpus_id,
+        "release": release,
+        "created_at": time.time(),
+    }
+    return await insert(connection, phases, row)
 
 
 async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> None:

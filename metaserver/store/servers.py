@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.lifecycle import Control, Outcome
 from metaserver.records import Server, ServerName, TaskName, TeamName
+from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import attempts, lanes, servers, teams
 from metaserver.store.writer import LaneKey
@@ -38,7 +39,8 @@ class LaneControl:
     note: str
 
 
-def _columns(server: Server) -> dict[str, Any]:
+def columns(server: Server) -> dict[str, Any]:
+    """Return what is kept of a server's own values."""
     return {
         "name": server.name,
         "url": server.url,
@@ -51,11 +53,8 @@ def _columns(server: Server) -> dict[str, Any]:
 
 async def add(connection: AsyncConnection, server: Server, team_id: int) -> int:
     """Keep a new server of a team; return its id. Its name must be free."""
-    result = await connection.execute(
-        sa.insert(servers).values(**_columns(server), team_id=team_id, created_at=time.time())
-    )
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+    row = columns(server) | {"team_id": team_id, "created_at": time.time()}
+    return await insert(connection, servers, row)
 
 
 async def change(connection: AsyncConnection, server_id: int, server: Server) -> None:
@@ -63,7 +62,7 @@ async def change(connection: AsyncConnection, server_id: int, server: Server) ->
     await connection.execute(
         sa.update(servers)
         .where(servers.c.id == server_id)
-        .values(**_columns(server), conformance=None)
+        .values(**columns(server), conformance=None)
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -18,9 +18,10 @@ from metaserver.lifecycle import RULES
 from metaserver.records import Article, Server, TaskName
 from metaserver.store import tables as t
 from metaserver.store.articles import keep, pack_articles
-from metaserver.store.database import open_sqlite, writer_engine, writing
+from metaserver.store.database import insert, open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
 from metaserver.store.reader import Corpus, Reader, of_lane
+from metaserver.store.servers import columns
 from metaserver.store.writer import Entry, LaneKey, Writer
 
 
@@ -102,7 +103,7 @@ class Store(Reader):
         async with self.writing() as connection:
             found = (await connection.execute(query.where(t.phases.c.name == name))).first()
             if found is None:
-                return await _insert(
+                return await insert(
                     connection,
                     t.phases,
                     {
@@ -132,19 +133,12 @@ class Store(Reader):
 
     async def set_server(self, server: Server) -> int:
         """Keep a server under its name, or change what is kept; return its id."""
-        row = {
-            "name": server.name,
-            "url": server.url,
-            "method": server.method,
-            "parameters": server.parameters,
-            "tasks": list(server.tasks),
-            "concurrency": server.concurrency,
-        }
+        row = columns(server)
         query = sa.select(t.servers.c.id).where(t.servers.c.name == server.name)
         async with self.writing() as connection:
             server_id = (await connection.execute(query)).scalar_one_or_none()
             if server_id is None:
-                return await _insert(connection, t.servers, row)
+                return await insert(connection, t.servers, row)
             await connection.execute(
                 sa.update(t.servers).where(t.servers.c.id == server_id).values(**row)
             )
@@ -206,10 +200,3 @@ async def open_store(path: Path) -> AsyncIterator[Store]:
             writing.cancel()
             with suppress(asyncio.CancelledError):
                 await writing
-
-
-async def _insert(connection: AsyncConnection, table: sa.Table, row: Mapping[str, Any]) -> int:
-    result = await connection.execute(sa.insert(table).values(**row))
-    key = result.inserted_primary_key
-    assert key is not None
-    return int(key[0])

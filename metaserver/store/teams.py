@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.plans import NoticePlan
 from metaserver.records import TeamName
+from metaserver.store.database import insert
 from metaserver.store.tables import teams
 
 
@@ -31,11 +32,8 @@ class Team:
 
 async def add(connection: AsyncConnection, name: TeamName, title: str, email: str) -> int:
     """Keep a new team; return its id. Its name must be free."""
-    result = await connection.execute(
-        sa.insert(teams).values(name=name, title=title, email=email, created_at=time.time())
-    )
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0])
+    row = {"name": name, "title": title, "email": email, "created_at": time.time()}
+    return await insert(connection, teams, row)
 
 
 async def change(connection: AsyncConnection, name: TeamName, **values: Any) -> None:

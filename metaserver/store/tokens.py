@@ -19,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.lifecycle import Role
 from metaserver.records import TeamName
+from metaserver.store.database import insert
 from metaserver.store.tables import sessions, teams, tokens
 
 PREFIX = "bcms_"
@@ -76,12 +77,15 @@ async def issue(
 ) -> tuple[int, str]:
     """Make a token; return its id and the token itself, which nobody can show again."""
     secret = f"{PREFIX}{role[0]}{secrets.token_urlsafe(32)}"
-    row = {"digest": digest(secret), "role": role.value, "team_id": team_id, "label": label}
-    result = await connection.execute(
-        sa.insert(tokens).values(**row, created_at=time.time(), expires_at=expires_at)
-    )
-    assert result.inserted_primary_key is not None
-    return int(result.inserted_primary_key[0]), secret
+    row = {
+        "digest": digest(secret),
+        "role": role.value,
+        "team_id": team_id,
+        "label": label,
+        "created_at": time.time(),
+        "expires_at": expires_at,
+    }
+    return await insert(connection, tokens, row), secret
 
 
 async def find(connection: AsyncConnection, secret: str, now: float) -> Token | None:
