@@ -136,8 +136,8 @@ def steps(known: Outlook) -> Sequence[Step]:
         Step(gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase),
         Step(bool(teams), "Let a team take part", "By its name.", "/organise/teams"),
         Step(
-            bool(teams) and not known.tokenless,
-            "Give each team a token",
+            len(known.tokenless) < len(teams),  # those of later teams are told as needs
+            "Give it a token",
             "It is shown once; the team signs in with it.",
             team_path(known.tokenless[0]) if known.tokenless else "",
         ),

@@ -46,7 +46,7 @@ WORDING: Mapping[str, Wording] = {
     "title": Wording(help="What people call it: “Test phase”."),
     "kind": Wording(label="Kind", choices=[("test", "test"), ("training", "training")]),
     "tasks": Wording(
-        help="What servers are asked for. None chosen: all that it has gold for.",
+        help="What servers are asked for. None chosen: all; mentions only with gold for them.",
         choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
     ),
     "visibility": Wording(

@@ -90,9 +90,9 @@ def no_file() -> RefusedError:
     return RefusedError(Refusal.INVALID, "choose a file that is not empty", field="content")
 
 
-def one_of(names: Sequence[str]) -> Wording:
+def one_of(names: Sequence[str], told: str) -> Wording:
     """Return the choices of a field that takes one of some names."""
-    return Wording(choices=[(name, name) for name in names])
+    return Wording(help=told, choices=[(name, name) for name in names])
 
 
 def number(text: str) -> int:

@@ -79,7 +79,10 @@ class UploadPages:
         )
         form = None
         if phase is not None and teams and phase.state is not PhaseState.CLOSED:
-            choices = {"team": one_of(teams), "task": one_of(phase.tasks)}
+            choices = {
+                "team": one_of(teams, "Whose run it is."),
+                "task": one_of(phase.tasks, "What its file answers."),
+            }
             form = SHEET.form(sent, refused, **choices)
         return self.desk.answer(
             "organise_uploads.html",
