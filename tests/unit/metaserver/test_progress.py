@@ -126,7 +126,7 @@ def test_a_terminal_gets_the_table_and_keeps_the_last() -> None:
     assert "down" not in drawn[drawn.rindex("server") :]
 
 
-def test_the_summary_has_the_boards_and_the_outcome_codes(console: Console) -> None:
+async def test_the_summary_has_the_boards_and_the_outcome_codes(console: Console) -> None:
     boards = make_boards()
     afresh = {task.name: boards.board(task.name) for task in boards.tasks()}
     print_summary(console, boards.tasks(), afresh, boards.monitor())
