@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import Outcome, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import ServerField
+from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
@@ -29,7 +29,7 @@ class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
     outcome: Annotated[Outcome | None, Meta(description="Ended so")] = None
     article: Annotated[str | None, Meta(description="Of this article")] = None
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="At most so many")] = PAGE
+    limit: Limit = PAGE
 
 
 class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import PhaseField
+from metaserver.operations.fields import PhaseField, need_one_of
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.records import TaskName
@@ -113,7 +113,7 @@ async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
     running = service.phase(given.phase)
     plugin = scored_task(running, given.task)
     views = running.boards.views(plugin.name)
-    _known(given.view, views)
+    need_one_of(given.view, views, "view")
     visibility = running.phase.plan.visibility
     board = seen(running.boards.board(plugin.name, given.view), visibility, reader(caller))
     return BoardDetail(
@@ -157,7 +157,7 @@ async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> Boar
     frozen = await frozen_board(service, given.board, reader(caller))
     if frozen is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
-    _known(given.view, tuple(frozen.views))
+    need_one_of(given.view, frozen.views, "view")
     board = frozen.board(given.view)
     return BoardDetail(
         phase=frozen.phase,
@@ -197,12 +197,6 @@ def scored_task(running: RunningPhase, task: str) -> TaskPlugin:
         message = f"phase {running.name} has no board of {task!r}: it has {names}"
         raise RefusedError(Refusal.UNKNOWN, message, field="task")
     return scored[TaskName(task)]
-
-
-def _known(view: str, views: Sequence[str]) -> None:
-    if view not in views:
-        message = f"{view!r} is none of {', '.join(views)}"
-        raise RefusedError(Refusal.INVALID, message, field="view")
 
 
 def _rows(board: Board) -> tuple[RunRow, ...]:

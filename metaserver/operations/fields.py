@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta
+
+from metaserver.errors import Refusal, RefusedError
 
 END = r"$(?!\n)"
 """The end of a text as patterns have it: `$` alone also fits before a line end that is the last."""
@@ -21,3 +24,10 @@ NewName: TypeAlias = Annotated[
 Title: TypeAlias = Annotated[str, Meta(max_length=200, description="What people call it")]
 Text: TypeAlias = Annotated[str, Meta(max_length=2_000)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="At most so many")]
+
+
+def need_one_of(value: str, known: Iterable[str], field: str) -> None:
+    """Raise `RefusedError` unless a value is one of those that are known."""
+    names = list(known)
+    if value not in names:
+        raise RefusedError(Refusal.INVALID, f"{value!r} is none of {', '.join(names)}", field=field)

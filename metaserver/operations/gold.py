@@ -16,7 +16,7 @@ from metaserver.lifecycle import Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.corpora import OfVersion, Source
-from metaserver.operations.fields import PhaseField
+from metaserver.operations.fields import PhaseField, need_one_of
 from metaserver.operations.gold_changes import ArticleChange, RunChange, label_changes, run_changes
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
@@ -153,9 +153,7 @@ async def _versions(service: Service, phase: str) -> Sequence[GoldVersion]:
 
 
 def _task(name: str) -> TaskPlugin:
-    if name not in installed_tasks():
-        message = f"{name!r} is none of {', '.join(installed_tasks())}"
-        raise RefusedError(Refusal.INVALID, message, field="task")
+    need_one_of(name, installed_tasks(), "task")
     return installed_tasks()[TaskName(name)]
 
 

@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from metaserver.lifecycle import Role, ServerState
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import ServerField
+from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
 from metaserver.operations.service import Service
 from metaserver.operations.table import Nothing, operation
@@ -49,7 +49,7 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     subject: Annotated[str | None, Meta(description="Done to this team, server, phase ...")] = None
     actor: Annotated[str | None, Meta(description="Done by: 'team blue', 'organiser ana'")] = None
     before: Annotated[int | None, Meta(description="Older than the entry of this id")] = None
-    limit: Annotated[int, Meta(ge=1, le=1_000, description="At most so many")] = 200
+    limit: Limit = 200
 
 
 @operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,19 +11,18 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import InputError, Refusal, RefusedError
+from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role, Visibility
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
-from metaserver.operations.fields import NAME, NAME_HELP, NewName, PhaseField, Title
+from metaserver.operations.fields import NewName, PhaseField, Title
+from metaserver.operations.planning import checked, known_corpus, need_release, reached
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.plans import PhaseLimits, PhasePlan
 from metaserver.records import PhaseName
 from metaserver.store import phases
-from metaserver.store.phases import CorpusVersion, Phase
-from metaserver.tasks.plugin import installed_tasks
-from metaserver.uniprot import Release
+from metaserver.store.phases import Phase
 
 Date = Annotated[
     str, Meta(description="2026-12-01T09:00 in the challenge's zone, or with an offset")
@@ -133,9 +130,9 @@ async def create(service: Service, caller: Caller, given: NewPhase) -> PhaseDeta
     if given.phase in service.dispatcher.phases:
         message = f"there is a phase {given.phase!r} already"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    corpus = await _corpus(service, given.corpus)
-    _release(service, given.release)
-    plan = _planned(
+    corpus = await known_corpus(service, given.corpus)
+    need_release(service, given.release)
+    plan = checked(
         PhasePlan(
             title=given.title,
             kind=PhaseState(given.kind),
@@ -175,17 +172,17 @@ async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseD
     for name in ("opens", "freezes", "closes"):
         if (value := getattr(given, name)) is not None:
             values[name] = moment_in(value, zone, name)
-    plan = _planned(msgspec.structs.replace(before, **values))
+    plan = checked(msgspec.structs.replace(before, **values))
     columns: dict[str, object] = {"plan": plan}
     if given.corpus is not None:
-        columns["corpus_id"] = (await _corpus(service, given.corpus)).corpus_id
+        columns["corpus_id"] = (await known_corpus(service, given.corpus)).corpus_id
     if given.release is not None:
-        _release(service, given.release)
+        need_release(service, given.release)
         columns["release"] = given.release
     if (running.servers or running.offline) and (len(columns) > 1 or given.tasks is not None):
         message = "there are runs in it already: corpus, release and tasks stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    columns["standing"] = _reached(running.phase, plan, service.clock())
+    columns["standing"] = reached(running.phase, plan, service.clock())
     async with service.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
         await noted(connection, caller, "phases.update", given.phase, **_told(given))
@@ -245,54 +242,6 @@ async def _reopened(service: Service, name: str) -> RunningPhase:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
     return await service.dispatcher.take_over(phase)
-
-
-def _reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
-    """Return what a phase has reached under another plan.
-
-    Where its dates led it, other dates may lead it back; what a hand did stays.
-    """
-    if phase.reached is not phase.plan.state(now, None):
-        return phase.reached
-    state = plan.state(now, None)
-    return None if state is PhaseState.SETUP else state
-
-
-async def _corpus(service: Service, wanted: str) -> CorpusVersion:
-    name, at, version = wanted.partition("@")
-    if at and not version.isdigit():
-        message = f"{wanted!r} is not NAME or NAME@VERSION"
-        raise RefusedError(Refusal.INVALID, message, field="corpus")
-    async with service.store.reading() as connection:
-        found = await phases.corpus_version(connection, name, int(version) if at else None)
-    if found is None:
-        message = f"there is no corpus {wanted!r}: import it first (corpora import)"
-        raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-    return found
-
-
-def _release(service: Service, name: str) -> None:
-    if not re.fullmatch(NAME, name):
-        raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
-    try:
-        Release.open(service.release_folder(name))
-    except InputError as error:
-        message = f"there is no usable UniProt release {name!r}: {error.message}"
-        raise RefusedError(Refusal.INVALID, message, field="release") from error
-
-
-def _planned(plan: PhasePlan) -> PhasePlan:
-    """Return a plan that makes sense; `RefusedError` names the field."""
-    dates = [(name, getattr(plan, name)) for name in ("opens", "freezes", "closes")]
-    known = [(name, moment) for name, moment in dates if moment is not None]
-    for (earlier, first), (later, second) in itertools.pairwise(known):
-        if first >= second:
-            raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
-    unknown = [task for task in plan.tasks if task not in installed_tasks()]
-    if unknown:
-        message = f"{unknown[0]!r} is none of {', '.join(installed_tasks())}"
-        raise RefusedError(Refusal.INVALID, message, field="tasks")
-    return plan
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:

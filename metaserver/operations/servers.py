@@ -17,7 +17,7 @@ from metaserver.dispatch.trials import Trial, report
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import END, NewName, ServerField
+from metaserver.operations.fields import END, NewName, ServerField, need_one_of
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.plans import PhaseLimits
@@ -267,10 +267,8 @@ def _checked(server: Server) -> Server:
         check_url(server.url, "url")
     except InputError as error:
         raise RefusedError(Refusal.INVALID, error.message, field="url") from error
-    unknown = [task for task in server.tasks if task not in installed_tasks()]
-    if unknown:
-        message = f"{unknown[0]!r} is none of {', '.join(installed_tasks())}"
-        raise RefusedError(Refusal.INVALID, message, field="tasks")
+    for task in server.tasks:
+        need_one_of(task, installed_tasks(), "tasks")
     return server
 
 

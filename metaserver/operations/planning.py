@@ -1,0 +1,64 @@
+"""What a phase is planned with: is it there, does it make sense. `RefusedError` names the field."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from metaserver.errors import InputError, Refusal, RefusedError
+from metaserver.lifecycle import PhaseState
+from metaserver.operations.fields import NAME, NAME_HELP, need_one_of
+from metaserver.operations.service import Service
+from metaserver.plans import PhasePlan
+from metaserver.store import phases
+from metaserver.store.phases import CorpusVersion, Phase
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release
+
+
+def checked(plan: PhasePlan) -> PhasePlan:
+    """Return a plan that makes sense; `RefusedError` names the field."""
+    dates = [(name, getattr(plan, name)) for name in ("opens", "freezes", "closes")]
+    known = [(name, moment) for name, moment in dates if moment is not None]
+    for (earlier, first), (later, second) in itertools.pairwise(known):
+        if first >= second:
+            raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
+    for task in plan.tasks:
+        need_one_of(task, installed_tasks(), "tasks")
+    return plan
+
+
+async def known_corpus(service: Service, wanted: str) -> CorpusVersion:
+    """Return a corpus that a plan names, as NAME or NAME@VERSION."""
+    name, at, version = wanted.partition("@")
+    if at and not version.isdigit():
+        message = f"{wanted!r} is not NAME or NAME@VERSION"
+        raise RefusedError(Refusal.INVALID, message, field="corpus")
+    async with service.store.reading() as connection:
+        found = await phases.corpus_version(connection, name, int(version) if at else None)
+    if found is None:
+        message = f"there is no corpus {wanted!r}: import it first (corpora import)"
+        raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
+    return found
+
+
+def need_release(service: Service, name: str) -> None:
+    """Raise `RefusedError` where there is no usable UniProt release of this name."""
+    if not re.fullmatch(NAME, name):
+        raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
+    try:
+        Release.open(service.release_folder(name))
+    except InputError as error:
+        message = f"there is no usable UniProt release {name!r}: {error.message}"
+        raise RefusedError(Refusal.INVALID, message, field="release") from error
+
+
+def reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
+    """Return what a phase has reached under another plan.
+
+    Where its dates led it, other dates may lead it back; what a hand did stays.
+    """
+    if phase.reached is not phase.plan.state(now, None):
+        return phase.reached
+    state = plan.state(now, None)
+    return None if state is PhaseState.SETUP else state
