@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -16,6 +17,7 @@ from metaserver.operations.outline import Kind, Outline
 
 UNCUT = 100_000  # columns, where the output is no terminal
 FOR_PROGRAMS = frozenset({"columns"})  # what tells of other fields: --json has it
+NOT_IN_TABLES = frozenset({"raw"})  # whole answers
 MOMENTS = frozenset({"at", "since", "until"})
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
@@ -99,13 +101,12 @@ def _fields(struct: Struct) -> Table:
 
 def _rows(rows: Sequence[Struct]) -> Table:
     """Return a table of structs; those of measured numbers get a column for each number."""
-    numbers = {
+    flat = _flattened(rows)
+    names = [
         name
-        for name in dict.fromkeys(name for row in rows for name in row)
-        if all(_is_measured(row[name]) for row in rows if row.get(name) is not None)
-    }
-    flat = [dict(_flattened(row, numbers)) for row in rows]
-    names = dict.fromkeys(name for row in flat for name in row)
+        for name in dict.fromkeys(name for row in flat for name in row)
+        if name not in NOT_IN_TABLES
+    ]
     shown = [name for name in names if any(row.get(name) not in EMPTY for row in flat)]
     table = Table(box=None, pad_edge=False)
     for name in shown:
@@ -123,13 +124,25 @@ def _is_measured(value: Any) -> bool:
     return float in kinds and kinds <= {int, float}
 
 
-def _flattened(row: Struct, numbers: set[str]) -> Iterator[tuple[str, Any]]:
-    for name, value in row.items():
-        if name not in numbers:
-            yield name, value
-            continue
-        for key, one in (value or {}).items():
-            yield f"{name}.{key}" if key in row else key, one
+def _flattened(rows: Sequence[Struct]) -> Sequence[Struct]:
+    """Put the numbers of measured structs beside the rest, with the struct's name where they clash."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    measured = {
+        name: {key for row in rows for key in row.get(name) or ()}
+        for name in names
+        if all(_is_measured(row[name]) for row in rows if row.get(name) is not None)
+    }
+    times = Counter([*names, *(key for keys in measured.values() for key in keys)])
+
+    def flattened(row: Struct) -> Iterator[tuple[str, Any]]:
+        for name, value in row.items():
+            if name not in measured:
+                yield name, value
+                continue
+            for key, one in (value or {}).items():
+                yield f"{name}.{key}" if times[key] > 1 else key, one
+
+    return [dict(flattened(row)) for row in rows]
 
 
 def _text(name: str, value: Any, *, in_table: bool = False) -> Text:

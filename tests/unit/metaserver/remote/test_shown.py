@@ -29,12 +29,13 @@ def test_what_has_no_value_is_left_out(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_lists_of_structs_are_tables_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    steps = [{"name": "one", "problems": [{"path": "a[0]", "message": "is wrong"}], "raw": "x\ny"}]
+    steps = [{"name": "one", "problems": [{"path": "a[0]", "message": "is wrong"}], "text": "x\ny",
+              "raw": "x"}]  # fmt: skip
     assert told(capsys, {"steps": steps, "passed": False}).splitlines() == [
         "passed  no",
         "",
         "steps:",
-        "name  problems        raw",
+        "name  problems        text",
         "one   a[0]: is wrong  3 characters",
     ]
 
@@ -48,6 +49,14 @@ def test_measured_numbers_get_columns(capsys: pytest.CaptureFixture[str]) -> Non
         "run  place  tp  f       limits     values.place",
         "a    1      3   0.1235  servers=5",
         "b    2                             0.5",
+    ]
+
+
+def test_numbers_of_one_name_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"run": "a", "before": {"tp": 1, "f": 0.5}, "after": {"tp": 2, "f": 0.25}}]
+    assert told(capsys, rows).splitlines() == [
+        "run  before.tp  before.f  after.tp  after.f",
+        "a    1          0.5       2         0.25",
     ]
 
 
