@@ -16,7 +16,7 @@ from metaserver.dispatch.phase import RunningPhase
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Visibility
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import ServerField
+from metaserver.operations.fields import OneServer, ServerField
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.records import ArticleId, ServerName
@@ -36,12 +36,6 @@ class ArticleOfServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """An article by id, and a server by name."""
 
     article: Article
-    server: ServerField
-
-
-class ServerOnly(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A server by name."""
-
     server: ServerField
 
 
@@ -93,7 +87,7 @@ async def get_server_list(service: Service, caller: Caller, given: OneArticle) -
 
 
 @operation("Resources.getServer", "GET /resources/servers/{server}", None)
-async def get_server(service: Service, caller: Caller, given: ServerOnly) -> PublicServer:
+async def get_server(service: Service, caller: Caller, given: OneServer) -> PublicServer:
     """Return what may be known of a server whose annotations the caller may read."""
     for _, registered in _readable(service, caller):
         if registered.server.name == given.server:

@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.dispatch.phase import RunningPhase
 from metaserver.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import PhaseField, need_one_of
+from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.records import TaskName
@@ -32,12 +32,6 @@ class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     phase: PhaseField
     task: TaskField
     view: ViewField = RAW
-
-
-class BoardsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase."""
-
-    phase: PhaseField
 
 
 class OneFrozen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,7 +125,7 @@ async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
 
 
 @operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
-async def list_frozen(service: Service, caller: Caller, given: BoardsOf) -> Sequence[FrozenDetail]:
+async def list_frozen(service: Service, caller: Caller, given: OnePhase) -> Sequence[FrozenDetail]:
     """Return a phase's frozen boards, the newest first, where the caller may see scores of it."""
     running = service.phase(given.phase)
     if why_hidden(running.phase.plan.visibility, reader(caller)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta
 
 from metaserver.errors import Refusal, RefusedError
@@ -24,6 +25,18 @@ NewName: TypeAlias = Annotated[
 Title: TypeAlias = Annotated[str, Meta(max_length=200, description="What people call it")]
 Text: TypeAlias = Annotated[str, Meta(max_length=2_000)]
 Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="At most so many")]
+
+
+class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server by name."""
+
+    server: ServerField
+
+
+class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase by name."""
+
+    phase: PhaseField
 
 
 def need_one_of(value: str, known: Iterable[str], field: str) -> None:

@@ -16,7 +16,7 @@ from metaserver.lifecycle import Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.corpora import OfVersion, Source
-from metaserver.operations.fields import PhaseField, need_one_of
+from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
 from metaserver.operations.gold_changes import ArticleChange, RunChange, label_changes, run_changes
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
@@ -36,12 +36,6 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     task: TaskField
     content: Annotated[bytes, Meta(description="The gold file (docs/scoring.md)")]
     source: Source
-
-
-class GoldsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase."""
-
-    phase: PhaseField
 
 
 class OneGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,7 +125,7 @@ async def set_(service: Service, caller: Caller, given: NewGold) -> GoldChange:
 
 
 @operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER)
-async def list_(service: Service, _caller: Caller, given: GoldsOf) -> Sequence[GoldDetail]:
+async def list_(service: Service, _caller: Caller, given: OnePhase) -> Sequence[GoldDetail]:
     """Return every version of a phase's gold, by task, the newest first."""
     return [GoldDetail.of(version) for version in await _versions(service, given.phase)]
 

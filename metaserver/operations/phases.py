@@ -15,7 +15,7 @@ from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role, Visibility
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
-from metaserver.operations.fields import NewName, PhaseField, Title
+from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
 from metaserver.operations.planning import checked, known_corpus, need_release, reached
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
@@ -71,12 +71,6 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     tasks: TasksField | None = None
     limits: Limits | None = None
     visibility: Seen | None = None
-
-
-class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase by name."""
-
-    phase: PhaseField
 
 
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):

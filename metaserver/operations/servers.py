@@ -17,7 +17,7 @@ from metaserver.dispatch.trials import Trial, report
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import END, NewName, ServerField, need_one_of
+from metaserver.operations.fields import END, NewName, OneServer, ServerField, need_one_of
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.plans import PhaseLimits
@@ -70,12 +70,6 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     parameters: Parameters | None = None
     tasks: Tasks | None = None
     concurrency: Concurrency | None = None
-
-
-class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A server by name."""
-
-    server: ServerField
 
 
 class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
