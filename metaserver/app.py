@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import gc
 import os
 import resource
@@ -17,12 +16,11 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.caller import ArticleCaller
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import address, open_client
 from metaserver.config import Settings, WebSettings
-from metaserver.dispatch.boards import asked_tasks, restore, scored_tasks
+from metaserver.dispatch.boards import articles_of, asked_tasks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
 from metaserver.records import Article, Server, ServerName, TaskName
@@ -167,10 +165,9 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
             Scoreboard(scored_tasks(plan.gold_read, vocabulary)),
             blocked=lambda: store.blocked,
         )
-        load = functools.partial(store.article_texts, corpus.id)
         caller = ArticleCaller(
             client,
-            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
+            articles_of(store, corpus),
             asked_tasks(plan.gold_read),
             vocabulary,
             time_limit=settings.limits.timeout,

@@ -1,12 +1,15 @@
-"""A phase's boards: made from its gold, brought to where the store says they stood."""
+"""What a phase is put together from: its articles, its tasks and gold, its boards as they stood."""
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import PhaseArticles
 from metaserver.errors import InputError
 from metaserver.records import ServerName, TaskName
 from metaserver.services.live import LiveBoards
@@ -45,6 +48,12 @@ def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Se
         for name, task in installed_tasks().items()
         if (name in planned if planned else name in gold or task.key != MENTIONS)
     ]
+
+
+def articles_of(store: Reader, corpus: Corpus) -> PhaseArticles:
+    """Return a corpus as it is sent: its texts come out of the store when they are needed."""
+    texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
+    return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
 
 
 def read_gold(task: TaskName, content: bytes, source: str) -> Any:

@@ -9,16 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient, address
 from metaserver.config import Settings
-from metaserver.dispatch.boards import (
-    asked_tasks,
-    read_gold,
-    restore,
-    scored_tasks,
-)
+from metaserver.dispatch.boards import articles_of, asked_tasks, read_gold, restore, scored_tasks
 from metaserver.dispatch.rescoring import score_afresh
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
@@ -123,11 +117,9 @@ class RunningPhase:
         return running
 
     def _make_caller(self) -> ArticleCaller:
-        load = functools.partial(self._store.article_texts, self.corpus.id)
-        corpus = self.corpus
         return ArticleCaller(
             self._client.bounded(self.settings.http_limits()),
-            PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=ArticleTexts(load)),
+            articles_of(self._store, self.corpus),
             self.tasks,
             self.vocabulary,
             time_limit=self.settings.limits.timeout,
