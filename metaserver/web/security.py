@@ -9,7 +9,7 @@ from aiohttp import hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Handler, Middleware
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.templates import Templates
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,8 @@ def error_pages(templates: Templates) -> Middleware:
             response = _told(templates, request, error.refusal, str(error))
             response.headers.update(refusal_headers(error))
             return response
+        except UnavailableError as error:
+            return _told(templates, request, 503, f"The store takes no change now: {error.reason}.")
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
             return _told(templates, request, 500, None)
