@@ -24,7 +24,7 @@ import aiohttp
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from metaserver.app import site
+from metaserver.app import serve_app
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
@@ -96,7 +96,7 @@ async def serve(told: Connection) -> None:
     ]
     for server in servers:
         watch.add(server, "http://127.0.0.1:1")
-    async with site(make_app(boards), "127.0.0.1", 0) as address:
+    async with serve_app(make_app(boards), "127.0.0.1", 0) as address:
         told.send(address)
         await answer(boards, servers)
 

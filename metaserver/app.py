@@ -204,12 +204,12 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
 @asynccontextmanager
 async def serve_pages(boards: LiveBoards, host: str, port: int) -> AsyncIterator[str]:
     """Serve the boards' pages while the context lasts; gives their address."""
-    async with site(make_app(boards), host, port) as address:
+    async with serve_app(make_app(boards), host, port) as address:
         yield address
 
 
 @asynccontextmanager
-async def site(
+async def serve_app(
     app: web.Application, host: str, port: int, *, idle: float = WebSettings().idle_seconds
 ) -> AsyncIterator[str]:
     """Serve an application while the context lasts; gives its address.

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from metaserver import logs, tracing
-from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end, site
+from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end, serve_app
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
 from metaserver.dispatch.dispatcher import Dispatcher
@@ -58,7 +58,7 @@ async def _serve(settings: Settings) -> int:
         async with open_service(settings) as service:
             app = make_service_app(service)
             web = settings.web
-            async with site(app, web.host, web.port, idle=web.idle_seconds) as address:
+            async with serve_app(app, web.host, web.port, idle=web.idle_seconds) as address:
                 print(f"metaserver: serving at {address}", file=sys.stderr, flush=True)
                 await work(service)
     return 0

@@ -1,4 +1,4 @@
-"""The service's site: JSON and XML-RPC for programs, pages for people, one gate before all."""
+"""What a service serves: JSON and XML-RPC for programs, pages for people, one gate before all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metaserver.web.templates import Templates
 
 
 def make_service_app(service: Service) -> web.Application:
-    """Return the site of a running service."""
+    """Return the application of a running service."""
     assets = Assets()
     templates = Templates(assets)
     app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
