@@ -1,6 +1,7 @@
 """Answers that tests of the lanes hand on."""
 
-from metaserver.lifecycle import Outcome
+from metaserver.lifecycle import ANSWERED, Outcome
+from metaserver.records import ArticleId, Attempt, Server
 from metaserver.wire.validation import CheckedAnswer
 
 NO_HITS = CheckedAnswer(
@@ -12,3 +13,17 @@ NO_HITS = CheckedAnswer(
     hits_kept=0,
     hits_dropped=0,
 )
+
+
+def ended(
+    server: Server, position: int, number: int, outcome: Outcome
+) -> tuple[Attempt, CheckedAnswer | None]:
+    """Return an attempt that ended so, and its answer if it is one."""
+    attempt = Attempt(
+        server=server.name,
+        article=ArticleId(str(position)),
+        number=number,
+        started_at=0.0,
+        outcome=outcome,
+    )
+    return attempt, NO_HITS if outcome in ANSWERED else None

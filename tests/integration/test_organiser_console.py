@@ -18,21 +18,13 @@ from aiohttp import FormData
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Draft, Drafts
 from tests.integration.console import Page, Visitor, organiser_token, token_of, visiting
-from tests.integration.hub import DEMO, asked_server, build_release
+from tests.integration.hub import DEMO, asked_server
 from tests.integration.service import Running, at_work, plan_phase, settings
 
 MARKUP = '<img src=x onerror="alert(1)">'
 ARTICLES = 32
 GOLD = (DEMO / "gold_act.tsv").read_bytes()
 PHASE = "/organise/phases/test"
-
-
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the release of all tests: building one takes a second."""
-    folder = tmp_path_factory.mktemp("hub") / "releases"
-    asyncio.run(build_release(folder / "test"))
-    return folder
 
 
 @pytest.fixture

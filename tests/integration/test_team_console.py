@@ -17,7 +17,7 @@ from aiohttp.typedefs import Handler
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 from tests.integration.console import Visitor, organiser_token, token_of, visiting
-from tests.integration.hub import answer_for, build_release
+from tests.integration.hub import answer_for
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings
 
@@ -29,14 +29,6 @@ NOBODY = "http://127.0.0.1:9/"
 def annotate(text: str, _context: Context) -> Answer:
     """Answer by the text alone."""
     return answer_for(text)
-
-
-@pytest.fixture(scope="module")
-def releases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the release of all tests: building one takes a second."""
-    folder = tmp_path_factory.mktemp("hub") / "releases"
-    asyncio.run(build_release(folder / "test"))
-    return folder
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from metaserver.store.store import LaneState, Tries
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
 from tests import virtual
-from tests.answers import NO_HITS
+from tests.answers import ended
 
 ARTICLES = 6
 KEY = LaneKey(1, 1)
@@ -65,14 +65,7 @@ class World:
             outcome = await answer
         finally:
             del self.calls[position]
-        attempt = Attempt(
-            server=server.name,
-            article=ArticleId(str(position)),
-            number=number,
-            started_at=0.0,
-            outcome=outcome,
-        )
-        return attempt, NO_HITS if outcome in ANSWERED else None
+        return ended(server, position, number, outcome)
 
     async def probe(self, server: Server) -> str | None:
         await asyncio.sleep(1.0)

@@ -22,7 +22,7 @@ from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
-from tests.answers import NO_HITS
+from tests.answers import ended
 
 
 class Servers:
@@ -45,14 +45,7 @@ class Servers:
         except asyncio.CancelledError:
             self.cancelled.append(server.name)
             raise
-        attempt = Attempt(
-            server=server.name,
-            article=ArticleId(str(position)),
-            number=number,
-            started_at=0.0,
-            outcome=Outcome.OK,
-        )
-        return attempt, NO_HITS
+        return ended(server, position, number, Outcome.OK)
 
     async def probe(self, server: Server) -> str | None:
         return None

@@ -8,13 +8,13 @@ from metaserver.errors import StaleLaneError
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import ANSWERED, Backoff, Outcome
+from metaserver.lifecycle import Backoff, Outcome
 from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.store.reader import Corpus
 from metaserver.store.store import LaneState
 from metaserver.store.writer import Entry, LaneKey
 from metaserver.wire.validation import CheckedAnswer
-from tests.answers import NO_HITS
+from tests.answers import ended
 
 SOON = Backoff(base=1e-6, cap=1e-6)
 LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
@@ -44,14 +44,7 @@ class Peer:
         finally:
             self.in_flight -= 1
         outcome = self.outcomes.get((position, number), Outcome.OK)
-        attempt = Attempt(
-            server=server.name,
-            article=ArticleId(str(position)),
-            number=number,
-            started_at=0.0,
-            outcome=outcome,
-        )
-        return attempt, NO_HITS if outcome in ANSWERED else None
+        return ended(server, position, number, outcome)
 
     async def probe(self, server: Server) -> str | None:
         self.probed += 1
