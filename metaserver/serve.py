@@ -98,7 +98,7 @@ async def open_service(
             ),
             version("biocreative-metaserver"),
         )
-        dispatcher.listeners.append(lambda _, event: metrics.publish(event))
+        dispatcher.listeners.append(metrics.publish)
         trials = Trials(store, client)
         states = StateLog(store, dispatcher.phases.values, clock)
         notifier = Notifier(store, client, settings.notices, clock)

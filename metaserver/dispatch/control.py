@@ -62,10 +62,8 @@ class Lanes:
             await self._set(running, registered, Control.RUNNING, note=note)
             await self._go_on(running, registered)
 
-    async def start_some(
-        self, running: RunningPhase, registered: Registered, allowance: int, note: Noting
-    ) -> None:
-        """Let a server answer its next `allowance` requests.
+    async def start_next(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
+        """Send a server the next article of its queue, and no more.
 
         `RefusedError` also where it is at work already.
         """
@@ -74,7 +72,7 @@ class Lanes:
             if self.engine.at_work(running.key(registered)):
                 raise RefusedError(Refusal.STATE, "it is at work: pause it first")
             await self._set(running, registered, control.control, note=note)
-            await self._start(running, registered.server.name, allowance)
+            await self._start(running, registered.server.name, allowance=1)
 
     async def pause(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
         """Send no more articles to a server; what is in flight is finished and counted."""
@@ -225,8 +223,7 @@ class Lanes:
     async def _control(self, running: RunningPhase, registered: Registered) -> LaneControl:
         async with self._store.reading() as connection:
             controls = await kept_servers.controls(connection, running.phase.id)
-        none = LaneControl(key=running.key(registered), control=Control.PAUSED, note="")
-        return controls.get(registered.id, none)
+        return controls.get(registered.id, LaneControl(control=Control.PAUSED, note=""))
 
     async def _set(
         self,
@@ -243,7 +240,7 @@ class Lanes:
             await kept_servers.set_control(connection, key, control, reason)
             await note(connection)
         if running.servers.get(registered.server.name) != registered:
-            await running.add(registered, LaneControl(key=key, control=control, note=reason))
+            await running.add(registered, LaneControl(control=control, note=reason))
         else:
             running.boards.watch.control(registered.server.name, control, reason)
 

@@ -42,7 +42,7 @@ class Dispatcher:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
-        self.listeners: list[Callable[[RunningPhase, AttemptEnded | LaneChanged], None]] = []
+        self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
         self.lanes = Lanes(store, self.phases)
         self._store = store
         self._client = client
@@ -96,7 +96,7 @@ class Dispatcher:
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
         running.published(event)
         for listener in self.listeners:
-            listener(running, event)
+            listener(event)
 
     async def _drive(self) -> None:
         while True:

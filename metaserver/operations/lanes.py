@@ -86,7 +86,7 @@ async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail
     """Send a paused server just the next article of its queue."""
     registered, running = await _ready(service, caller, given)
     note = _noting(caller, "servers.next", running, registered)
-    await service.dispatcher.lanes.start_some(running, registered, 1, note)
+    await service.dispatcher.lanes.start_next(running, registered, note)
     return detail(service, registered)
 
 

@@ -34,7 +34,6 @@ class Registered:
 class LaneControl:
     """What is wanted of one lane, and why."""
 
-    key: LaneKey
     control: Control
     note: str
 
@@ -145,11 +144,7 @@ async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, L
     """Return what is wanted of a phase's lanes, by server id."""
     query = sa.select(lanes).where(lanes.c.phase_id == phase_id)
     return {
-        row.server_id: LaneControl(
-            key=LaneKey(row.phase_id, row.server_id),
-            control=Control(row.control),
-            note=row.control_note,
-        )
+        row.server_id: LaneControl(control=Control(row.control), note=row.control_note)
         for row in await connection.execute(query)
     }
 

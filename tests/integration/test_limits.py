@@ -91,7 +91,7 @@ async def with_raw_answers(running: Running, count: int) -> None:
             await connection.execute(attempts.insert().values(**row, number=number, **kept))
             body = pack(bytes(SIZE))
             await connection.execute(raw_answers.insert().values(**row, number=number, body=body))
-    control = servers.LaneControl(key=key, control=Control.PAUSED, note="")
+    control = servers.LaneControl(control=Control.PAUSED, note="")
     await phase.add(registered, control)
 
 
