@@ -125,7 +125,7 @@ def _is_measured(value: Any) -> bool:
 
 
 def _flattened(rows: Sequence[Struct]) -> Sequence[Struct]:
-    """Put the numbers of measured structs beside the rest, with the struct's name where they clash."""
+    """Put the numbers of measured structs beside the rest, with its name where they clash."""
     names = dict.fromkeys(name for row in rows for name in row)
     measured = {
         name: {key for row in rows for key in row.get(name) or ()}

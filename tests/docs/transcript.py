@@ -1,0 +1,207 @@
+"""Transcripts in documents, replayed: what a command printed must be what it prints.
+
+A ```console block has commands after `$ ` (with `> ` they go on) and what they print; a ```pycon
+block is Python's. `...` stands for anything in a line, alone in a line for any lines; white space
+counts as one blank. Every document's ports are led to free ones, and back in what is printed.
+`python -m tests.docs.transcript FILE` prints a document with what its commands print now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import os
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+from xmlrpc.client import ServerProxy
+
+from metaserver.remote.commands import outlines
+
+PATIENCE = 60.0  # seconds until what is only read has to be so
+PORT = re.compile(r"\b8\d{3}\b")
+BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+READS = re.compile(
+    "|".join(
+        ["tail ", "curl ", *(f"metaserver {one.noun} {one.verb}\\b" for one in outlines()
+                             if one.method == "GET")]
+    )
+)  # fmt: skip
+"""Commands that change nothing: they are asked again until they print what is expected."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A command, or a statement of Python's, and what it is told to print."""
+
+    source: str
+    expected: str
+    python: bool
+    start: int
+    end: int
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return not self.python and READS.match(self.source) is not None
+
+
+def steps(text: str) -> Iterator[Step]:
+    """Yield the steps of a document; `start` and `end` are the place of what they print."""
+    for block in BLOCK.finditer(text):
+        yield from (_console if block[1] == "console" else _pycon)(block[2], block.start(2))
+
+
+def _console(block: str, at: int) -> Iterator[Step]:
+    for found in re.finditer(r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+        source = found[1].replace("\n> ", "\n").rstrip("\n")
+        yield Step(source=source, expected=found[2], python=False,
+                   start=at + found.start(2), end=at + found.end(2))  # fmt: skip
+
+
+def _pycon(block: str, at: int) -> Iterator[Step]:
+    place = 0
+    for one in doctest.DocTestParser().get_examples(block):
+        typed = "".join(
+            f"{'...' if number else '>>>'} {line}\n"
+            for number, line in enumerate(one.source.splitlines())
+        )
+        start = block.index(typed, place) + len(typed)
+        place = start + len(one.want)
+        yield Step(source=one.source, expected=one.want, python=True,
+                   start=at + start, end=at + place)  # fmt: skip
+
+
+def pattern(expected: str) -> re.Pattern[str]:
+    """Return what matches an output that was written down."""
+    lines = [
+        r"(?:.*\n)*?" if line.strip() == "..." else _of_line(line) for line in _squeezed(expected)
+    ]
+    return re.compile("".join(lines))
+
+
+def _of_line(line: str) -> str:
+    return ".*?".join(map(re.escape, line.split("..."))) + r"\n"
+
+
+def fits(expected: str, printed: str) -> bool:
+    """Whether an output is what was written down."""
+    text = "".join(f"{line}\n" for line in _squeezed(printed))
+    return pattern(expected).fullmatch(text) is not None
+
+
+def _squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+@dataclass
+class Session:
+    """A shell in a folder, and a Python beside it."""
+
+    folder: Path
+    shell: subprocess.Popen[bytes]
+    names: dict[str, Any] = field(default_factory=dict)
+    ports: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    @contextlib.contextmanager
+    def begun(cls, folder: Path) -> Iterator[Self]:
+        """Begin one; what it has started in the background ends with it."""
+        scripts = str(Path(sys.executable).parent)
+        environment: Mapping[str, str] = {
+            name: value for name, value in os.environ.items() if not name.startswith("METASERVER")
+        } | {"PATH": f"{scripts}:{os.environ['PATH']}"}
+        shell = subprocess.Popen(
+            ["bash", "--norc"], cwd=folder, env=environment, start_new_session=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        session = cls(folder, shell)
+        try:
+            yield session
+        finally:
+            session.close()
+
+    def close(self) -> None:
+        """End the shell and its jobs."""
+        for one in self.names.values():
+            if isinstance(one, ServerProxy):
+                one("close")()
+        with contextlib.suppress(BrokenPipeError):
+            self.run("kill -9 $(jobs -p) 2>/dev/null; wait")
+        self.shell.communicate(timeout=PATIENCE)
+
+    def do(self, step: Step) -> str:
+        """Do a step, again where it only reads and prints something else; return the output."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            printed = self.evaluate(step.source) if step.python else self.run(step.source)
+            asked_enough = not step.reads or not step.expected or time.monotonic() > end
+            if asked_enough or fits(step.expected, printed):
+                return printed
+            time.sleep(0.2)
+
+    def run(self, command: str) -> str:
+        """Run a command in the shell; return what it prints."""
+        mark = secrets.token_hex(8)
+        assert self.shell.stdin is not None
+        assert self.shell.stdout is not None
+        self.shell.stdin.write(f"{self._led(command)}\necho {mark}\n".encode())
+        self.shell.stdin.flush()
+        lines = []
+        for line in self.shell.stdout:
+            if line.decode().endswith(f"{mark}\n"):
+                return self._led_back("".join(lines) + line.decode().removesuffix(f"{mark}\n"))
+            lines.append(line.decode())
+        raise EOFError("".join(lines))
+
+    def evaluate(self, source: str) -> str:
+        """Run a statement of Python's; return what it prints, or how it failed."""
+        printed = io.StringIO()
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(printed):
+            try:
+                exec(compile(self._led(source), "<transcript>", "single"), self.names)
+            except Exception as error:
+                print("Traceback (most recent call last):\n  ...")
+                print("".join(traceback.format_exception_only(error)), end="")
+        return self._led_back(printed.getvalue())
+
+    def _led(self, text: str) -> str:
+        return PORT.sub(lambda found: self.ports.setdefault(found[0], _free_port()), text)
+
+    def _led_back(self, text: str) -> str:
+        for written, used in self.ports.items():
+            text = text.replace(used, written)
+        return text.replace(str(self.folder), ".")
+
+
+def _free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return str(taken.getsockname()[1])
+
+
+def retold(text: str, folder: Path) -> str:
+    """Return a document with what its commands print now."""
+    done, place = [], 0
+    with Session.begun(folder) as session:
+        for step in steps(text):
+            printed = session.do(step)
+            if fits(step.expected, printed):
+                printed = step.expected
+            done += [text[place : step.start], printed]
+            place = step.end
+    return "".join([*done, text[place:]])
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        print(retold(Path(sys.argv[1]).read_text("utf-8"), Path(folder)), end="")
