@@ -125,10 +125,13 @@ async def play(interface: Interface, organiser: str) -> dict[str, Any]:
         task: await do(organiser, "Boards.get", phase="test", task=task)
         for task in ("ACT", "INT", "IPT")
     }
+    log = await do(organiser, "Audit.list", limit=200)
+    assert not any(secret in str(log) for secret in [organiser, *tokens.values()])
     return {
         "corpus": imported["articles"],
         "attempts": attempts,
         "boards": {task: outcome(board) for task, board in boards.items()},
+        "audit": sorted((one["actor"], one["action"], one["subject"]) for one in log),
     }
 
 
