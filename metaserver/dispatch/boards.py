@@ -13,7 +13,7 @@ from metaserver.client.caller import PhaseArticles
 from metaserver.errors import InputError
 from metaserver.records import ServerName, TaskName
 from metaserver.services.live import LiveBoards
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.services.scoreboard import ScoredTask
 from metaserver.store.reader import Corpus, Reader
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
@@ -74,12 +74,5 @@ async def restore(
     """Bring the boards to where an earlier process left the lane."""
     async for stored in store.attempts(key, server, corpus):
         boards.watch.attempt(stored.attempt, final=stored.final)
-    await restore_scores(store, boards.scoreboard, corpus, server, key)
-
-
-async def restore_scores(
-    store: Reader, scoreboard: Scoreboard, corpus: Corpus, server: ServerName, key: LaneKey
-) -> None:
-    """Score all that a lane's server has answered."""
     async for position, payloads in store.answers(key):
-        scoreboard.put(server, corpus.ids[position], payloads)
+        boards.scoreboard.put(server, corpus.ids[position], payloads)

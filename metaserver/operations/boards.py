@@ -105,11 +105,11 @@ class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
     """Return a leaderboard as it stands, as far as the phase lets the caller see it."""
     running = service.phase(given.phase)
-    plugin = scored_task(running, given.task)
+    plugin = _scored_task(running, given.task)
     views = running.boards.views(plugin.name)
     need_one_of(given.view, views, "view")
     visibility = running.phase.plan.visibility
-    board = seen(running.boards.board(plugin.name, given.view), visibility, reader(caller))
+    board = seen(running.boards.board(plugin.name, given.view), visibility, _reader(caller))
     return BoardDetail(
         phase=running.name,
         task=plugin.name,
@@ -128,7 +128,7 @@ async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
 async def list_frozen(service: Service, caller: Caller, given: OnePhase) -> Sequence[FrozenDetail]:
     """Return a phase's frozen boards, the newest first, where the caller may see scores of it."""
     running = service.phase(given.phase)
-    if why_hidden(running.phase.plan.visibility, reader(caller)):
+    if why_hidden(running.phase.plan.visibility, _reader(caller)):
         return []
     async with service.store.reading() as connection:
         kept = await boards.every(connection, running.phase.id)
@@ -148,7 +148,7 @@ async def list_frozen(service: Service, caller: Caller, given: OnePhase) -> Sequ
 @operation("Boards.getFrozen", "GET /boards/{board}", None)
 async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> BoardDetail:
     """Return a frozen board, as far as its phase lets the caller see it."""
-    frozen = await frozen_board(service, given.board, reader(caller))
+    frozen = await _frozen_board(service, given.board, _reader(caller))
     if frozen is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
     need_one_of(given.view, frozen.views, "view")
@@ -167,12 +167,11 @@ async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> Boar
     )
 
 
-def reader(caller: Caller) -> Reader:
-    """Return for whom a board is."""
+def _reader(caller: Caller) -> Reader:
     return Reader(team=caller.team or "", organiser=caller.organiser)
 
 
-async def frozen_board(service: Service, key: str, reader: Reader) -> FrozenBoard | None:
+async def _frozen_board(service: Service, key: str, reader: Reader) -> FrozenBoard | None:
     """Return a frozen board as far as the reader may see it; None where there is none for them."""
     async with service.store.reading() as connection:
         found = await boards.get(connection, key)
@@ -183,7 +182,7 @@ async def frozen_board(service: Service, key: str, reader: Reader) -> FrozenBoar
     return seen_frozen(FrozenBoard.decode(document), visibility, reader)
 
 
-def scored_task(running: RunningPhase, task: str) -> TaskPlugin:
+def _scored_task(running: RunningPhase, task: str) -> TaskPlugin:
     """Return a task that the phase has gold for; `RefusedError` where there is none."""
     scored = {plugin.name: plugin for plugin in running.boards.tasks()}
     if task not in scored:
