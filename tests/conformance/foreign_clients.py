@@ -45,7 +45,8 @@ def c(folder: Path) -> Command:
     flags = subprocess.check_output([config, "client", "--cflags", "--libs"], text=True)
     built = folder / "client"
     source = [_script("c_xmlrpc_c.c"), "-o", str(built)]
-    subprocess.run([program("gcc"), "-Wall", "-Wextra", "-O1", *source, *flags.split()], check=True)
+    gcc = program("gcc", "-shared", "-lcurl", "-o", str(built))  # its own package brings none
+    subprocess.run([gcc, "-Wall", "-Wextra", "-O1", *source, *flags.split()], check=True)
     return [str(built)]
 
 
