@@ -5,7 +5,15 @@ from metaserver.web import words
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "–"), (0, "0.000"), (0.042, "0.042"), (1.25, "1.25"), (53.21, "53.2"), (168.4, "168"), (3e-5, "<0.001")],
+    [
+        (None, "–"),
+        (0, "0.000"),
+        (0.042, "0.042"),
+        (1.25, "1.25"),
+        (53.21, "53.2"),
+        (168.4, "168"),
+        (3e-5, "<0.001"),
+    ],
 )
 def test_figure(value, text):
     assert words.figure(value) == text
