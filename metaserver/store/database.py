@@ -122,6 +122,8 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(path, "in use by another running hub; stop that one first") from None
+        # Gold is in it. What SQLite puts beside it has the same mode.
+        path.touch(mode=0o600)  # noqa: ASYNC240 (once, at start)
         engine = sqlite_engine(path)
         try:
             await migrate(engine, path)

@@ -250,3 +250,14 @@ async def test_a_store_of_a_newer_hub_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot read this one"):
         async with open_store(path):
             pass
+
+
+async def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        await store.add_corpus(ARTICLES)
+        files = [path for path in tmp_path.iterdir() if path.suffix != ".lock"]
+        assert {path.name: path.stat().st_mode & 0o777 for path in files} == {
+            "hub.sqlite": 0o600,
+            "hub.sqlite-shm": 0o600,
+            "hub.sqlite-wal": 0o600,
+        }
