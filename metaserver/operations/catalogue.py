@@ -1,4 +1,6 @@
-"""Every operation: importing this module fills the table."""
+"""Every operation, in one order, whatever was imported before."""
+
+from collections.abc import Mapping
 
 from metaserver.operations import (
     annotations,
@@ -12,24 +14,35 @@ from metaserver.operations import (
     phases,
     runs,
     servers,
+    table,
     teams,
     tokens,
 )
-from metaserver.operations.table import OPERATIONS
+from metaserver.operations.table import Operation
 
-__all__ = [
-    "OPERATIONS",
-    "annotations",
-    "attempts",
-    "boards",
-    "challenges",
-    "corpora",
-    "gold",
-    "lanes",
-    "monitoring",
-    "phases",
-    "runs",
-    "servers",
-    "teams",
-    "tokens",
-]
+MODULES = tuple(
+    module.__name__
+    for module in (
+        challenges,
+        phases,
+        corpora,
+        gold,
+        teams,
+        tokens,
+        servers,
+        lanes,
+        attempts,
+        monitoring,
+        runs,
+        boards,
+        annotations,
+    )
+)
+
+OPERATIONS: Mapping[str, Operation] = {
+    name: operation
+    for module in MODULES
+    for name, operation in table.OPERATIONS.items()
+    if operation.handler.__module__ == module
+}
+"""The operations by name, in the order of their modules."""
