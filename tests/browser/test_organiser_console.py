@@ -17,6 +17,8 @@ from tests.browser.test_team_console import forgive_refusals, signed_in, tab_to
 from tests.integration.hub import DEMO
 from tests.integration.service import plan_phase
 
+pytestmark = pytest.mark.slow
+
 MARKUP = '<img src=x onerror="alert(1)">'
 GOLD = DEMO / "gold_act.tsv"
 ARTICLES = 32

@@ -20,6 +20,8 @@ from metaserver.web.security import add_headers
 from metaserver.web.templates import Templates
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
+pytestmark = pytest.mark.slow
+
 
 async def _nobody(_request: web.Request, _secret: str) -> Caller:
     return Caller()

@@ -14,6 +14,8 @@ from tests.browser.conftest import Visits
 from tests.browser.console import NOBODY, Hub
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
+pytestmark = pytest.mark.slow
+
 MARKUP = '<img src=x onerror="alert(1)">'
 REFUSED = re.compile(r"status of (409|422)")
 ARTICLES = 32

@@ -38,6 +38,8 @@ from tests.integration.hostile import (
 )
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer
 
+pytestmark = pytest.mark.slow
+
 
 async def suffered(attack: Attack) -> Attempt:
     """Return how an article ended that was sent to an attacker while the hub was at work."""

@@ -27,6 +27,8 @@ from tests.integration.serving import (
     write_config,
 )
 
+pytestmark = pytest.mark.slow
+
 STOPPED = 130
 GRACE = 5.0  # seconds; stated in docs/organisers.md
 GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}

@@ -15,6 +15,8 @@ from metaserver.store.store import open_store
 from tests.integration.hub import metaserver
 from tests.integration.service import Running, at_work, settings
 
+pytestmark = pytest.mark.slow
+
 
 async def printed(*arguments: object) -> str:
     ended = await metaserver("token", *arguments)
