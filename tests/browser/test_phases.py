@@ -14,6 +14,8 @@ from tests.browser.conftest import Visits
 from tests.browser.console import Hub
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
+pytestmark = pytest.mark.slow
+
 ARTICLES = 32
 PAGES = {
     "home": "/",

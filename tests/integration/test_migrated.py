@@ -17,6 +17,8 @@ from metaserver.packing import unpack
 from metaserver.store.database import migrate, sqlite_engine
 from tests.integration.hub import boards, build_release, metaserver
 
+pytestmark = pytest.mark.slow
+
 RELEASED = Path(__file__).parents[1] / "unit" / "metaserver" / "store"
 STORE = "metaserver.sqlite"
 SCHEMAS = ("0001",)

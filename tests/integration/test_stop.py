@@ -23,6 +23,8 @@ from tests.integration.hub import (
     stored,
 )
 
+pytestmark = pytest.mark.slow
+
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 STOPPED = 130
 PATIENCE = 60.0  # seconds, of the test, not of the hub

@@ -21,6 +21,8 @@ from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
 from tests.integration.hub import boards, metaserver, stored
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
 
+pytestmark = pytest.mark.slow
+
 GOLD_INT = "a1\tP04637\na2\tP04637\na2\tP0A7G6\na3\tQ15087\n"
 GOLD_IPT = "a1\tP04637\tP0A7G6\na2\tP02340\tP04637\n"
 SENT = {
