@@ -167,6 +167,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     security: SecuritySettings = SecuritySettings()
     challenges: list[ChallengeSettings] = []
 
+    def release_folder(self, name: str) -> Path:
+        """Return where the UniProt release of this name is, or would be."""
+        return Path(self.uniprot.releases) / name
+
     def of_phase(self, limits: PhaseLimits) -> Settings:
         """Return the settings with what a phase sets of its own."""
         own = {

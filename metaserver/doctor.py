@@ -175,7 +175,7 @@ def _dates(phase: PhaseSettings, zone: ZoneInfo, where: str) -> Iterator[Finding
 
 
 def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Finding]:
-    release = Path(settings.uniprot.releases) / phase.release
+    release = settings.release_folder(phase.release)
     if not release.is_dir():
         yield Finding(Severity.ERROR, f"{where}.release", f"{release} is not there")
     for task in phase.tasks:

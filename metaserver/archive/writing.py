@@ -211,7 +211,7 @@ class _Archive:
         }
 
     def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
-        release = Release.open(Path(self._settings.uniprot.releases) / row.release)
+        release = Release.open(self._settings.release_folder(row.release))
         return ReleaseVocabulary(release=release, secondary=self._settings.uniprot.secondary)
 
 

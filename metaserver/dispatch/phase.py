@@ -6,7 +6,6 @@ import asyncio
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from metaserver.client.caller import ArticleCaller
@@ -92,7 +91,7 @@ class RunningPhase:
     ) -> RunningPhase:
         """Bring a phase into memory, its boards to where the store says they stood."""
         settings = settings.of_phase(phase.plan.limits)
-        release = Release.open(Path(settings.uniprot.releases) / phase.release)
+        release = Release.open(settings.release_folder(phase.release))
         async with store.reading() as connection:
             gold = await kept.newest_gold(connection, phase.id)
             controls = await kept_servers.controls(connection, phase.id)

@@ -47,7 +47,7 @@ def need_release(service: Service, name: str) -> None:
     if not re.fullmatch(NAME, name):
         raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
     try:
-        Release.open(service.release_folder(name))
+        Release.open(service.settings.release_folder(name))
     except InputError as error:
         message = f"there is no usable UniProt release {name!r}: {error.message}"
         raise RefusedError(Refusal.INVALID, message, field="release") from error

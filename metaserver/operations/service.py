@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -43,10 +42,6 @@ class Service:
     metrics: Metrics
     trials: Trials
     clock: Callable[[], float] = time.time
-
-    def release_folder(self, name: str) -> Path:
-        """Return where the UniProt release of this name is, or would be."""
-        return Path(self.settings.uniprot.releases) / name
 
     async def team(self, name: str) -> Team:
         """Return a team that takes part; `RefusedError` where there is none of that name."""

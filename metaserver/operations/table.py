@@ -33,7 +33,7 @@ class Operation:
     `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
     `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
     parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
-    a token. `changes`: what it does is written into the audit log.
+    a token.
     """
 
     rpc: str
@@ -54,16 +54,6 @@ class Operation:
     def positional(self) -> tuple[str, ...]:
         """The fields that its path names, in order."""
         return tuple(re.findall(r"{(\w+)}", self.path))
-
-    @property
-    def changes(self) -> bool:
-        """Whether it changes anything."""
-        return self.method != "GET"
-
-    @property
-    def summary(self) -> str:
-        """The first sentence of its documentation."""
-        return self.doc.split("\n", 1)[0]
 
 
 OPERATIONS: dict[str, Operation] = {}

@@ -83,11 +83,6 @@ async def set_conformance(
     )
 
 
-async def count(connection: AsyncConnection, team: TeamName) -> int:
-    """Return how many servers a team has in use."""
-    return sum(known.retired_at is None for known in await every(connection, team))
-
-
 async def get(connection: AsyncConnection, name: ServerName) -> Registered | None:
     """Return a server by name."""
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
