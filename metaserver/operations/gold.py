@@ -20,6 +20,7 @@ from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
 from metaserver.operations.gold_changes import ArticleChange, RunChange, label_changes, run_changes
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
 from metaserver.records import TaskName
 from metaserver.services.scoreboard import Scoreboard
 from metaserver.store import boards, phases
@@ -152,8 +153,9 @@ def _task(name: str) -> TaskPlugin:
 
 
 async def _read(plugin: TaskPlugin, given: NewGold) -> Any:
+    content = await asyncio.to_thread(unpacked, given.content)
     try:
-        return await asyncio.to_thread(read_gold, plugin.name, given.content, given.source)
+        return await asyncio.to_thread(read_gold, plugin.name, content, given.source)
     except InputError as error:
         raise RefusedError(Refusal.INVALID, str(error), field="content") from error
 
