@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from scoring.errors import FormatError, OptionError, Problem
 from scoring.gold import ItemGold
@@ -61,14 +62,22 @@ def _mapped(
     gold_items = _GoldItems(hits, gold, homologs)
     best: dict[Item, Hit] = {}
     for hit in hits:
-        matched = () if hit.item in gold else gold_items.matched_by(hit.item)
-        for item in matched or (hit.item,):
-            best.setdefault(item, Hit(item, hit.rank, hit.confidence))
+        for item in (hit.item,) if hit.item in gold else gold_items.instead_of(hit.item):
+            if item not in best:
+                best[item] = Hit(item, hit.rank, hit.confidence)
     return best.values()
 
 
+_Sides: TypeAlias = tuple[frozenset[Accession], ...]
+"""The gold accessions that each member of an item stands for."""
+_NONE: frozenset[Accession] = frozenset()
+
+
 class _GoldItems:
-    """An article's gold items, looked up by the accessions that stand for their members."""
+    """An article's gold items, looked up by the accessions that stand for their members.
+
+    However many hits stand for the same gold accessions, what these match is worked out once.
+    """
 
     def __init__(
         self,
@@ -82,19 +91,33 @@ class _GoldItems:
                 self._with.setdefault(accession, []).append(item)
         # Of the homologs, which can be many, only those that are among the hits.
         listed = {accession for hit in hits for accession in members(hit.item)}
-        self._stands_for: dict[Accession, set[Accession]] = {}
+        stands_for: dict[Accession, set[Accession]] = {}
         for accession in self._with:
             for one in (accession, *(listed & homologs.get(accession, frozenset()))):
-                self._stands_for.setdefault(one, set()).add(accession)
+                stands_for.setdefault(one, set()).add(accession)
+        self._stands_for = {one: frozenset(found) for one, found in stands_for.items()}
+        self._matching: dict[_Sides, bool] = {}
 
-    def matched_by(self, item: Item) -> Sequence[Item]:
-        """Return the gold items whose members these members stand for, one for one."""
-        sides = sorted((self._stands_for.get(one, set()) for one in members(item)), key=len)
-        if len(sides) == 1:
-            return sorted(sides[0])
-        few, many = sides
+    def instead_of(self, item: Item) -> Sequence[Item]:
+        """Return what an item becomes: the gold items it matches, or itself if it matches none.
+
+        Nothing where an earlier item already became the same gold items.
+        """
+        sides = tuple(self._stands_for.get(one, _NONE) for one in members(item))
+        if sides not in self._matching:
+            matched = self._match(*sides)
+            self._matching[sides] = bool(matched)
+            return matched or (item,)
+        return () if self._matching[sides] else (item,)
+
+    def _match(
+        self, left: frozenset[Accession], right: frozenset[Accession] | None = None
+    ) -> Sequence[Item]:
+        """Return the gold items whose members are among these, one for one."""
+        if right is None:
+            return sorted(left)
         return sorted(
-            {pair for one in few for pair in self._with[one] if _other(pair, one) in many}
+            {pair for one in left for pair in self._with[one] if _other(pair, one) in right}
         )
 
 

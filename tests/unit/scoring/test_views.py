@@ -1,6 +1,7 @@
 """The rules of mapping and filtering that the golden numbers do not reach."""
 
-from itertools import permutations
+import time
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,26 @@ def test_a_pair_becomes_every_gold_pair_that_it_matches() -> None:
         Hit(("P1", "P2"), 2, 1.0),
     ]
     assert view.apply([Hit(("P3", "Z"), 1, 1.0)], gold) == [Hit(("P2", "P3"), 1, 1.0)]
+
+
+def test_pairs_of_homologs_of_everything_cost_no_more_for_a_larger_gold() -> None:
+    """A team can list all pairs of accessions that stand for much of the gold."""
+
+    def seconds(size: int) -> float:
+        known = [f"P{number}" for number in range(size)]
+        gold = frozenset(combinations_with_replacement(known, 2))
+        homologs = dict.fromkeys(known, frozenset(f"Q{number}" for number in range(150)))
+        view = View(name="mapped", homologs=homologs)
+        pairs = combinations_with_replacement(sorted(homologs[known[0]]), 2)
+        listed = [Hit(item, rank, 1.0) for rank, item in enumerate(pairs, start=1)]
+        begun = time.process_time()
+        found = view.apply(listed, gold)
+        taken = time.process_time() - begun
+        assert {hit.item for hit in found} == gold
+        return taken
+
+    few, many = (min(seconds(size) for _ in range(3)) for size in (4, 40))  # 10 and 820 pairs
+    assert many < 10 * few
 
 
 def test_hits_for_an_article_without_gold_stay() -> None:
