@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 
 from scoring import (
     VIEWS,
+    ActGold,
+    ActScorecard,
     Hit,
     ItemScorecard,
     RunScorer,
+    Scorecard,
     View,
     evaluate_files,
     evaluate_runs,
@@ -25,7 +28,7 @@ from scoring import (
     read_run,
 )
 from scoring.bulk import match_file
-from scoring.explanation import explain_items
+from scoring.explanation import explain_classification, explain_items
 from scoring.gold import ItemGold
 from scoring.tasks import Item, Task
 from scoring.text import line_blocks
@@ -150,7 +153,7 @@ def write(path: Path, table: list[list[str]]) -> None:
     path.write_bytes("".join("\t".join(fields) + "\n" for fields in table).encode())
 
 
-def values(card: ItemScorecard) -> Mapping[str, Any]:
+def values(card: Scorecard) -> Mapping[str, Any]:
     return card.to_dict() | {"run": None, "view": None, "signature": None}
 
 
@@ -176,6 +179,62 @@ def by_definition(campaign: Campaign, cutoff: int | None) -> dict[str, float]:
 def explained_area(gold: ItemGold, run: Any, article: str) -> str:
     [line] = [line for line in explain_items(gold, run, article) if line.startswith("AUC iP/R ")]
     return line.split()[2]
+
+
+@st.composite
+def classified(draw: st.DrawFn) -> tuple[dict[str, bool], list[list[str]]]:
+    """Return an ACT gold, and a run's lines in order: ranks rise within each class."""
+    names = [f"a{number}" for number in range(9)]
+    gold = draw(st.dictionaries(st.sampled_from(names), st.booleans(), min_size=1))
+    called = draw(
+        st.lists(
+            st.tuples(st.sampled_from(names), st.booleans()),
+            min_size=1,
+            unique_by=lambda one: one[0],
+        )
+    )
+    lines = [
+        [name, f"{label:d}", str(rank), "0.5"]
+        for label in (True, False)
+        for rank, name in enumerate((name for name, given in called if given == label), start=1)
+    ]
+    return gold, lines
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(campaign=classified(), extra=st.booleans(), data=st.data())
+def test_the_order_of_classified_articles_counts_nowhere(
+    campaign: tuple[dict[str, bool], list[list[str]]],
+    extra: bool,
+    data: st.DataObject,
+    tmp_path: Path,
+) -> None:
+    truth, lines = campaign
+    gold = ActGold(relevant=truth)
+    in_order, permuted = tmp_path / "order", tmp_path / "permuted"
+    write(in_order, lines)
+    write(permuted, data.draw(st.permutations([line + ["evidence"] * extra for line in lines])))
+    live = RunScorer("ACT", gold)
+    for article, answer in data.draw(
+        st.permutations(list(read_run("ACT", permuted).answers.items()))
+    ):
+        live.put(article, answer)
+    cards = [
+        evaluate_files("ACT", gold, in_order),
+        evaluate_files("ACT", gold, permuted),
+        live.scorecard(),
+    ]
+    # The official list: positives by rising rank, then negatives by falling rank.
+    listed = [name for name, label, *_ in lines if label == "1" and name in truth]
+    listed += [name for name, label, *_ in reversed(lines) if label == "0" and name in truth]
+    for card in cards:
+        assert isinstance(card, ActScorecard)
+        assert [gold.articles[place] for place in card.ranked.tolist()] == listed
+        assert values(card) == values(cards[0])
+        for place, name in enumerate(listed, start=1):
+            assert f"rank {place} of {len(listed)}" in "\n".join(
+                explain_classification(gold, card, name)
+            )
 
 
 ACCESSIONS = [f"P{number}" for number in range(7)]
