@@ -21,7 +21,7 @@ from scoring import (
 from tests.golden.test_live_ner import Anything
 
 SCORES = {"2": "b16440bb0da83701"}
-"""By version: the digest of the scores of the campaign below, by now only of the last."""
+"""The digest of the scores of the campaign below, for the current version only."""
 
 ARTICLES = range(7)
 COUNTS_AND_MEASURES = ("tp", "fp", "fn", "tn", "macro", "micro", "per_type", "auc_ipr", "mcc")
