@@ -17,6 +17,7 @@ from scoring.gold import ActGold, Gold, ItemGold
 from scoring.measures import MEASURES, mean_of
 from scoring.ranking import Curve, Matches
 from scoring.scorecard import (
+    SCORER_VERSION,
     ActScorecard,
     ArticleScore,
     Averaged,
@@ -31,6 +32,7 @@ from scoring.views import VIEWS, View, select_views
 
 __all__ = [
     "MEASURES",
+    "SCORER_VERSION",
     "VIEWS",
     "ActGold",
     "ActScorecard",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from scoring import ranking
@@ -18,6 +17,9 @@ from scoring.tasks import Task
 
 ArticlePolicy: TypeAlias = Literal["answered", "all"]
 """Which gold articles count: those with at least one hit in the run (BC II.5), or all of them."""
+
+SCORER_VERSION = "2"
+"""Raised with every change that gives the same answers another score (ADR 10)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +42,7 @@ class Signature:
     ranks: Literal["strict", "lenient"] = "strict"
     release: str | None = None
     seed: int | None = None
-    version: str = field(default_factory=lambda: version("biocreative-metaserver"))
+    version: str = SCORER_VERSION
 
     def __post_init__(self) -> None:
         if self.cutoff is not None and self.task is Task.ACT:

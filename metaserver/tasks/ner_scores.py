@@ -6,14 +6,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId
 from metaserver.tasks.plugin import Score
 from metaserver.tasks.scores import Values, input_error
-from scoring import FormatError
+from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold
 from scoring.semeval_ner import (
     TYPES,
@@ -107,8 +106,7 @@ class NerScorer:
             values = {
                 key: value if isinstance(value, int) else None for key, value in values.items()
             }
-        release = version("biocreative-metaserver")
-        signature = f"NER|gold:{self._gold.digest}|articles:all|version:{release}"
+        signature = f"NER|gold:{self._gold.digest}|articles:all|version:{SCORER_VERSION}"
         return Score(
             values=values,
             **articles,
