@@ -25,7 +25,8 @@ from scoring.scorecard import (
     Scorecard,
     Signature,
 )
-from scoring.significance import Comparison, Interval, PairTest, compare
+from scoring.sign_flips import PairTest, PairTests
+from scoring.significance import Comparison, Interval, compare
 from scoring.tasks import Classification, Hit, Item, Task, pair
 from scoring.views import VIEWS, View, select_views
 
@@ -54,6 +55,7 @@ __all__ = [
     "Matches",
     "OptionError",
     "PairTest",
+    "PairTests",
     "Pooled",
     "Problem",
     "Run",

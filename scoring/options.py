@@ -11,6 +11,7 @@ from scoring.errors import Problem
 from scoring.evaluation import evaluate_runs
 from scoring.gold import Gold
 from scoring.report import FORMATS
+from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import Scorecard
 from scoring.tasks import Task
 from scoring.views import RAW, View
@@ -91,8 +92,34 @@ def warn(warnings: Iterable[Problem]) -> None:
             print(f"warning: {file}: {len(found) - _SHOWN} more", file=sys.stderr)
 
 
+def add_resampling(parser: argparse.ArgumentParser) -> None:
+    """Add `--resamples` and `--seed`."""
+    parser.add_argument("--resamples", type=resamples, default=10_000, metavar="N")
+    add_seed(parser)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add `--seed`."""
+    parser.add_argument("--seed", type=natural, default=2009, metavar="N")
+
+
 def positive(text: str) -> int:
     """Return an option's integer, at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}; expected an integer from 1")
+    return int(text)
+
+
+def natural(text: str) -> int:
+    """Return an option's integer, at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}; expected an integer from 0")
+    return int(text)
+
+
+def resamples(text: str) -> int:
+    """Return how many resamples to draw."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_RESAMPLES:
+        message = f"{text!r}; expected an integer from 1 to {MOST_RESAMPLES}"
+        raise argparse.ArgumentTypeError(message)
     return int(text)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -148,7 +149,83 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--json", "--no-pairs") == 0
     values = json.loads(capsys.readouterr().out)
     assert [one["run"] for one in values["intervals"]] == ["best", "run"]
-    assert values["pairs"] == []
+    assert values["tests"] is None
+
+
+def test_a_comparison_has_counts_of_articles_in_every_format(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    outputs = {}
+    for style in ("text", "json", "csv", "latex"):
+        command = ("compare", *INT, "run.tsv", "half.tsv", "--resamples", "20")
+        assert run(folder, *command, "--format", style) == 0
+        outputs[style] = capsys.readouterr().out
+    lines = outputs["text"].splitlines()
+    assert lines[1].split()[:3] == ["run", "articles", "score"]
+    assert [line.split()[:2] for line in lines[2:4]] == [["half", "1/2"], ["run", "2/2"]]
+    assert lines[6].split()[:5] == ["a", "b", "articles", "difference", "p"]
+    assert lines[7].split()[:4] == ["run", "half", "1/2", "-0.500"]
+    values = json.loads(outputs["json"])
+    found = [(one["articles_scored"], one["articles_in_gold"]) for one in values["intervals"]]
+    assert found == [(1, 2), (2, 2)]
+    (pair,) = values["tests"]["pairs"]
+    assert (pair["articles_scored"], pair["articles_in_gold"]) == (1, 2)
+    rows = csv.DictReader(io.StringIO(outputs["csv"]))
+    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [
+        ("1", "2"),
+        ("2", "2"),
+    ]
+    assert r"half & 1/2 & 1.000" in outputs["latex"]
+    assert outputs["latex"].startswith("% INT|gold:")
+
+
+def test_a_comparison_of_all_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    options = ("--articles", "all", "--resamples", "20", "--json")
+    assert run(folder, "compare", *INT, "run.tsv", "half.tsv", *options) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert {one["articles_scored"] for one in values["intervals"]} == {2}
+    assert values["tests"]["pairs"][0]["articles_scored"] == 2
+    assert "|articles:all|" in values["signature"]
+
+
+@pytest.mark.parametrize(("resamples", "flips"), [("9", "9 random"), ("10000", "all 16")])
+def test_a_comparison_says_what_it_could_not_find(
+    resamples: str, flips: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five articles have 16 flips, and 9 random flips a p of 0.1 at least."""
+    articles = "abcde"
+    (tmp_path / "gold.tsv").write_text("".join(f"{name}\tP1\n" for name in articles))
+    for run_, item in (("right", "P1"), ("wrong", "X")):
+        lines = "".join(f"{name}\t{item}\t1\t0.5\n" for name in articles)
+        (tmp_path / f"{run_}.tsv").write_text(lines)
+    command = ("compare", *INT, "right.tsv", "wrong.tsv", "--resamples", resamples)
+    assert run(tmp_path, *command) == 0
+    text = capsys.readouterr().out
+    floor = r"0\.[1-9]" if flips.startswith("9") else r"0\.0625"
+    assert re.search(
+        f"^note: with {flips} flips no p_adjusted can be below {floor}, "
+        r"so that nothing can be found at 0\.05$",
+        text,
+        re.MULTILINE,
+    )
+    assert "note: 1 of 1 pairs have a p_floor above 0.05" in text
+    assert run(tmp_path, *command, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--seed", "-1"), ("--seed", "x"), ("--resamples", "0"), ("--resamples", "1000001")],
+)
+def test_numbers_that_no_comparison_can_use(
+    option: str, value: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(folder, "compare", *INT, "run.tsv", option, value)
+    assert stopped.value.code == 2
+    assert f"argument {option}: {value!r}; expected an integer" in capsys.readouterr().err
 
 
 def test_explain_shows_the_sum_behind_the_score(
