@@ -45,19 +45,29 @@ _ACT_COLUMNS = {
 FORMATS = ("text", "json", "csv", "latex")
 
 
-def scores_report(scorecards: Sequence[Scorecard], style: str, measures: Sequence[str] = ()) -> str:
+def scores_report(
+    scorecards: Sequence[Scorecard],
+    style: str,
+    measures: Sequence[str] = (),
+    extra: Sequence[Mapping[str, Cell]] = (),
+) -> str:
     """Return scorecards, with `measures` besides, in one of `FORMATS`.
 
+    `extra` has further columns, a row a scorecard.
     JSON is a list of `Scorecard.to_dict()` objects. JSON and CSV have every value and digit; text
     and LaTeX have three decimals, and the signatures below or above the table.
     """
     values = [_values(scorecard, measures) for scorecard in scorecards]
+    for one, more in zip(values, extra, strict=False):
+        one.update(more)
     if style == "json":
         return json.dumps(values, indent=2)
     if style == "csv":
         flat = [_flat(one) for one in values]
         return csv_table([list(flat[0]), *(list(one.values()) for one in flat)])
-    table = _score_table(scorecards, [_flat(one) for one in values], measures)
+    columns = {f"measures.{name}": name for name in measures}
+    columns |= {name: name for more in extra for name in more}
+    table = _score_table(scorecards, [_flat(one) for one in values], columns)
     signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
     if style == "latex":
         return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
@@ -156,11 +166,12 @@ def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
 
 
 def _score_table(
-    scorecards: Sequence[Scorecard], values: Sequence[Mapping[str, Any]], measures: Sequence[str]
+    scorecards: Sequence[Scorecard],
+    values: Sequence[Mapping[str, Any]],
+    more: Mapping[str, str],
 ) -> Table:
     items = isinstance(scorecards[0], ItemScorecard)
-    columns = dict(_ITEM_COLUMNS if items else _ACT_COLUMNS)
-    columns |= {f"measures.{name}": name for name in measures}
+    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **more}
     views = len({scorecard.signature.view for scorecard in scorecards}) > 1
     table = [["run", *["view"] * views, "articles", *columns.values()]]
     for scorecard, one in zip(scorecards, values, strict=True):

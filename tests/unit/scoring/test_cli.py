@@ -14,13 +14,20 @@ from tests.unit.scoring.campaign import campaign
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
+ONE = "other\tP1\t1\t0.9\n"
 ACT_GOLD = "a\t1\nb\t0\nc\t1\nd\t0\n"
 ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    texts = {"gold": GOLD, "run": RUN, "act_gold": ACT_GOLD, "act_run": ACT_RUN}
+    texts = {
+        "one": "other\tP1\t1\t0.9\n",
+        "gold": GOLD,
+        "run": RUN,
+        "act_gold": ACT_GOLD,
+        "act_run": ACT_RUN,
+    }
     for name, text in texts.items():
         (tmp_path / f"{name}.tsv").write_text(text)
     return tmp_path
@@ -108,6 +115,7 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
         (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
         (("ensemble", *INT, "run.tsv", "--team", "("), "--team '('"),
+        (("ensemble", *INT, "run.tsv", "one.tsv"), "no article of the gold is answered by all"),
         (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
     ],
@@ -284,8 +292,12 @@ def test_ensemble_writes_what_evaluate_reads(
     out = tmp_path / "consensus.tsv"
     assert main([*command, "--out", str(out), "--json"]) == 0
     cards = json.loads(capsys.readouterr().out)
-    assert [card["run"].split("_")[1] for card in cards[:-1]] == ["T0", "T1", "T2"]
-    assert cards[-1]["run"] == "consensus"
+    assert [card["run"] for card in cards] == [*(path.stem for path in old), "consensus"]
+    members = [card["run"].split("_")[1] for card in cards if card["member"] == "yes"]
+    assert members == ["T0", "T1", "T2"]
+    folds = [int(card["folds"].removesuffix("/10")) for card in cards[:-1]]
+    assert sum(folds) == 3 * 10
+    assert cards[-1]["member"] is None
     assert cards[-1]["macro"]["f_score"] > max(one["macro"]["f_score"] for one in cards[:-1])
 
     gold = ["--gold", str(tmp_path / "new_gold.tsv"), "--json", "--beta", "10", "--cutoff", "30"]
@@ -293,6 +305,39 @@ def test_ensemble_writes_what_evaluate_reads(
     *members, consensus = json.loads(capsys.readouterr().out)
     assert consensus["macro"]["f_score"] > max(one["macro"]["f_score"] for one in members)
 
+    assert main([*command]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0].split()[:3] == ["run", "articles", "TP"]
+    assert text[0].split()[-2:] == ["folds", "member"]
+    assert text[7].split()[-2:] == ["n/a", "n/a"]
+
     article, item = out.read_text().split("\t")[:2]
     assert main([*command, "--explain", article, item]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("in all")
+
+
+def test_an_ensemble_scores_all_on_the_same_articles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, runs = campaign(systems=3, articles=12)
+    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
+    (tmp_path / "gold.tsv").write_text("".join(lines))
+    for place, run_ in enumerate(runs):
+        left_out = {f"article{place}", f"article{place + 1}"}
+        kept = [answer for answer in run_.answers.items() if answer[0] not in left_out]
+        (tmp_path / f"r{place}.tsv").write_text("".join(result_lines("INT", kept)))
+    command = ("ensemble", "--task", "INT", "--gold", "gold.tsv", "r0.tsv", "r1.tsv", "r2.tsv")
+    for style in ("text", "latex"):
+        assert run(tmp_path, *command, "--folds", "3", "--format", style) == 0
+        output = capsys.readouterr()
+        assert output.err == (
+            "warning: 4 of 12 gold articles are left out: not all runs answered them; "
+            "--articles all counts them\n"
+        )
+        assert output.out.count(" 8/12 ") == 4
+    assert run(tmp_path, *command, "--folds", "3", "--articles", "all", "--format", "csv") == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    rows = list(csv.DictReader(io.StringIO(output.out)))
+    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [("12", "12")] * 4
+    assert all("|articles:all|" in row["signature"] for row in rows)
