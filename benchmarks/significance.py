@@ -1,6 +1,6 @@
 """How often `scoring compare` errs, and how much it finds, on simulated runs.
 
-`python -m benchmarks significance`; CAMPAIGNS=200 makes the first table finer. A campaign is a
+`python -m benchmarks significance`; CAMPAIGNS=1000 makes the first table finer. A campaign is a
 matrix of scores: 1/rank of the one correct item of each article, 0 from rank 10 on. Runs share the
 difficulty of the articles and have an ability each. *Size* is the share of campaigns in which any
 two runs of equal ability are told apart at 0.05; *power* the share of pairs of unequal runs that
@@ -72,7 +72,7 @@ def size(
 def print_sizes(campaigns: int) -> None:
     print(f"size at {ALPHA}, {FEW_FLIPS} flips; +- is two standard errors")
     for runs, articles in SIZES:
-        times = campaigns if runs > 20 else 5 * campaigns
+        times = campaigns if runs <= 20 else campaigns // 2
         error = 2 * np.sqrt(ALPHA * (1 - ALPHA) / times)
         halves = np.repeat([0.0, 1.0], [runs - runs // 2, runs // 2])
         kinds = {"all equal": (campaign, np.zeros(runs)), "half of them better": (campaign, halves)}
@@ -98,7 +98,7 @@ def print_power() -> None:
     means = campaign(np.random.default_rng(1), 100_000, abilities).mean(axis=0)
     left, right = np.triu_indices(134, 1)
     true = np.abs(means[left] - means[right])
-    wrong = np.array([test.difference for test in tests.pairs]) * (left - right) < 0
+    wrong = np.array([test.difference or 0.0 for test in tests.pairs]) * (left - right) < 0
     print(f"\npower: 134 runs, 595 articles, {len(p)} pairs, {FLIPS} flips, {took:.1f} s")
     print(f"p at its floor {(p <= 1 / FLIPS).sum()}, p <= {ALPHA} {(p <= ALPHA).sum()}")
     print(f"told apart: maxT {max_t.sum()} (wrong way {(max_t & wrong).sum()})", end="")
@@ -113,7 +113,7 @@ def print_power() -> None:
 
 
 def main() -> None:
-    print_sizes(int(os.environ.get("CAMPAIGNS", "40")))
+    print_sizes(int(os.environ.get("CAMPAIGNS", "100")))
     print_power()
 
 

@@ -117,6 +117,8 @@ def floor_notes(tests: PairTests, alpha: float) -> Iterator[str]:
 
 
 def _flips(tests: PairTests) -> str:
+    if tests.flips == 1 and tests.exact:
+        return "the only flip"
     return f"all {tests.flips} flips" if tests.exact else f"{tests.flips} random flips"
 
 

@@ -29,17 +29,17 @@ _TIE = 1e-9
 class PairTest:
     """A paired sign-flip test of two runs on the articles both are scored on.
 
-    `difference` is the mean of `a` less the mean of `b` there. `p` is two-sided; `p_adjusted` is
-    corrected for all pairs compared. `p_floor` is the least that `p` could have been: 2^(1-n) for
-    n articles on which the two differ, or what the number of flips allows if that is more. All
-    lie in ]0, 1].
+    `difference` is the mean of `a` less the mean of `b` there, None where there are none. `p` is
+    two-sided; `p_adjusted` is corrected for all pairs compared. `p_floor` is the least that `p`
+    could have been: 2^(1-n) for n articles on which the two differ, or what the number of flips
+    allows if that is more. All three lie in ]0, 1].
     """
 
     a: str
     b: str
     articles_scored: int
     articles_in_gold: int
-    difference: float
+    difference: float | None
     p: float
     p_adjusted: float
     p_floor: float
@@ -192,20 +192,19 @@ def _reached(pairs: _Pairs, blocks: Iterator[Matrix]) -> _Reached:
 def _tests(
     names: Sequence[str], pairs: _Pairs, p: Vector, adjusted: Vector, floors: Vector
 ) -> list[PairTest]:
-    means = pairs.sums / pairs.counts.clip(1)
-    columns = (pairs.left, pairs.right, pairs.counts.astype(int), means, p, adjusted, floors)
+    columns = (pairs.left, pairs.right, pairs.counts.astype(int), pairs.sums, p, adjusted, floors)
     return [
         PairTest(
             a=names[a],
             b=names[b],
             articles_scored=count,
             articles_in_gold=pairs.in_gold,
-            difference=mean,
+            difference=total / count if count else None,
             p=own,
             p_adjusted=corrected,
             p_floor=floor,
         )
-        for a, b, count, mean, own, corrected, floor in zip(
+        for a, b, count, total, own, corrected, floor in zip(
             *(column.tolist() for column in columns), strict=True
         )
     ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scoring import evaluate_runs, plots, read_gold
 from scoring.cli import main
 from scoring.files import result_lines
 from tests.unit.scoring.campaign import campaign
@@ -223,6 +224,15 @@ def test_a_comparison_says_what_it_could_not_find(
     assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
 
 
+def test_runs_with_no_article_in_common(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "first.tsv").write_text("a\tP1\t1\t0.7\n")
+    (folder / "second.tsv").write_text("b\tP3\t1\t0.7\n")
+    assert run(folder, "compare", *INT, "first.tsv", "second.tsv", "--resamples", "20") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[5] == "paired sign-flip tests of auc_ipr, the only flip, step-down maxT"
+    assert lines[7].split() == ["first", "second", "0/2", "n/a", *["1.000"] * 3]
+
+
 @pytest.mark.parametrize(
     ("option", "value"),
     [("--seed", "-1"), ("--seed", "x"), ("--resamples", "0"), ("--resamples", "1000001")],
@@ -272,6 +282,18 @@ def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], fo
         pictures.append(out.read_bytes())
     assert pictures[0] == pictures[1]
     assert pictures[0].startswith(b"<?xml")
+
+
+def test_plots_name_the_articles_that_count(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    gold = read_gold("INT", folder / "gold.tsv")
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    cards = evaluate_runs("INT", gold, [folder / "run.tsv", folder / "half.tsv"])
+    legend = plots.curves(cards).axes[0].get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [text.get_text() for text in plots.scatter(cards).axes[0].texts]
+    assert names == ["run (2/2)", "half (1/2)"]
 
 
 def test_ensemble_writes_what_evaluate_reads(

@@ -1,6 +1,7 @@
 """The consensus beats its best member on the paper's measure, and its parts can be told."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -68,6 +69,31 @@ def test_what_each_run_contributes_sums_to_the_log_odds() -> None:
     assert sum(parts.values()) == pytest.approx(math.log(odds), abs=1e-9)
     with pytest.raises(OptionError, match="no run has 'nothing'"):
         ensemble.explain(runs, article, "nothing")
+
+
+def test_the_memory_of_training_grows_with_the_hits() -> None:
+    """60 runs that agree on nothing: a full matrix of their candidates takes 260 MB, twice."""
+    gold = one_item(100)
+    runs = [
+        Run(
+            task=Task.INT,
+            name=f"r{number}",
+            answers={
+                article: [
+                    Hit("P1" if place == number else f"X{number}_{place}", place, 1 / (1 + place))
+                    for place in range(1, 31)
+                ]
+                for article in gold.items
+            },
+        )
+        for number in range(60)
+    ]
+    tracemalloc.start()
+    try:
+        train(gold, runs)
+        assert tracemalloc.get_traced_memory()[1] < 130e6
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

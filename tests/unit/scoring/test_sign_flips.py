@@ -175,7 +175,8 @@ def test_p_values_keep_their_order_and_range(values: Matrix, flips: int) -> None
     assert 0 < found.flips <= flips
     for test in found.pairs:
         assert 0 < test.p_floor <= test.p <= test.p_adjusted <= 1
-        assert math.isfinite(test.difference)
+        assert (test.difference is None) == (test.articles_scored == 0)
+        assert test.difference is None or abs(test.difference) <= 1
 
 
 def test_runs_that_never_differ_are_not_told_apart() -> None:
