@@ -37,7 +37,7 @@ class CrossValidation:
 
 
 class TeamChoice:
-    """The best run of each team, as other articles than those it is scored on tell.
+    """The teams of runs, of each of which the run that is best on given articles can be chosen.
 
     Runs of one team err together; the overview's ensemble lets each team in once.
     """
