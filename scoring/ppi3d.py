@@ -4,7 +4,7 @@
 Ganapathiraju 2015 (arXiv:1511.02196).
 
 Thresholds are the distinct confidences, descending; at each, pairs with at least that confidence
-are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUROC) and 3 (AUPRC)
+are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUPRC) and 3 (AUROC)
 are reproduced within 0.005 by `simulate`. Its Table 4 (the score itself) is not: no literal reading
 of the definitions gives its values (the best, built here, has RMSE 0.032 and an error of up to
 0.062 over the 20 cells). Its sets b, c and d are in the printed order; in set a the score does not
