@@ -54,6 +54,51 @@ async def test_a_server_that_says_it_closes_is_connected_to_anew() -> None:
         assert (there.connections, len(there.requests)) == (3, 3)
 
 
+BOTH = {
+    "length first": "Content-Length: 4\r\nTransfer-Encoding: chunked",
+    "chunks first": "transfer-encoding: Chunked\r\nContent-length: {length}",
+    "a length beyond the answer": "Content-Length: 99999999\r\nTransfer-Encoding: chunked",
+}
+
+
+@pytest.mark.parametrize("fields", BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize("size", [1, 50, 100_000], ids=["by bytes", "by pieces", "at once"])
+async def test_chunks_override_a_length_and_the_connection_is_not_used_again(
+    fields: str, size: int
+) -> None:
+    async def both(connection: Connection) -> None:
+        await connection.request()
+        head = f"HTTP/1.1 200 OK\r\n{fields.format(length=len(GOOD))}\r\n\r\n".encode()
+        sent = head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)
+        for start in range(0, len(sent), size):
+            await connection.send(sent[start : start + size])
+            await asyncio.sleep(0)
+        await connection.request()  # none comes on this connection
+        await connection.respond(GOOD)
+
+    async with peer(both) as there, article_caller() as caller:
+        ends = [await caller.call(server(there.url), 0, 1) for _ in range(3)]
+    assert [ended.outcome for ended, _ in ends] == [Outcome.OK] * 3
+    assert {unpack(ended.raw) for ended, _ in ends} == {GOOD}
+    assert (there.connections, len(there.requests)) == (3, 3)
+
+
+async def test_an_answer_after_interim_ones_is_read() -> None:
+    async def continued(connection: Connection) -> None:
+        for _ in range(2):
+            await connection.request()
+            await connection.send(
+                b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x"
+            )
+            await asyncio.sleep(0.01)
+            await connection.send(b"\r\n\r\n")
+            await connection.respond(GOOD)
+
+    async with peer(continued) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 2) == [Outcome.OK] * 2
+        assert there.connections == 1
+
+
 async def closes_after_each_answer(connection: Connection) -> None:
     await connection.request()
     await connection.respond(GOOD)
