@@ -11,11 +11,14 @@ import aiohttp
 
 from metaserver.packing import pack
 from metaserver.records import Phases
+from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
 
 
 class Exchange:
     """Marks (monotonic seconds) and sizes of one request; `raw` keeps the answer as it came.
+
+    `report` has what was odd about the answer while it was read.
 
     One exchange may take several requests: where a kept-alive connection was closed by the server,
     or a busy server asked to wait, the request is sent again, and only what it takes then counts.
@@ -37,6 +40,7 @@ class Exchange:
         self._left = self._max_bytes
         self._pending = bytearray()
         self._packed: list[bytes] = []
+        self.report = Report()
 
     @property
     def stale(self) -> bool:

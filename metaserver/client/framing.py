@@ -17,7 +17,7 @@ _PROTOCOL: Final = b"HTTP/1."
 _END: Final = re.compile(rb"\r?\n\r?\n")
 _INTERIM: Final = re.compile(rb"HTTP/1\.1 1\d\d[ \r]")
 _STATUS: Final = re.compile(rb"HTTP/1\.1 [2-5]\d\d(?: [^\x00\r\n]*)?")
-_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):[ \t]*([^\x00\r\n]*?)[ \t]*")
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):([^\x00\r\n]*)")
 
 
 class HeldHead:
@@ -41,12 +41,12 @@ class HeldHead:
     def take(self) -> bytes:
         """Return the bytes for the parser; none while the head is not whole."""
         held, self.interim = self._held, False
-        if not held.startswith(_PROTOCOL[: len(held)]) or len(held) > MAX_HEAD:
+        if not held.startswith(_PROTOCOL[: len(held)]):
             return self.rest()
-        end = _END.search(held, max(0, self._searched - 3))
+        end = _END.search(held, max(0, self._searched - 3), MAX_HEAD)
         if end is None:
             self._searched = len(held)
-            return b""
+            return b"" if len(held) < MAX_HEAD else self.rest()
         head = bytes(held[: end.end()])
         self.interim = _INTERIM.match(head) is not None
         if self.interim:
@@ -77,7 +77,7 @@ def without_length(head: bytes) -> bytes | None:
     fields = [_FIELD.fullmatch(line) for line in lines]
     if not _STATUS.fullmatch(status) or None in fields:
         return None
-    named = [(field[1].lower(), field[2]) for field in fields if field is not None]
+    named = [(field[1].lower(), field[2].strip(b" \t")) for field in fields if field is not None]
     lengths = [value for name, value in named if name == b"content-length"]
     codings = [value.lower() for name, value in named if name == b"transfer-encoding"]
     if len(lengths) != 1 or not lengths[0].isdigit() or codings != [b"chunked"]:

@@ -10,6 +10,7 @@ import aiohttp
 from metaserver.client.exchange import Exchange
 from metaserver.errors import PeerError
 from metaserver.lifecycle import Outcome
+from metaserver.wire.charset import named
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, Value
 
 PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
@@ -18,7 +19,8 @@ PLAIN = frozenset({"", "identity"})
 
 async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
     """Return the value of an answer; raises `PeerError` where it is none."""
-    decoder = Decoder(limits)
+    charset = named(response.headers.get("Content-Type", ""))
+    decoder = Decoder(limits, charset=charset, report=exchange.report)
     try:
         await _feed(response, exchange, decoder.feed, limits.bytes)
     finally:
@@ -55,7 +57,7 @@ def _inflater(encoding: str) -> Inflater | None:
     if encoding not in ENCODINGS:
         words = f"Content-Encoding {encoding[:80]!r} was not asked for"
         raise PeerError(Outcome.HTTP, one_line(words))
-    return Inflater()
+    return Inflater(encoding)
 
 
 def one_line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 
 import psutil
@@ -257,10 +258,23 @@ async def test_cookies_are_neither_kept_nor_sent() -> None:
     assert all("cookie" not in request.headers for request in there.requests)
 
 
-async def test_user_and_password_of_a_url_are_sent_as_the_header() -> None:
+@pytest.mark.parametrize(
+    ("login", "header"),
+    [
+        ("team:secret", b"team:secret"),
+        ("team:s%C3%A9cr%D0%BFt", "team:sécrпt".encode()),
+        ("a%20b:c%3A%40%2F", b"a b:c:@/"),
+        ("team", b"team:"),
+        (":secret", b":secret"),
+    ],
+)
+async def test_user_and_password_of_a_url_are_sent_as_the_header(login: str, header: bytes) -> None:
     async with peer(answering(GOOD)) as there:
-        await call(there.url.replace("http://", "http://team:secret@"))
-    assert there.requests[0].headers["authorization"] == "Basic dGVhbTpzZWNyZXQ="
+        ended, _ = await call(there.url.replace("http://", f"http://{login}@"))
+    assert ended.outcome is Outcome.OK
+    (request,) = there.requests
+    assert request.headers["authorization"] == f"Basic {b64encode(header).decode()}"
+    assert request.line == "POST /RPC2 HTTP/1.1"
 
 
 async def test_proxies_of_the_environment_are_not_used() -> None:

@@ -83,7 +83,14 @@ def test_what_is_no_head_is_not_held_back(data: bytes) -> None:
 def test_a_head_without_end_is_held_back_only_so_far() -> None:
     held = HeldHead()
     held.add(STATUS)
-    held.add(b"X" * (MAX_HEAD - len(STATUS)))
+    held.add(b"X" * (MAX_HEAD - len(STATUS) - 1))
     assert held.take() == b""
     held.add(b"X")
-    assert len(held.take()) == MAX_HEAD + 1
+    assert len(held.take()) == MAX_HEAD
+
+
+def test_a_body_that_comes_with_its_head_is_not_part_of_it() -> None:
+    held = HeldHead()
+    held.add(BOTH + b"x" * 2 * MAX_HEAD)
+    assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEAD
+    assert held.overridden
