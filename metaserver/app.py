@@ -20,13 +20,14 @@ from metaserver.client.caller import ArticleCaller
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import address, open_client
 from metaserver.config import Settings, WebSettings
-from metaserver.dispatch.boards import articles_of, asked_tasks, restore, scored_tasks
+from metaserver.dispatch.boards import articles_of, asked_tasks, gold_marks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
 from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard
+from metaserver.store.phases import newest_gold
 from metaserver.store.reader import Corpus
 from metaserver.store.store import Store, open_store
 from metaserver.store.writer import LaneKey
@@ -160,9 +161,11 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         phase_id = await store.open_phase(plan.phase, corpus, vocabulary.name)
         for task, gold in plan.gold.items():
             await store.set_gold(phase_id, task, gold.path.name, gold.content)
+        async with store.reading() as connection:
+            marks = gold_marks(await newest_gold(connection, phase_id))
         boards = LiveBoards(
             Watch(plan.phase, len(corpus), settings.limits.timeout),
-            Scoreboard(scored_tasks(plan.gold_read, vocabulary)),
+            Scoreboard(scored_tasks(plan.gold_read, vocabulary, marks)),
             blocked=lambda: store.blocked,
         )
         caller = ArticleCaller(

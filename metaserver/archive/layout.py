@@ -88,6 +88,7 @@ def _frozen_board(row: Mapping[str, Any], names: Names) -> str:
 
 
 TABLES = (
+    ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
     ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
     ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}, changed={"url": masked}),

@@ -9,7 +9,7 @@ from typing import Any
 
 from metaserver.records import ServerName, TaskName
 from metaserver.services.scoreboard import RAW, Scoreboard
-from metaserver.services.snapshots import Board
+from metaserver.services.snapshots import Board, marked
 from metaserver.store.reader import StoredAttempt
 
 ATTEMPT_COLUMNS = (
@@ -41,7 +41,7 @@ def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
 
 def _board(board: Board) -> dict[str, Any]:
     return {
-        "signature": board.signature,
+        "signature": marked(board.signature, board.gold),
         "runs": [
             {"server": row.run, "place": row.place, "score": row.score.detail} for row in board.rows
         ],
