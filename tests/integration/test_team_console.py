@@ -323,6 +323,20 @@ async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor
         assert "New token for for ana" in page.said
 
 
+async def test_a_token_can_be_revoked_with_all_that_it_made(
+    running: Running, blue: Visitor
+) -> None:
+    own = (await running.do("tokens.list"))[-1].id
+    page = await blue.post("/team/tokens", label="child", role="team", days="")
+    page = await blue.get("/team/tokens")
+    assert page.text.count('name="made_with_it"') == 1  # the child has made none
+    child = (await running.do("tokens.list"))[-1]
+    assert child.parent == own
+    page = await blue.post(f"/team/tokens/{own}/revoke", made_with_it="true")
+    assert page.path.startswith("/signin")  # it was this session's
+    assert all(one.revoked_at for one in await running.do("tokens.list") if one.team == "blue")
+
+
 async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor) -> None:
     page = await blue.post("/team/tokens", label=MARKUP, role="team", days="")
     secret = re.search(r"<code id=\"secret\"[^>]*>(bcms_[^<]+)<", page.text)
