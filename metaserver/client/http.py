@@ -25,6 +25,7 @@ from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflat
 USER_AGENT = "biocreative-metaserver"
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_PAUSE = 1.0  # seconds
+MOST_SAID = 5_000  # characters of what a peer makes us say that are looked at
 PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
 
 
@@ -60,6 +61,14 @@ def check_url(text: str, place: str) -> str:
             place, f"{masked(text)!r} is not the URL of a server; expected http://HOST:PORT/"
         )
     return text
+
+
+URLS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text with the URLs in it masked."""
+    return URLS.sub(lambda found: masked(found[0]), text)
 
 
 def masked(text: str) -> str:
@@ -184,7 +193,8 @@ async def _feed(
 
 
 def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
-    where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
+    location = response.headers.get("Location")  # often repeats what it was asked by
+    where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     return PeerError(Outcome.HTTP, _one_line(f"{status}{where}; expected {expected}"))
 
@@ -232,7 +242,8 @@ def _words(error: BaseException) -> str:
 
 def _one_line(text: str) -> str:
     """What a peer made us say, as one line that can be stored (its bytes need not be UTF-8)."""
-    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())[:500]
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return without_secrets(line[:MOST_SAID])[:500]
 
 
 @asynccontextmanager

@@ -1,20 +1,31 @@
-"""Nothing that a reader is sent lets the gold be guessed: the attack on its digest, replayed."""
+"""Secrets stay in: no answer lets the gold be guessed, or shows a password, a token or a label."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import io
+import logging
 import re
+import zipfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from annotators.server import Kit
+from metaserver.archive.writing import export_store
+from metaserver.errors import RefusedError
 from metaserver.lifecycle import Visibility
+from metaserver.logs import LogLevel, configure
 from metaserver.operations.catalogue import OPERATIONS
 from scoring import ActGold
+from tests.integration.kits import served
+from tests.integration.service import at_work, settings
 from tests.integration.test_roles import (
     BLUE,
+    GOLD,
     PLACES,
     ROWS,
     Hub,
@@ -22,6 +33,7 @@ from tests.integration.test_roles import (
     by_rpc,
     hub_with_blue,
 )
+from tests.integration.test_service_lanes import annotate
 
 pytestmark = pytest.mark.slow
 
@@ -139,3 +151,112 @@ async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: Hub)
     assert marks[0] == marks[2] != marks[1]
     assert seen == third.rsplit("|mark:", 1)[0]
     assert "|gold:5|" in seen
+
+
+# -- planted secrets -------------------------------------------------------------------------------
+
+PASSWORD = "hunter2planted"
+LABEL = "P0LABEL"
+EVERYBODY = (*READERS, "organiser")
+STREAMS = ("/events?page=monitor&phase=test", "/team/events?page=overview&team=blue",
+           "/organise/events?page=overview", "/organise/events?page=servers")  # fmt: skip
+
+
+async def plant(hub: Hub, url: str) -> None:
+    """Put a password into a server's address and a webhook, a label into the gold."""
+    blue = hub.running.team("blue")
+    given = url.replace("//", f"//team:{PASSWORD}@") + f"?key={PASSWORD}"
+    detail = await hub.running.do("servers.register", blue, server="secret-1", url=given)
+    assert PASSWORD not in repr(detail)
+    await hub.running.do("servers.test", blue, server="secret-1")
+    await hub.running.do("servers.start", blue, server="secret-1", phase="test")
+    for server in ("blue-blue", "blue-organiser"):  # nobody is there
+        dead = f"http://team:{PASSWORD}@127.0.0.1:1/?key={PASSWORD}"
+        await hub.running.do("servers.update", server=server, url=dead)
+        await hub.running.do("servers.test", blue, server=server)
+    webhook = f"http://127.0.0.1:1/{PASSWORD}"
+    detail = await hub.running.do("teams.notices", blue, team="blue", webhook=webhook)
+    assert PASSWORD not in repr(detail)
+    gold = GOLD.read_bytes() + f"sample01\t{LABEL}\n".encode()
+    given = {"phase": "test", "task": "INT", "source": "gold.tsv", "content": gold}
+    await hub.running.do("gold.set", **given)
+
+
+async def frames(hub: Hub, who: str) -> Mapping[str, str]:
+    """Return the first frame of each event stream that somebody may open."""
+    told, head = {}, {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
+    for address in STREAMS:
+        async with hub.client.get(address, headers=head) as response:
+            if response.status == 200 and response.content_type == "text/event-stream":
+                async with asyncio.timeout(30):
+                    told[address] = (await response.content.readuntil(b"\n\n")).decode()
+    return told
+
+
+@pytest.mark.parametrize("visibility", [Visibility.HIDDEN, Visibility.PUBLIC])
+async def test_no_answer_shows_a_planted_secret(tmp_path: Path, visibility: Visibility) -> None:
+    log = io.StringIO()
+    async with hub_with_blue(tmp_path) as hub, served(Kit(annotate)) as url:
+        root = logging.getLogger()
+        before = root.handlers, root.level
+        configure(stream=log, level=LogLevel.DEBUG)
+        try:
+            await plant(hub, url)
+            await hub.running.do("phases.update", phase="test", visibility=visibility)
+            watch = hub.running.service.phase("test").boards.watch
+            await hub.running.until(lambda: watch.status("secret-1").state == "finished")
+            for who in EVERYBODY:
+                told = await told_to(hub, who) | await frames(hub, who)
+                for secret in (PASSWORD, *hub.tokens.values()):
+                    assert [place for place, text in told.items() if secret in text] == []
+                shown = {place.split()[0] for place, text in told.items() if LABEL in text}
+                assert shown <= ({"gold.get"} if who == "organiser" else set())
+            archive = tmp_path / "all.zip"
+            service = hub.running.service
+            await asyncio.to_thread(export_store, service.store.place, archive, service.settings)
+        finally:
+            root.handlers, _ = before
+            root.setLevel(before[1])
+        said = log.getvalue()
+        assert said
+        assert not [secret for secret in (PASSWORD, LABEL, *hub.tokens.values()) if secret in said]
+        check_archive(archive, hub)
+        kept = b"".join(path.read_bytes() for path in service.store.place.parent.glob("*sqlite*"))
+        assert PASSWORD.encode() in kept  # it is needed to ask the server
+        assert not [one for one in hub.tokens.values() if one.encode() in kept]
+
+
+async def test_a_password_is_kept_unless_it_is_written_again(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
+        await running.do("teams.create", team="blue")
+        blue, one = running.team("blue"), {"server": "blue-1"}
+        given = url.replace("//", f"//team:{PASSWORD}@")
+        seen = await running.do("servers.register", blue, **one, url=given)
+        assert seen.url == url.replace("//", "//***@")
+
+        async def kept() -> str:
+            return (await running.service.server(blue, "blue-1")).server.url
+
+        await running.do("servers.update", blue, **one, concurrency=2)
+        await running.do("servers.update", blue, **one, url=seen.url, concurrency=3)
+        assert await kept() == given
+        changed = await running.do("servers.update", blue, **one, url=f"{seen.url}other?a=1")
+        assert changed.url == f"{seen.url}other?***"
+        assert await kept() == f"{given}other?a=1"
+        with pytest.raises(RefusedError, match=r"url: \*\*\* stands for what is kept of another"):
+            await running.do("servers.update", blue, **one, url="http://***@127.0.0.1:1/")
+        with pytest.raises(RefusedError, match=r"url: .*there is nothing: write it"):
+            await running.do("servers.register", blue, server="blue-2", url="http://***@x.org/")
+        assert await kept() == f"{given}other?a=1"
+
+
+def check_archive(archive: Path, hub: Hub) -> None:
+    """Look for the secrets in an archive."""
+    with zipfile.ZipFile(archive) as found:
+        contents = {name: found.read(name) for name in found.namelist()}
+    holding = [name for name, content in contents.items() if PASSWORD.encode() in content]
+    assert holding == ["tables/servers.jsonl"]
+    holding = [name for name, content in contents.items() if LABEL.encode() in content]
+    assert all("/gold/" in name for name in holding)
+    for secret in hub.tokens.values():
+        assert not any(secret.encode() in content for content in contents.values())

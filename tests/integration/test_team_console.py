@@ -16,6 +16,7 @@ from aiohttp.typedefs import Handler
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
+from metaserver.plans import NoticePlan
 from tests.integration.console import Visitor, organiser_token, token_of, visiting
 from tests.integration.hub import answer_for
 from tests.integration.kits import served
@@ -381,7 +382,15 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     assert secret
     page = await blue.get("/team/settings")
     assert secret[1] not in page.text
-    assert 'value="http://127.0.0.1:9/hook"' in page.text
+    assert 'value="http://127.0.0.1:9/***"' in page.text
+    page = await blue.post("/team/notices", webhook="http://127.0.0.1:9/***")
+    assert "Notices are on" in page.said
+    assert 'id="secret"' not in page.text  # webhook and secret are kept
+    team = await running.service.team("blue")
+    assert team.notices == NoticePlan(webhook="http://127.0.0.1:9/hook", secret=secret[1])
+    page = await blue.post("/team/notices", webhook="http://127.0.0.2:9/***")
+    assert page.status == 422
+    assert "*** stands for what is kept" in page.said
     ids = re.findall(r'\sid="([^"]+)"', page.text)
     assert len(ids) == len(set(ids))
 
