@@ -42,6 +42,7 @@ LABELS = (True, False, False, True, True, False, True, False, False, True)
 LEAST = 8  # hexadecimal digits that tell more than chance
 HEX = re.compile(rf"[0-9a-f]{{{LEAST},}}", re.IGNORECASE)
 READERS = ("", "reader", "red", "blue")
+EVERYBODY = (*READERS, "organiser")
 
 
 def gold_file(labels: Sequence[bool]) -> bytes:
@@ -153,11 +154,24 @@ async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: Hub)
     assert "|gold:5|" in seen
 
 
+async def test_metrics_are_of_ones_own_servers(hub: Hub) -> None:
+    told = {}
+    for who in EVERYBODY:
+        head = {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
+        async with hub.client.get("/metrics", headers=head) as response:
+            told[who] = await response.text()
+    assert 'server="blue-1"' in told["blue"]
+    assert "server=" not in told["red"] + told["reader"]
+    assert "metaserver_hits_kept_total" not in told["red"] + told["blue"]
+    assert "metaserver_hits_kept_total" in told["reader"]
+    for who in ("organiser", ""):  # without a token from this machine: `web.metrics`
+        assert 'server="blue-1"' in told[who]
+
+
 # -- planted secrets -------------------------------------------------------------------------------
 
 PASSWORD = "hunter2planted"
 LABEL = "P0LABEL"
-EVERYBODY = (*READERS, "organiser")
 STREAMS = ("/events?page=monitor&phase=test", "/team/events?page=overview&team=blue",
            "/organise/events?page=overview", "/organise/events?page=servers")  # fmt: skip
 
