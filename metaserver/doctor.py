@@ -14,8 +14,15 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from metaserver.app import STORE_FILE
-from metaserver.config import ChallengeSettings, PhaseSettings, Settings, read_settings
+from metaserver.config import (
+    ChallengeSettings,
+    NoticeSettings,
+    PhaseSettings,
+    Settings,
+    read_settings,
+)
 from metaserver.corpus import read_articles
+from metaserver.dispatch.mail import smtp_context
 from metaserver.errors import InputError
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.plugin import LabelledTask, installed_tasks
@@ -76,6 +83,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _folder(Path(settings.folder))
     yield from _files()
     yield from _web(settings)
+    yield from _mail(settings.notices)
     yield from _releases(settings)
     for place, challenge in enumerate(settings.challenges):
         yield from _challenge(settings, challenge, f"challenges[{place}]")
@@ -122,6 +130,19 @@ def _web(settings: Settings) -> Iterator[Finding]:
     for network in settings.security.allow_networks:
         message = f"articles may be sent to {network}, and so to what else listens there"
         yield Finding(Severity.WARNING, "security.allow_networks", message)
+
+
+def _mail(notices: NoticeSettings) -> Iterator[Finding]:
+    if not notices.smtp_host:
+        return
+    if not notices.smtp_starttls and notices.smtp_host not in LOOPBACK:
+        message = "mail, and the password of smtp_user, go through the network in plain text"
+        yield Finding(Severity.WARNING, "notices.smtp_starttls", message)
+    try:
+        smtp_context(notices)
+    except OSError as error:
+        message = f"{notices.smtp_ca}: not certificates in PEM: {error.strerror or error}"
+        yield Finding(Severity.ERROR, "notices.smtp_ca", message)
 
 
 def _releases(settings: Settings) -> Iterator[Finding]:
