@@ -23,6 +23,7 @@ from metaserver.config import Settings, WebSettings
 from metaserver.dispatch.boards import articles_of, asked_tasks, gold_marks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
+from metaserver.private import FOLDER_MODE
 from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.monitor import Watch
@@ -140,9 +141,9 @@ class _Stop:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, or say in one line why it cannot be made."""
+    """Make a folder for its owner alone, or say in one line why it cannot be made."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(folder, f"cannot be made: {error.strerror}") from error
 

@@ -6,6 +6,7 @@ import argparse
 import resource
 import shutil
 import socket
+import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,6 +29,7 @@ from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.plugin import LabelledTask, installed_tasks
 from metaserver.uniprot import Release
 
+OTHERS = 0o077  # of a file's mode
 ROOM = 2**30  # bytes free that a hub should have to begin with
 FILES = 4_096  # open files: a request in flight and a viewer take one each
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -102,6 +104,9 @@ def _folder(folder: Path) -> Iterator[Finding]:
     store = folder / STORE_FILE
     found = "the store is there" if store.exists() else "the store will be made"
     yield Finding(Severity.OK, "folder", f"{store}: {found}")
+    if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
+        message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
+        yield Finding(Severity.WARNING, "folder", message)
 
 
 def _files() -> Iterator[Finding]:
