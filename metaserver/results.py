@@ -1,4 +1,4 @@
-"""What a run leaves in its folder, for its owner alone: result files, boards, attempts; each whole."""
+"""What a run leaves in its folder, each whole and private: result files, boards, attempts."""
 
 from __future__ import annotations
 

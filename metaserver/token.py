@@ -16,6 +16,7 @@ from typing import TypeAlias
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from metaserver.app import STORE_FILE, make_folder
+from metaserver.cells import inert
 from metaserver.config import Settings, read_settings
 from metaserver.errors import InputError
 from metaserver.lifecycle import Role
@@ -115,7 +116,7 @@ async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
     print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
     for token in known:
         used = day(token.used_at) if token.used_at else "never"
-        whose = f"{token.role}\t{token.team or ''}\t{token.label}"
+        whose = f"{token.role}\t{token.team or ''}\t{inert(token.label)}"
         made = f"{day(token.created_at)}\t{used}\t{token.parent or ''}"
         print(f"{token.id}\t{whose}\t{_state(token)}\t{made}")
 
