@@ -52,15 +52,17 @@ class RunScorer:
         beta: float = 1.0,
         run: str = "",
         release: str | None = None,
+        digest: bool = True,
     ) -> None:
         """Prepare an empty run, called `run` in its scorecard.
 
         `release` is the UniProt release that the answers were checked against; `articles`,
-        `cutoff` and `beta` are those of `evaluate_files`.
+        `cutoff` and `beta` are those of `evaluate_files`. `digest` says whether the signature has
+        the gold's digest (`Signature.gold`).
         """
         signature = Signature(
             task=Task(task),
-            gold=gold.digest,
+            gold=gold.digest if digest else None,
             articles=articles,
             cutoff=cutoff,
             beta=beta,

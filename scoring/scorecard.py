@@ -26,14 +26,15 @@ SCORER_VERSION = "2"
 class Signature:
     """All that must be equal for two scores to be comparable.
 
-    `gold` is the gold's digest; `view` is what was done to the hits before scoring
-    (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt release
-    that answers were checked against; `seed` is set where chance is involved. Printed in one line,
-    after sacreBLEU (Post 2018).
+    `gold` is the gold's digest, None where whoever sees the signature must not see the gold: who
+    can guess the gold recognizes it by its digest. `view` is what was done to the hits before
+    scoring (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt
+    release that answers were checked against; `seed` is set where chance is involved. Printed in
+    one line, after sacreBLEU (Post 2018).
     """
 
     task: Task
-    gold: str
+    gold: str | None
     articles: ArticlePolicy = "answered"
     view: str = "raw"
     files: str | None = None

@@ -14,7 +14,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from metaserver.client.http import masked
 from metaserver.store import tables as t
 
 FORMAT = 1
@@ -48,7 +47,6 @@ class ArchivedTable:
     table: sa.Table
     kept: Mapping[str, Kept] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
-    changed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -88,9 +86,10 @@ def _frozen_board(row: Mapping[str, Any], names: Names) -> str:
 
 
 TABLES = (
+    ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
     ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
-    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}, changed={"url": masked}),
+    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, kept={"text": Kept.FILE}, file=_article),

@@ -22,7 +22,7 @@ from metaserver.archive.layout import (
 )
 from metaserver.archive.zips import ZipWriter
 from metaserver.config import Settings
-from metaserver.dispatch.boards import read_gold, scored_tasks
+from metaserver.dispatch.boards import gold_marks, read_gold, scored_tasks
 from metaserver.dispatch.rescoring import score_afresh
 from metaserver.errors import InputError
 from metaserver.packing import unpack
@@ -199,7 +199,8 @@ class _Archive:
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }
-        board = Scoreboard(scored_tasks(golds, self._vocabulary(row)) if golds else [])
+        marks = gold_marks(gold)
+        board = Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
         await score_afresh(self._reader, [board], corpus, lanes, offline)
         return {
             "phase": PhaseName(row.name),
@@ -226,7 +227,7 @@ def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]
             return msgspec.Raw(value)
         if kept is Kept.PACKED_JSON:
             return msgspec.Raw(unpack(value))
-        return archived.changed[name](value) if name in archived.changed else value
+        return value
 
     return {name: plain(name, value) for name, value in row.items()}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MOST_WAITS, BusyError, asked_wait
 from metaserver.client.reading import one_line, read
-from metaserver.errors import InputError, PeerError
+from metaserver.client.urls import masked
+from metaserver.errors import PeerError
 from metaserver.lifecycle import Outcome
 from metaserver.wire.xmlrpc import FaultError, Limits, Value
 
@@ -43,35 +43,6 @@ class HttpLimits:
 
     connect: float = 10.0
     answer: Limits = Limits()  # noqa: RUF009 (frozen)
-
-
-def check_url(text: str, place: str) -> str:
-    """Return an annotation server's URL as it is to be kept, or raise `InputError`."""
-    try:
-        url = URL(text)
-        host = url.raw_host or ""
-        host.encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
-        usable = url.scheme in ("http", "https") and bool(url.host) and url.port != 0
-        usable = usable and not any(map(str.isspace, text)) and ":" not in (url.user or "")
-        usable = usable and ("%" not in host or ":" in host)  # only an IPv6 address has a zone
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError(
-            place, f"{masked(text)!r} is not the URL of a server; expected http://HOST:PORT/"
-        )
-    return text
-
-
-def masked(text: str) -> str:
-    """Return what should be a URL without what may be secret in it: user info and query."""
-    text = re.sub(r"^(\w+://)?.*@", r"\1***@", text, flags=re.DOTALL)
-    return re.sub(r"\?.+", "?***", text, flags=re.DOTALL)
-
-
-def address(url: str) -> str:
-    """Return what may be shown of a URL: scheme, host and port, never user, path or query."""
-    return str(URL(url).origin())
 
 
 class HttpClient:
@@ -181,7 +152,8 @@ def _place(url: str) -> tuple[URL, dict[str, str]]:
 
 
 def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
-    where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
+    location = response.headers.get("Location")  # often repeats what it was asked by
+    where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
 

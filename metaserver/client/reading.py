@@ -8,6 +8,7 @@ from collections.abc import Callable
 import aiohttp
 
 from metaserver.client.exchange import Exchange
+from metaserver.client.urls import without_secrets
 from metaserver.errors import PeerError
 from metaserver.lifecycle import Outcome
 from metaserver.wire.charset import named
@@ -15,6 +16,7 @@ from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, 
 
 PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
 PLAIN = frozenset({"", "identity"})
+MOST_SAID = 5_000  # characters of what a peer makes us say that are looked at
 
 
 async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
@@ -61,5 +63,6 @@ def _inflater(encoding: str) -> Inflater | None:
 
 
 def one_line(text: str) -> str:
-    """Return what a peer made us say as one line that can be stored: its bytes may be no UTF-8."""
-    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())[:500]
+    """Return what a peer made us say as one line without secrets; its bytes may be no UTF-8."""
+    line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
+    return without_secrets(line[:MOST_SAID])[:500]

@@ -9,9 +9,17 @@ from dataclasses import replace
 from typing import Any
 
 from metaserver.client.caller import ArticleCaller
-from metaserver.client.http import HttpClient, address
+from metaserver.client.http import HttpClient
+from metaserver.client.urls import address
 from metaserver.config import Settings
-from metaserver.dispatch.boards import articles_of, asked_tasks, read_gold, restore, scored_tasks
+from metaserver.dispatch.boards import (
+    articles_of,
+    asked_tasks,
+    gold_marks,
+    read_gold,
+    restore,
+    scored_tasks,
+)
 from metaserver.dispatch.rescoring import score_afresh
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
@@ -71,7 +79,7 @@ class RunningPhase:
         golds = self._golds(gold)
         self.boards = LiveBoards(
             Watch(phase.name, len(corpus), settings.limits.timeout, clock=clock),
-            Scoreboard(scored_tasks(golds, vocabulary)),
+            Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold))),
             blocked=lambda: store.blocked,
         )
         self.tasks = asked_tasks(golds, phase.plan.tasks)
@@ -228,7 +236,8 @@ class RunningPhase:
         async with self._store.reading() as connection:
             gold = await kept.newest_gold(connection, self.phase.id)
         golds = await asyncio.to_thread(self._golds, gold)
-        afresh = Scoreboard(await asyncio.to_thread(scored_tasks, golds, self.vocabulary))
+        marks = gold_marks(gold)
+        afresh = Scoreboard(await asyncio.to_thread(scored_tasks, golds, self.vocabulary, marks))
         with self.boards.landing() as landed:
             await self.score_afresh([afresh])
             self.boards.rescored(afresh, landed)

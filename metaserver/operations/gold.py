@@ -73,7 +73,7 @@ class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a task's gold, without its content."""
+    """One version of a task's gold, without its content; `checksum` is keyed with the hub's key."""
 
     task: str
     version: int

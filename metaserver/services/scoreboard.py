@@ -17,16 +17,25 @@ View: TypeAlias = str
 RAW: View = "raw"
 
 
+class GoldMark(NamedTuple):
+    """What boards call a gold: its version in the phase, and its keyed digest for organisers."""
+
+    version: int
+    digest: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredTask:
     """A task, the gold it is scored on, and the UniProt release its answers are checked by.
 
-    `views` makes a scorer for each view that is scored beside the raw one.
+    `mark` names the gold where it is kept in a store. `views` makes a scorer for each view that is
+    scored beside the raw one.
     """
 
     plugin: TaskPlugin
     gold: Any
     release: str
+    mark: GoldMark | None = None
     views: Mapping[View, Callable[[], Scorer]] = field(default_factory=dict)
 
     def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
@@ -101,7 +110,14 @@ class Scoreboard:
     def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return a task's leaderboard as of now."""
         rows = ranked(self._tasks[task].plugin, self.scores(task, view))
-        return Board(task=task, rows=rows, signature=self._signatures[task, view], view=view)
+        mark = self._tasks[task].mark
+        return Board(
+            task=task,
+            rows=rows,
+            signature=self._signatures[task, view],
+            gold=mark.digest if mark else "",
+            view=view,
+        )
 
     def scores(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
         """Return the scores of a task's runs; only runs that changed are averaged anew."""
@@ -117,7 +133,9 @@ class Scoreboard:
 def _signature(task: ScoredTask, make: Callable[[], Scorer]) -> str:
     """Return all that must be equal for two boards to be comparable, in one line."""
     scorer = make().score().detail.get("signature", task.plugin.name)
-    return f"{scorer}|release:{task.release}"
+    name, *others = scorer.split("|")
+    gold = [f"gold:{task.mark.version}"] if task.mark else []
+    return "|".join([name, *gold, *others, f"release:{task.release}"])
 
 
 def ranked(plugin: TaskPlugin, scores: Mapping[ServerName, Score]) -> Sequence[BoardRow]:

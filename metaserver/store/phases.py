@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from metaserver.packing import pack, unpack
 from metaserver.plans import PhasePlan
 from metaserver.records import PhaseName, TaskName
 from metaserver.store.database import insert
+from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
 
 
@@ -63,7 +63,7 @@ class CorpusVersion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldVersion:
-    """One version of a task's gold in a phase; `content` is the file."""
+    """One version of a task's gold in a phase; `content` is the file, `checksum` is keyed."""
 
     task: TaskName
     version: int
@@ -221,7 +221,7 @@ async def set_gold(
     connection: AsyncConnection, phase_id: int, task: TaskName, source: str, content: bytes
 ) -> int:
     """Keep a gold file as the task's newest version; the same content keeps its version."""
-    checksum = hashlib.sha256(content).hexdigest()
+    checksum = keyed_digest(await digest_key(connection), content)
     query = (
         sa.select(gold.c.version, gold.c.checksum)
         .where(gold.c.phase_id == phase_id, gold.c.task == task)

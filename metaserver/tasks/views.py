@@ -75,7 +75,7 @@ class ViewScorer:
     """Scores one run in one view, as `scoring.RunScorer` does in the raw one."""
 
     def __init__(self, view: ReleaseView) -> None:
-        signature = Signature(task=view.gold.task, gold=view.gold.digest, view=view.name)
+        signature = Signature(task=view.gold.task, gold=None, view=view.name)
         self._scorer = new_scorer(view.gold, signature, run="")
         self._view = view
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from metaserver.archive.writing import export_store
 from metaserver.config import Settings
 from metaserver.errors import MetaserverError
+from metaserver.private import FOLDER_MODE
 
 FOLDER = "export"
 ARCHIVE = "export.zip"
@@ -76,7 +77,7 @@ class ExportJob:
         self.clear()
 
     async def _run(self) -> None:
-        self._folder.mkdir(mode=0o700, parents=True)
+        self._folder.mkdir(mode=FOLDER_MODE, parents=True)
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
         given = (self._store, self._folder / ARCHIVE, self._settings, theirs)
