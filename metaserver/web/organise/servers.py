@@ -16,7 +16,7 @@ from metaserver.lifecycle import PhaseState, ServerState
 from metaserver.operations.lanes import Requeue, Requeued, Suspension
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
-from metaserver.web.desk import Desk, posted
+from metaserver.web.desk import Desk, phase_named, posted
 from metaserver.web.forms import Form, Wording
 from metaserver.web.organise.sheet import Sheet, tried
 from metaserver.web.refusals import in_words
@@ -154,8 +154,9 @@ class ServerPages:
         """Return what the address filters for."""
         query = request.query
         state = query.get("state", "")
+        everywhere = query.getall("phase", [""]) == [""]  # the form's choice of all phases
         return Filter(
-            phase=query.get("phase", ""),
+            phase="" if everywhere else phase_named(self.desk, request) or "",
             state=state if state in STATES else "",
             find=query.get("find", "").strip(),
         )

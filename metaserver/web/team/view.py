@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from urllib.parse import quote
 
@@ -48,8 +47,6 @@ TESTED: Mapping[str, tuple[str, str]] = {
     "failed": ("down", "test failed"),
 }
 """How a server's last test went: the pill's shape and colour, and its word."""
-
-NEXT_CHANGE = ("opens", "freezes", "closes")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,18 +118,6 @@ class Card:
             return f"{self.server.server} takes no part in phase {phase} yet"
         note = f" ({found[0].note})" if found[0].note else ""
         return f"{self.server.server} is {found[0].state} in phase {phase}{note}"
-
-
-def next_change(phase: PhaseDetail, now: float) -> tuple[str, datetime] | None:
-    """Return what the clock does next to a phase, and when, in the phase's zone."""
-    moments = [(name, getattr(phase, name)) for name in NEXT_CHANGE]
-    coming = [(name, at) for name, at in moments if at is not None and at.timestamp() > now]
-    return coming[0] if coming else None
-
-
-def in_zone(at: datetime, zone: str) -> str:
-    """Write a moment in its phase's zone."""
-    return f"{at:%Y-%m-%d %H:%M} {zone}"
 
 
 def left(standing: LaneStanding) -> str:
