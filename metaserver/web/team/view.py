@@ -88,6 +88,11 @@ class Card:
         return cls(server=server, rows=rows, testing=testing)
 
     @property
+    def open(self) -> bool:
+        """Whether articles are sent in a phase that it shows."""
+        return any(row.phase.state in OPEN_STATES for row in self.rows)
+
+    @property
     def address(self) -> str:
         """Its address, without a password that is in it."""
         return masked(self.server.url)
