@@ -78,7 +78,8 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone.
 
     `coming` is what the clock does to it if nobody changes anything, the next change first.
-    `timezone` is UTC where the hub's machine does not know the challenge's zone.
+    `timezone` is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds
+    for an article) and `answer_bytes` are what holds: the phase's own limit, else the hub's.
     """
 
     phase: str
@@ -93,6 +94,8 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     closes: datetime | None
     tasks: tuple[str, ...]
     limits: PhaseLimits
+    timeout: float
+    answer_bytes: int
     visibility: Visibility
     release: str
     articles: int
@@ -119,6 +122,8 @@ def detail(service: Service, running: RunningPhase) -> PhaseDetail:
         closes=_in_zone(phase, phase.plan.closes),
         tasks=tuple(task.name for task in running.tasks),
         limits=phase.plan.limits,
+        timeout=running.settings.limits.timeout,
+        answer_bytes=running.settings.limits.answer_bytes,
         visibility=phase.plan.visibility,
         release=phase.release,
         articles=len(running.corpus),

@@ -118,7 +118,10 @@ class TeamPages:
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
-        return await desk.follow(request, f"{page} {name}", lambda: make(desk, request, name))
+        phase = phase_named(desk, request) or ""
+        return await desk.follow(
+            request, f"{page} {name} {phase}", lambda: make(desk, request, name)
+        )
 
     async def _overview_parts(self, request: web.Request, team: str) -> Parts:
         known = await phases(self.desk, request)

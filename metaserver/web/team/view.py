@@ -11,6 +11,7 @@ from metaserver.client.http import masked
 from metaserver.lifecycle import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.trials import Tested, TrialState
 from metaserver.web.words import duration, element_id
 
 
@@ -41,20 +42,32 @@ ACTS: Mapping[ServerState, Sequence[Act]] = {
     ServerState.FINISHED: (),
 }
 
-TESTED: Mapping[str, tuple[str, str]] = {
-    "never": ("waiting", "not tested"),
-    "passed": ("up", "test passed"),
-    "failed": ("down", "test failed"),
+TESTED: Mapping[TrialState, tuple[str, str]] = {
+    TrialState.NEVER: ("waiting", "not tested"),
+    TrialState.PASSED: ("up", "test passed"),
+    TrialState.FAILED: ("down", "test failed"),
+    TrialState.OUTDATED: ("slow", "test outdated"),
 }
-"""How a server's last test went: the pill's shape and colour, and its word."""
+"""How a server's test stands: the pill's shape and colour, and its word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A server in one phase; `standing` is None before it takes part."""
+    """A server in one phase; `standing` is None before it takes part.
+
+    `tested` is None where the phase is over.
+    """
 
     phase: PhaseDetail
     standing: LaneStanding | None
+    tested: Tested | None
+
+    @property
+    def untested(self) -> str:
+        """Why it cannot be started in the phase, in a word; empty if its test has passed."""
+        if self.tested is None or self.tested.state is TrialState.PASSED:
+            return ""
+        return TESTED[self.tested.state][1]
 
     @property
     def acts(self) -> Sequence[Act]:
@@ -84,7 +97,15 @@ class Card:
             for phase in phases
             if phase.phase in standings or (phase.state in OPEN_STATES and not server.retired)
         ]
-        rows = [Row(phase=phase, standing=standings.get(phase.phase)) for phase in shown]
+        tests = {tested.phase: tested for tested in server.tests}
+        rows = [
+            Row(
+                phase=phase,
+                standing=standings.get(phase.phase),
+                tested=tests.get(phase.phase),
+            )
+            for phase in shown
+        ]
         return cls(server=server, rows=rows, testing=testing)
 
     @property
