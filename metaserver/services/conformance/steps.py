@@ -51,6 +51,18 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     answer_bytes: int
 
+    def words(self) -> str:
+        """Return the terms in one line."""
+        checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
+        phase = f"For phase {self.phase}" if self.phase else "For no phase"
+        parts = (
+            f"{phase}: {', '.join(self.tasks) or 'no task'}",
+            checked,
+            f"{self.timeout:g} s an article",
+            f"answers up to {self.answer_bytes:,} bytes",
+        )
+        return " · ".join(parts)
+
     def changes(self, tested: Terms) -> Sequence[str]:
         """Return what an earlier test does not say of these terms; empty where it says all."""
         found = []
