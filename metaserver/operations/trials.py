@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -72,12 +73,7 @@ def tested_for(service: Service, registered: Registered, running: RunningPhase |
 
 def tests(service: Service, registered: Registered) -> Sequence[Tested]:
     """Return how a server's tests stand for all phases that are not over."""
-    now = service.clock()
-    return [
-        tested_for(service, registered, running)
-        for running in service.dispatcher.phases.values()
-        if running.phase.state(now) not in OVER
-    ]
+    return [tested_for(service, registered, running) for running in likely_phases(service)]
 
 
 def newest_test(service: Service, registered: Registered) -> Tested:
@@ -128,26 +124,32 @@ async def begin_test(service: Service, caller: Caller, server: str, phase: str |
 
 
 def phase_to_test(service: Service, name: str | None) -> RunningPhase | None:
-    """Return the phase that a server is tested for; None where none is open or to open.
+    """Return the phase that a server is tested for; None where none is open or planned.
 
-    Without a name it is the one that is open; `RefusedError` where several are. While none is open
-    it is the one that opens next: by date, those without a date in the order of their planning.
+    Without a name it is the one that is open, and while none is open the one that opens next.
+    `RefusedError` where several are open, or where one of several that are planned has no date.
     """
     if name is not None:
         return service.phase(name)
+    found = likely_phases(service)
+    now = service.clock()
+    opened = [one for one in found if one.phase.state(now) in OPEN_STATES]
+    undated = not opened and any(one.phase.plan.opens is None for one in found)
+    if len(opened) > 1 or (undated and len(found) > 1):
+        names = ", ".join(running.name for running in opened or found)
+        how = "open at the same time" if opened else "planned"
+        raise RefusedError(Refusal.INVALID, f"is needed: {names} are {how}", field="phase")
+    return next(iter(found), None)
+
+
+def likely_phases(service: Service) -> Sequence[RunningPhase]:
+    """Return the phases that a server may be started in: the open ones, then by their opening."""
     now, phases = service.clock(), service.dispatcher.phases.values()
-    opened = [running for running in phases if running.phase.state(now) in OPEN_STATES]
-    if len(opened) > 1:
-        message = f"is needed: {_names(opened)} are open at the same time"
-        raise RefusedError(Refusal.INVALID, message, field="phase")
-    planned = [one for one in phases if one.phase.state(now) is PhaseState.SETUP]
-    return next(iter([*opened, *sorted(planned, key=_opens)]), None)
+    found = [running for running in phases if running.phase.state(now) not in OVER]
+    return sorted(found, key=lambda running: _order(running, now))
 
 
-def _opens(running: RunningPhase) -> tuple[float, int]:
+def _order(running: RunningPhase, now: float) -> tuple[bool, float, int]:
     opens = running.phase.plan.opens
-    return opens.timestamp() if opens else float("inf"), running.phase.id
-
-
-def _names(phases: Iterable[RunningPhase]) -> str:
-    return ", ".join(running.name for running in phases)
+    planned = running.phase.state(now) is PhaseState.SETUP
+    return planned, opens.timestamp() if planned and opens else math.inf, running.phase.id

@@ -82,7 +82,7 @@ async def test_a_server_is_sent_what_the_phase_asks_for(running: Running) -> Non
             assert found.terms is not None
             assert (found.terms.phase, found.terms.release) == (phase, release)
             assert (found.terms.timeout, found.terms.tasks) == (timeout, ("INT",))
-    assert await standing(running) == {"late": "passed", "early": "passed"}
+    assert await standing(running) == {"early": "passed", "late": "passed"}
 
 
 async def test_the_limits_of_the_phase_decide(running: Running) -> None:
@@ -113,10 +113,23 @@ async def test_the_queue_names_the_phase_that_a_test_is_missing_for(running: Run
         assert refused.value.refusal is Refusal.INVALID
         assert (await try_out(running, "late")).passed
         await start(running, "late")
+        await running.do("phases.close", phase="early")
+        await running.do("phases.close", phase="late")
+        assert (await try_out(running)).terms.phase == ""  # type: ignore[union-attr]
         with pytest.raises(RefusedError, match="there is no phase 'none'"):
             await try_out(running, "none")
         with pytest.raises(RefusedError, match="there is no phase ''"):
             await try_out(running, "")
+
+
+async def test_of_planned_phases_without_dates_one_must_be_named(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        await running.do("phases.update", phase="early", opens="")
+        with pytest.raises(RefusedError, match="phase: is needed: late, early are planned"):
+            await try_out(running)
+        await running.do("phases.freeze", phase="late")
+        assert (await try_out(running)).terms.phase == "early"  # type: ignore[union-attr]
 
 
 async def test_a_test_holds_until_the_phase_asks_for_more(running: Running) -> None:

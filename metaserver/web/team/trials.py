@@ -10,8 +10,8 @@ from aiohttp import web
 
 from metaserver.dispatch.trials import Conditions
 from metaserver.errors import RefusedError
-from metaserver.lifecycle import OPEN_STATES, Role
-from metaserver.operations.trials import Tested, begin_test, phase_to_test, tested_for
+from metaserver.lifecycle import Role
+from metaserver.operations.trials import Tested, begin_test, likely_phases, tested_for
 from metaserver.records import ServerName
 from metaserver.services.conformance import Conformance, Step, StepState, Terms
 from metaserver.store.trials import NO_PHASE
@@ -115,15 +115,8 @@ def phase_of(desk: Desk, request: web.Request) -> str | None:
     named = phase_named(desk, request)
     if named is not None:
         return named
-    opened = [
-        running.name
-        for running in desk.service.dispatcher.phases.values()
-        if running.phase.state(desk.service.clock()) in OPEN_STATES
-    ]
-    if opened:
-        return opened[0]
-    running = phase_to_test(desk.service, None)
-    return None if running is None else running.name
+    found = likely_phases(desk.service)
+    return found[0].name if found else None
 
 
 async def _standing(desk: Desk, request: web.Request, name: str, phase: str | None) -> Standing:
