@@ -165,7 +165,7 @@ def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
         except ValueError as error:
             yield Finding(Severity.ERROR, f"{where}.{name}", str(error))
             continue
-        if before is not None and moment <= before[1]:
+        if before is not None and moment.timestamp() <= before[1].timestamp():
             yield Finding(Severity.ERROR, f"{where}.{name}", f"must be after {before[0]}")
         else:
             yield Finding(Severity.OK, f"{where}.{name}", moment.isoformat())

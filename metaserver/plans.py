@@ -75,12 +75,12 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Dates that change nothing any more are left out: a phase that was frozen by hand is not
         opened by its date.
         """
-        standing, found = self.state(now, reached), dict[datetime, Change]()
+        standing, found = self.state(now, reached), dict[float, Change]()
         ahead = [change for change in self._changes() if change.at.timestamp() > now]
-        for change in sorted(ahead, key=lambda one: (one.at, ORDER.index(one.state))):
+        for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
             if ORDER.index(change.state) > ORDER.index(standing):
                 standing = change.state
-                found[change.at] = change
+                found[change.at.timestamp()] = change
         return list(found.values())
 
     def _changes(self) -> Sequence[Change]:

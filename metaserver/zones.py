@@ -11,8 +11,11 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 YEARS = range(1970, 3000)
-FIRST = datetime(YEARS[0], 1, 1, tzinfo=UTC).timestamp()
-LAST = datetime(YEARS[-1] + 1, 1, 1, tzinfo=UTC).timestamp()
+"""The years of dates: in the first and the last there are, some zones have no local time."""
+
+FIRST = datetime(YEARS[0] - 1, 12, 31, tzinfo=UTC).timestamp()
+LAST = datetime(YEARS[-1] + 1, 1, 2, tzinfo=UTC).timestamp()
+"""Between them is every moment whose local year, in whichever zone, is one of `YEARS`."""
 
 
 def known_zone(name: str) -> tzinfo | None:
@@ -36,7 +39,7 @@ def moved(at: datetime, name: str) -> datetime:
 
 
 def is_dated(at: datetime) -> bool:
-    """Return whether a moment is within the years that every time zone can show."""
+    """Return whether a moment is one that every time zone can show."""
     return FIRST <= at.timestamp() < LAST
 
 
@@ -50,11 +53,9 @@ def read_moment(text: str, zone: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"{text!r} is not a date such as 2026-12-01T09:00") from error
-    if moment.tzinfo is None:
-        moment = _in_zone(moment, zone)
-    if not is_dated(moment):
+    if moment.year not in YEARS:
         raise ValueError(f"{text!r} is not from {YEARS[0]} to {YEARS[-1]}")
-    return moment
+    return moment if moment.tzinfo else _in_zone(moment, zone)
 
 
 def _in_zone(local: datetime, name: str) -> datetime:
@@ -64,8 +65,6 @@ def _in_zone(local: datetime, name: str) -> datetime:
         raise ValueError(
             f"this machine does not know the time zone {name!r}: write an offset, such as {offset}"
         )
-    if local.year not in YEARS:  # the first and the last do not exist in every time zone
-        raise ValueError(f"{local.isoformat()!r} is not from {YEARS[0]} to {YEARS[-1]}")
     moment = local.replace(tzinfo=zone, fold=0)
     there = moment.astimezone(UTC).astimezone(zone)
     if there.replace(tzinfo=None, fold=0) != local.replace(fold=0):

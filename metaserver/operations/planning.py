@@ -21,7 +21,7 @@ def checked(plan: PhasePlan) -> PhasePlan:
     dates = [(name, getattr(plan, name)) for name in DATES]
     known = [(name, moment) for name, moment in dates if moment is not None]
     for (earlier, first), (later, second) in itertools.pairwise(known):
-        if first >= second:
+        if first.timestamp() >= second.timestamp():  # one zone's dates compare by the clock's face
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
         need_one_of(task, installed_tasks(), "tasks")

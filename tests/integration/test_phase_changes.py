@@ -20,6 +20,7 @@ from metaserver.errors import RefusedError
 from metaserver.lifecycle import OPEN_STATES, PhaseState
 from metaserver.plans import DATES
 from metaserver.web.service import make_service_app
+from tests.integration.console import Visitor
 from tests.integration.hub import answer_for
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings
@@ -325,3 +326,38 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
         await running.do("phases.freeze", phase="test")
         assert await told() == (False, False, False, True, True)
         held.set()
+
+
+# -- dates in forms --------------------------------------------------------------------------------
+
+
+async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_written(
+    pages: Pages,
+) -> None:
+    running = pages.running
+    await plan_phase(running)
+    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
+    visitor = Visitor(pages.client)
+    await visitor.sign_in(pages.tokens["organiser"])
+    edit = "/organise/phases/test/edit"
+    page = await visitor.get(edit)
+    form = dict(re.findall(r'name="(title|kind|visibility|timezone)" value="([^"]*)"', page.text))
+    form |= {"kind": "test", "visibility": "hidden", "corpus": "demo@1", "release": "test"}
+    assert form["timezone"] == "Europe/Madrid"
+    page = await visitor.post(edit, form, opens="2031-03-30T02:30")
+    assert page.status == 422
+    assert "2031-03-30 02:30 does not exist in Europe/Madrid" in page.said
+    assert 'value="2031-03-30T02:30"' in page.text
+    page = await visitor.post(edit, form, opens="2030-10-27T02:30")
+    assert page.path == "/organise/phases/test"
+    # The second of the two: a form that leaves it as shown does not make it the first.
+    await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
+    page = await visitor.post(edit, form, opens="2030-10-27T02:30", title="Renamed")
+    detail = await running.do("phases.get", phase="test")
+    assert (detail.title, detail.opens.isoformat()) == ("Renamed", "2030-10-27T02:30:00+01:00")
+    await running.do("challenges.set", challenge="bc", timezone="UTC")
+    page = await visitor.post(edit, form, opens="2030-11-01T09:00")  # a form of before
+    assert page.status == 409
+    assert "time zone has been changed to UTC" in page.said
+    after = await running.do("phases.get", phase="test")
+    assert after.opens.timestamp() == detail.opens.timestamp()

@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.errors import RefusedError
+from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Visibility
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.corpora import CorpusDetail
@@ -248,7 +248,11 @@ class PhasePages:
             for name, value in values.items()
             if name not in DATES or value != before[name]
         }
-        done = await tried(self.desk, request, "phases.update", FIXED, phase=phase.phase, **values)
+        done: PhaseDetail | RefusedError | None = _other_zone(phase, sent, values)
+        if done is None:
+            done = await tried(
+                self.desk, request, "phases.update", FIXED, phase=phase.phase, **values
+            )
         if isinstance(done, RefusedError):
             return await self._edit(request, phase, sent, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))
@@ -288,6 +292,17 @@ def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
     ]
 
 
+def _other_zone(
+    phase: PhaseDetail, sent: MultiMapping[Any], values: Mapping[str, Any]
+) -> RefusedError | None:
+    """Return why dates cannot be read: the form that they were written in was of another zone."""
+    dated = next((name for name in DATES if values.get(name)), None)
+    if dated is None or sent.get("timezone", phase.timezone) == phase.timezone:
+        return None
+    message = f"the challenge's time zone has been changed to {phase.timezone}: write it again"
+    return RefusedError(Refusal.STATE, message, field=dated)
+
+
 def _idle(phase: PhaseDetail, now: float) -> Sequence[str]:
     """Return the dates ahead by which the clock changes nothing any more."""
     coming = {change.date for change in phase.coming}
@@ -313,7 +328,8 @@ def _written(at: datetime | None) -> str:
 
 def _dates(zone: str) -> dict[str, Wording]:
     told = {
-        "opens": "From then on articles are sent; empty: opened by hand.",
+        "opens": "From then on articles are sent; empty: opened by hand. A time that comes twice,"
+        " where clocks are set back, is the first.",
         "freezes": "From then on none are; empty: by hand.",
         "closes": "It is over; empty: by hand.",
     }

@@ -7,8 +7,10 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 
+import msgspec
 import pytest
 
+from metaserver.plans import PhasePlan
 from metaserver.zones import in_zone, known_zone, read_moment, shown_name
 
 
@@ -49,13 +51,26 @@ def test_a_local_time_that_comes_twice_is_the_first_and_is_shown_with_its_offset
 
 @pytest.mark.parametrize(
     "text",
-    ["0001-01-01", "9999-12-31T23:59", "9999-12-31T23:59-23:59", "1969-12-31T23:59Z",
-     "1970-01-01T00:00+14:00", "3000-01-01T00:00Z", "2999-12-31T23:59-12:00"],
+    ["0001-01-01", "0001-01-01T00:00+14:00", "9999-12-31T23:59", "9999-12-31T23:59-23:59",
+     "1969-12-31T23:59Z", "3000-01-01T00:00Z"],
 )  # fmt: skip
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12"])
 def test_years_far_away_are_refused(text: str, zone: str) -> None:
     with pytest.raises(ValueError, match="is not from 1970 to 2999"):
         read_moment(text, zone)
+
+
+@pytest.mark.parametrize(
+    "text", ["1970-01-01T00:00+23:59", "2999-12-31T23:59-23:59", "1970-01-01", "2999-12-31T23:59"]
+)
+@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Europe/Madrid"])
+def test_what_is_read_can_be_planned_and_shown_everywhere(text: str, zone: str) -> None:
+    plan = PhasePlan(opens=read_moment(text, zone))
+    kept = msgspec.json.decode(msgspec.json.encode(plan), type=PhasePlan)
+    assert kept.opens == plan.opens
+    assert plan.opens is not None
+    for name in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Mars/Base"):
+        assert in_zone(plan.opens, name)
 
 
 @pytest.mark.parametrize(
