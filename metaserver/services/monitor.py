@@ -261,12 +261,8 @@ def _network(phases: Phases) -> float:
 
 
 def _eta(watched: _Watched, left: int) -> float | None:
-    """Return the seconds until the queue is empty if the server goes on as in its last attempts.
-
-    None where it does not go on: it is down, paused or suspended, or its lane has ended.
-    """
-    held = watched.down or watched.control in WANTED or watched.end is not None
-    if held or not (left and watched.recent and watched.finished):
+    """Return the seconds until the queue is empty if the server goes on as in its last attempts."""
+    if not (left and watched.recent and watched.finished) or watched.down:
         return None
     seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
     attempts_each = watched.outcomes.total() / watched.finished

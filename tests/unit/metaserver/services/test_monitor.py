@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
-from metaserver.lifecycle import Control, Outcome, ServerState
+from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName
 from metaserver.services.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, Watch
 from metaserver.services.snapshots import ServerStatus
@@ -235,12 +235,6 @@ def test_there_is_a_time_left_only_while_articles_are_sent(clock: Clock) -> None
     assert status(watch).eta is watch.status(ONE.name).eta is None
     opened = True
     assert watch.status(ONE.name).eta == status(watch).eta == ARTICLES - 1
-    for control in (Control.PAUSED, Control.SUSPENDED):
-        watch.control(ONE.name, control)
-        assert status(watch).eta is None
-    watch.control(ONE.name, Control.RUNNING)
-    watch.lane(changed(end=LaneEnd.STOPPED))
-    assert status(watch).eta is None
 
 
 def test_another_time_limit_shows_at_once(watch: Watch) -> None:
