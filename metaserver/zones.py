@@ -83,7 +83,7 @@ def in_zone(at: datetime, name: str) -> str:
     does not know.
     """
     there = moved(at, name)
-    offset = f" (UTC{_offset(there)})" if _comes_twice(there) else ""
+    offset = f", UTC{_offset(there)}" if _comes_twice(there) else ""
     return f"{_text(there)} {shown_name(name)}{offset}"
 
 
