@@ -14,6 +14,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from metaserver.plans import PhasePlan
+from metaserver.services.conformance import Conformance, Verdict
 from metaserver.store import tables as t
 
 FORMAT = 1
@@ -42,11 +44,15 @@ class Names:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchivedTable:
-    """A table as it is archived: `file` names the file of a row's `Kept.FILE` column."""
+    """A table as it is archived: `file` names the file of a row's `Kept.FILE` column.
+
+    `types` are what JSON values must be when they are read back.
+    """
 
     table: sa.Table
     kept: Mapping[str, Kept] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
+    types: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -89,12 +95,17 @@ TABLES = (
     ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
     ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
-    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}),
+    ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, kept={"text": Kept.FILE}, file=_article),
-    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}),
+    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}, types={"plan": PhasePlan}),
     ArchivedTable(table=t.gold, kept={"content": Kept.FILE}, file=_gold),
+    ArchivedTable(
+        table=t.trials,
+        kept={"verdict": Kept.JSON, "report": Kept.JSON},
+        types={"verdict": Verdict, "report": Conformance},
+    ),
     ArchivedTable(table=t.lanes),
     ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),
     ArchivedTable(table=t.raw_answers, kept={"body": Kept.FILE}, file=_raw_answer),

@@ -124,7 +124,7 @@ def _kept(archived: ArchivedTable, name: str, raw: msgspec.Raw) -> Any:
     kept = archived.kept.get(name)
     if data == b"null" or kept is None:
         return msgspec.json.decode(data)
-    msgspec.json.decode(data)  # it is read again without a check
+    msgspec.json.decode(data, type=archived.types.get(name, Any))  # it is used as it is
     return pack(data) if kept is Kept.PACKED_JSON else data
 
 

@@ -23,7 +23,7 @@ from metaserver.dispatch.boards import (
 from metaserver.dispatch.rescoring import score_afresh
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.lifecycle import ANSWERED, PhaseState, ServerState
+from metaserver.lifecycle import ANSWERED, OPEN_STATES, PhaseState, ServerState
 from metaserver.records import PhaseName, ServerName, TaskName
 from metaserver.services.live import Entry, LiveBoards
 from metaserver.services.monitor import Watch
@@ -78,7 +78,13 @@ class RunningPhase:
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         golds = self._golds(gold)
         self.boards = LiveBoards(
-            Watch(phase.name, len(corpus), settings.limits.timeout, clock=clock),
+            Watch(
+                phase.name,
+                len(corpus),
+                settings.limits.timeout,
+                clock=clock,
+                opened=lambda: self.phase.state(clock()) in OPEN_STATES,
+            ),
             Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold))),
             blocked=lambda: store.blocked,
         )
@@ -142,6 +148,7 @@ class RunningPhase:
         """Take over a changed plan; its limits hold for lanes that are started from now on."""
         self.phase = phase
         self.settings = settings.of_phase(phase.plan.limits)
+        self.boards.watch.limit(self.settings.limits.timeout)
         self._caller = self._make_caller()
 
     def key(self, server: Registered) -> LaneKey:

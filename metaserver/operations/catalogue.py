@@ -17,6 +17,7 @@ from metaserver.operations import (
     table,
     teams,
     tokens,
+    trials,
 )
 from metaserver.operations.table import Operation
 
@@ -30,6 +31,7 @@ MODULES = tuple(
         teams,
         tokens,
         servers,
+        trials,
         lanes,
         attempts,
         monitoring,

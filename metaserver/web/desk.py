@@ -83,6 +83,18 @@ async def posted(request: web.Request) -> MultiMapping[Any]:
         raise web.HTTPBadRequest(text="The form cannot be read.") from error
 
 
+def phase_named(desk: Desk, request: web.Request) -> str | None:
+    """Return the phase that an address names (`?phase=`), None where it names none.
+
+    Raises `RefusedError` where there is none of that name, also for an empty one, and
+    `HTTPNotFound` where several are named: nobody is answered for another phase.
+    """
+    names = set(request.query.getall("phase", ()))
+    if len(names) > 1:
+        raise web.HTTPNotFound(text="The address names several phases.")
+    return desk.service.phase(names.pop()).name if names else None
+
+
 def mended(refused: RefusedError) -> RefusedError:
     """Return a refusal that is to be shown where it was met; raises any other."""
     if refused.refusal not in MENDED:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 import zipfile
@@ -167,6 +168,37 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     (tmp_path / "no.zip").write_bytes(b"PK no")
     with pytest.raises(InputError, match="not a whole zip file"):
         await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
+
+
+async def test_an_archive_that_would_break_the_hub_is_refused(tmp_path: Path) -> None:
+    """Its checksums are right: whoever made it made them too."""
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running, opens="2030-01-01T00:00")
+    out, store = tmp_path / "all.zip", tmp_path / "new" / "metaserver.sqlite"
+    await asyncio.to_thread(export_store, tmp_path / "hub" / "metaserver.sqlite", out, given)
+    store.parent.mkdir()
+    with zipfile.ZipFile(out) as found:
+        entries = {name: found.read(name) for name in found.namelist()}
+    table = "tables/phases.jsonl"
+    for before, after, told in (
+        (b"2030-01-01T", b"9999-12-31T", "opens is not from 1970 to 2999"),
+        (b'"kind":"test"', b'"kind":"none"', "Invalid enum value 'none'"),
+    ):
+        changed = entries | {table: entries[table].replace(before, after)}
+        assert changed[table] != entries[table]
+        sums = [
+            f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{name}\n"
+            for name, content in changed.items()
+            if name != CHECKSUMS
+        ]
+        bad = tmp_path / "bad.zip"
+        with zipfile.ZipFile(bad, "w") as archive:
+            for name, content in (changed | {CHECKSUMS: "".join(sums).encode()}).items():
+                archive.writestr(name, content)
+        with pytest.raises(InputError, match=told):
+            await asyncio.to_thread(import_archive, bad, store)
+        assert list(store.parent.iterdir()) == []
 
 
 def test_every_table_is_archived_or_left_out_on_purpose() -> None:
