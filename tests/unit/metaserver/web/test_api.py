@@ -162,7 +162,16 @@ async def test_each_parameter_has_one_place(site: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"\xff", b"[" * 4000, b'{"a": 1' + b"0" * 40 + b"}", b'{"a": 1e999}', b"NaN"]
+    "body",
+    [
+        b"{",
+        b"\xff",
+        b'{"labels": ' + b"[" * 4000,
+        b'{"weight": 1' + b"0" * 40 + b"}",
+        b'{"weight": 1e999}',
+        b'{"box": "\xff"}',
+        b"NaN",
+    ],
 )
 async def test_a_body_that_is_no_json(site: Client, body: bytes) -> None:
     headers = BLUE | {"Content-Type": "application/json"}
