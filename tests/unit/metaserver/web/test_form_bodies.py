@@ -39,19 +39,14 @@ def read(body: FormBody, data: bytes, piece: int = 2**16) -> list[tuple[str, str
 
 @pytest.mark.parametrize("piece", [1, 2, 3, 7, 64, 2**16])
 def test_a_multipart_form_comes_in_any_pieces(piece: int) -> None:
-    content = random.Random(1).randbytes(300) + b"\r\n--B \r\n--\r\n" * 9
-    data = b"\r\n".join(
-        [
-            b"before it",
-            part("tüv".encode()) + part(b"", "empty") + part(b"2", "a"),
-        ]
-    )
+    content = random.Random(1).randbytes(300) + b"\r\n--A\r\n--\r\n\r\n-" * 9
+    data = b"before it\r\n" + part("tüv".encode()) + part(b"", "empty") + part(b"2", "a")
     data += part(content, "file", '; filename="C:\\a b.txt"', b"Content-Type: text/x;charset=x\r\n")
     assert read(Parts("B"), data + END + b"after it", piece) == [
         ("a", "tüv"),
         ("empty", ""),
         ("a", "2"),
-        ("file", SentFile(content, "C:\\a b.txt")),
+        ("file", SentFile(content, "a b.txt")),
     ]
 
 
