@@ -6,7 +6,6 @@ the body. An error is `{"error": {"status", "message", "field", "request_id"}}`.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,8 +19,9 @@ from aiohttp.typedefs import Handler
 from metaserver.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
 from metaserver.operations.table import Operation, perform
+from metaserver.web.aside import LARGE, aside
 from metaserver.web.auth import REQUEST_ID
-from metaserver.web.bodies import LARGE, received, upload
+from metaserver.web.bodies import received, upload
 from metaserver.web.downloads import in_turn
 from metaserver.web.json_values import NAME_LENGTH, bounded, read_object
 from metaserver.web.security import refusal_headers
@@ -59,7 +59,8 @@ class Api:
             values = await read_values(request, outline)
 
             async def make() -> web.Response:
-                return answer(await perform(operation, self.service, caller, values))
+                result = await perform(operation, self.service, caller, values)
+                return await aside(request, outline.gives_file, answer, result)
 
             return await (in_turn(request, make) if outline.gives_file else make())
 
@@ -139,9 +140,7 @@ async def _json(request: web.Request, outline: Outline) -> dict[str, Any]:
         raise web.HTTPUnsupportedMediaType(text=f"Expected Content-Type: {JSON}, in UTF-8.")
     body = await received(request)
     try:
-        if len(body) > LARGE:
-            return await asyncio.to_thread(read_object, body, outline)
-        return read_object(body, outline) if body else {}
+        return await aside(request, len(body) > LARGE, read_object, body, outline) if body else {}
     except ValueError as error:  # also msgspec's, and of bytes that are no UTF-8
         raise web.HTTPBadRequest(text=f"The body is not JSON: {error}.") from error
     except RecursionError as error:

@@ -29,6 +29,7 @@ from metaserver.store.store import Store
 from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
+from metaserver.web.aside import ASIDE
 from metaserver.web.measured import Measured
 from metaserver.web.posted import first_text
 from metaserver.web.roles import role_for
@@ -41,7 +42,7 @@ REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 PAID_SECONDS = 0.05
-"""What a request may take of the event loop before it counts as another."""
+"""What may be worked on a request before it counts as another."""
 PROGRAMS = ("/api/", "/xmlrpc")
 """How the paths for programs begin: these send no forms."""
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
@@ -139,7 +140,7 @@ class Gate:
         refuse_after(buckets.take(key), "too many requests")
 
     def charge(self, visitor: Visitor, seconds: float) -> None:
-        """Count a request again for each `PAID_SECONDS` that it kept the event loop busy."""
+        """Count a request again for each `PAID_SECONDS` that was worked on it."""
         buckets, key = self._counted(visitor)
         buckets.spend(key, int(seconds / PAID_SECONDS))
 
@@ -227,7 +228,7 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await work
     finally:
-        gate.charge(visitor, work.seconds)
+        gate.charge(visitor, work.seconds + request.get(ASIDE, 0.0))
 
 
 async def _in_turn(

@@ -19,8 +19,6 @@ BYTES_A_SECOND = 65_536
 
 BODY_BYTES = 2**20
 """The most that a request brings which brings no file."""
-LARGE = 65_536
-"""More bytes than this are decoded beside the event loop."""
 
 H = TypeVar("H")
 _MARK = "takes_upload"

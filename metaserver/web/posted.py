@@ -7,7 +7,6 @@ uploads takes (docs/adr/0014-multipart.md).
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,7 +14,8 @@ from aiohttp import hdrs, web
 from multidict import MultiDict
 from multipart import parse_options_header
 
-from metaserver.web.bodies import LARGE, check_plain, pieces, takes_upload
+from metaserver.web.aside import LARGE, aside
+from metaserver.web.bodies import check_plain, pieces, takes_upload
 from metaserver.web.form_bodies import (
     CharsetError,
     Field,
@@ -53,15 +53,12 @@ class SentForm:
         if self._fields is None:
             async for data in pieces(self._request, most, read=self._read):
                 await self._feed(data)
-            self._fields = await asyncio.to_thread(self._body.close)
+            self._fields = await aside(self._request, self._read > LARGE, self._body.close)
         return self._fields
 
     async def _feed(self, data: bytes) -> None:
         self._read += len(data)
-        if len(data) > LARGE:
-            await asyncio.to_thread(self._body.feed, data)
-        else:
-            self._body.feed(data)
+        await aside(self._request, len(data) > LARGE, self._body.feed, data)
 
 
 FORM = web.RequestKey("FORM", SentForm)

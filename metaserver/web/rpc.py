@@ -6,7 +6,6 @@ is a fault with HTTP status 200, as the specification of XML-RPC wants it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +23,8 @@ from metaserver.lifecycle import Outcome
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
-from metaserver.web.bodies import BODY_BYTES, LARGE, received, upload
+from metaserver.web.aside import LARGE, aside
+from metaserver.web.bodies import BODY_BYTES, received, upload
 from metaserver.web.downloads import in_turn
 from metaserver.web.rpc_values import (
     CallError,
@@ -110,15 +110,17 @@ class Rpc:
     async def post(self, request: web.Request) -> web.Response:
         """Answer a call; raises what `rpc_faults` makes a fault of."""
         body = await received(request)
-        decode = asyncio.to_thread(decode_call, body, LIMITS) if len(body) > LARGE else None
-        call = await decode if decode else decode_call(body, LIMITS)
+        call = await aside(request, len(body) > LARGE, decode_call, body, LIMITS)
         if len(body) > BODY_BYTES and not self._takes_file(call):
             raise web.HTTPRequestEntityTooLarge(BODY_BYTES)
 
-        async def make() -> web.Response:
-            return _response(encode_response(await self._answer(request, call)))
+        large = self._may_be_large(call)
 
-        return await (in_turn(request, make) if self._may_be_large(call) else make())
+        async def make() -> web.Response:
+            value = await self._answer(request, call)
+            return _response(await aside(request, large, encode_response, value))
+
+        return await (in_turn(request, make) if large else make())
 
     def _may_be_large(self, call: MethodCall) -> bool:
         if call.method not in self._methods:
@@ -183,7 +185,7 @@ class Rpc:
         size = 0
         for call in calls:
             answers.append(await self._one_of_many(request, call, size))
-            size += len(msgspec.json.encode(answers[-1]))
+            size += len(await aside(request, True, msgspec.json.encode, answers[-1]))
         return answers
 
     async def _one_of_many(self, request: web.Request, given: Value, size: int) -> Value:

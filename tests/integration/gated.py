@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from metaserver.records import TeamName
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
 from metaserver.web import auth
+from metaserver.web.aside import aside
 from metaserver.web.assets import Assets
 from metaserver.web.bodies import received, upload
 from metaserver.web.form_bodies import SentFile
@@ -93,6 +95,13 @@ async def gated_site(
             await runner.cleanup()
 
 
+def burn(seconds: float) -> None:
+    """Work for so long, whatever else the machine does."""
+    begun = time.thread_time()
+    while time.thread_time() < begun + seconds:
+        pass
+
+
 def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
     async def page(request: web.Request) -> web.Response:
         site.entered += 1
@@ -129,6 +138,10 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
     async def fail(_: web.Request) -> web.Response:
         raise RuntimeError("a reason for the log alone")
 
+    async def work(request: web.Request) -> web.Response:
+        await aside(request, True, burn, 0.21)
+        return web.Response()
+
     async def events(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -141,6 +154,7 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
         web.get("/own", page),
         web.get("/large", large),
         web.get("/fail", fail),
+        web.get("/work", work),
         web.get("/events", events),
         web.get("/healthz", page),
         web.post("/send", form),

@@ -376,6 +376,7 @@ CALLS = {
     "comments": lines(b"<!---->", LIST, CALLED),
     "tags": lines(b"<a", LIST, b""),
     "base64": lines(b"QUJD", LIST + b"<base64>", b"</base64>" + CALLED),
+    "base64_lines": lines(b"QU\nJD\n", LIST + b"<base64>", b"</base64>" + CALLED),
     "int": lines(b"9", LIST + b"<int>", b"</int>" + CALLED),
     "double": lines(b"9", LIST + b"<double>", b"</double>" + CALLED),
     "encoding": lines(b"a", b"<?xml version='1.0' encoding='punycode'?><methodCall>", b""),

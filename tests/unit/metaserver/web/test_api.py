@@ -185,12 +185,30 @@ async def test_a_body_that_is_no_object(site: Client) -> None:
     assert "JSON object" in error["message"]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=latin-1", ""])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "application/json; charset=latin-1",
+        "application/json; charset=punycode",
+        "application/json; charset*=utf-8''utf-8",
+        "",
+    ],
+)
 async def test_a_body_of_another_type(site: Client, kind: str) -> None:
     headers = BLUE | {"Content-Type": kind}
     async with site.post("/api/v1/boxes", data=b'{"box": "a"}', headers=headers) as response:
         assert response.status == 415
         assert "application/json" in (await response.json())["error"]["message"]
+
+
+async def test_of_what_was_sent_little_is_repeated(site: Client) -> None:
+    error = await refused(site, 422, "POST", "/boxes", json={"x" * 3_000: 1})
+    assert len(error["field"]) == 80
+    error = await refused(site, 422, "POST", "/boxes", json={"box": "a", "colour": "x" * 3_000})
+    assert len(error["message"]) == 2_000
+    error = await refused(site, 422, "POST", "/boxes", json={"size": {"x" * 3_000: 1}, "box": "a"})
+    assert len(error["field"]) == 2_000
 
 
 async def test_a_body_that_is_too_large(site: Client) -> None:
