@@ -21,7 +21,7 @@ from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
 from metaserver.operations.table import Operation, perform
 from metaserver.web.aside import LARGE, aside
 from metaserver.web.auth import REQUEST_ID
-from metaserver.web.bodies import received, upload
+from metaserver.web.bodies import content_type, received, upload
 from metaserver.web.downloads import in_turn
 from metaserver.web.json_values import NAME_LENGTH, bounded, read_object
 from metaserver.web.security import refusal_headers
@@ -136,7 +136,8 @@ WANTED = {
 async def _json(request: web.Request, outline: Outline) -> dict[str, Any]:
     if not request.can_read_body:
         return {}
-    if request.content_type != JSON or not _in_utf8(request):
+    kind, options = content_type(request)
+    if kind != JSON or options.get("charset", "utf-8").lower() != "utf-8":
         raise web.HTTPUnsupportedMediaType(text=f"Expected Content-Type: {JSON}, in UTF-8.")
     body = await received(request)
     try:
@@ -145,12 +146,6 @@ async def _json(request: web.Request, outline: Outline) -> dict[str, Any]:
         raise web.HTTPBadRequest(text=f"The body is not JSON: {error}.") from error
     except RecursionError as error:
         raise web.HTTPBadRequest(text="The body is nested too deeply.") from error
-
-
-def _in_utf8(request: web.Request) -> bool:
-    """Whether a body is UTF-8; a parameter may also be what RFC 2231 makes of it, no text."""
-    charset: object = request.charset
-    return charset is None or (isinstance(charset, str) and charset.lower() == "utf-8")
 
 
 # -- what is answered --------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from io import BytesIO
 from typing import TypeVar
 
 from aiohttp import StreamReader, hdrs, web
 from aiohttp.typedefs import Handler, Middleware
+from multipart import parse_options_header
 
 UPLOADS_OF_ONE, UPLOADS = 2, 4  # at the same time: of one address, in all
 DOWNLOADS_OF_ONE, DOWNLOADS = 2, 8  # of files at the same time: of one team or token, in all
@@ -131,3 +132,13 @@ def check_plain(request: web.Request) -> None:
     """Raise 415 for a compressed body: a small one could stand for a large one."""
     if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
         raise web.HTTPUnsupportedMediaType(text="A body must not be compressed.")
+
+
+def content_type(request: web.Request) -> tuple[str, Mapping[str, str]]:
+    """Return a body's type, in lower case, and its parameters.
+
+    Not aiohttp's: it decodes parameters as RFC 2231 has them, in whatever encoding they name, and
+    Python remembers every name of an encoding that it does not find.
+    """
+    kind, options = parse_options_header(request.headers.get(hdrs.CONTENT_TYPE, ""))
+    return kind, options

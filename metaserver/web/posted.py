@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from aiohttp import hdrs, web
+from aiohttp import web
 from multidict import MultiDict
-from multipart import parse_options_header
 
 from metaserver.web.aside import LARGE, aside
-from metaserver.web.bodies import check_plain, pieces, takes_upload
+from metaserver.web.bodies import check_plain, content_type, pieces, takes_upload
 from metaserver.web.form_bodies import (
     CharsetError,
     Field,
@@ -85,7 +84,7 @@ def _form_of(request: web.Request) -> SentForm | None:
         if not request.can_read_body:
             return None
         check_plain(request)
-        body = body_of(*parse_options_header(request.headers.get(hdrs.CONTENT_TYPE, "")))
+        body = body_of(*content_type(request))
         if body is None or (
             isinstance(body, Parts) and not takes_upload(request.match_info.handler)
         ):
