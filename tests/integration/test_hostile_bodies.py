@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Seque
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from xmlrpc.client import dumps
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout, CookieJar
@@ -20,12 +21,13 @@ from aiohttp.test_utils import TestServer
 
 from metaserver.config import WebSettings
 from metaserver.web.service import make_service_app
+from metaserver.wire.xmlrpc import encode_response
 from tests.integration.console import organiser_token
 from tests.integration.gated import browser, gated_site
 from tests.integration.hostile import BEAT
 from tests.integration.service import Running, at_work, settings
 from tests.integration.test_hostile_clients import MIB, memory, status
-from tests.integration.test_limits import token
+from tests.integration.test_limits import token, with_raw_answers
 
 KIB = 2**10
 URLENCODED = "application/x-www-form-urlencoded"
@@ -402,3 +404,20 @@ async def test_large_calls_are_read_in_proportion(hub: Hub) -> None:
     """And for nothing, where the method takes no file."""
     ways = attacks("/xmlrpc/", XML, **CALLS)
     await try_out(hub, ways, (2 * MIB, 8 * MIB, 48 * MIB), FAULTS, "team")
+
+
+@pytest.mark.slow
+async def test_a_large_answer_is_encoded_beside_the_loop(hub: Hub) -> None:
+    """The loop beats while that is done: no silence is as long as encoding it in one go."""
+    await with_raw_answers(hub.running, 1, 48 * MIB)
+    begun = time.process_time()
+    encode_response({"raw": bytes(48 * MIB)})
+    encoding = time.process_time() - begun
+    article = hub.running.service.phase("test").corpus.ids[0]
+    params = [hub.tokens["team"], "blue-1", article, 1]
+    calls = [{"methodName": "Servers.answer", "params": params}]
+    for call in (dumps(tuple(params), "Servers.answer"), dumps((calls,), "system.multicall")):
+        async with hub.browser() as client, at_most(0.75 * encoding):
+            async with client.post("/xmlrpc/", data=call) as response:
+                async for _ in response.content.iter_any():
+                    pass
