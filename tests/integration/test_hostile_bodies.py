@@ -417,7 +417,10 @@ async def test_a_large_answer_is_encoded_beside_the_loop(hub: Hub) -> None:
     params = [hub.tokens["team"], "blue-1", article, 1]
     calls = [{"methodName": "Servers.answer", "params": params}]
     for call in (dumps(tuple(params), "Servers.answer"), dumps((calls,), "system.multicall")):
-        async with hub.browser() as client, at_most(0.75 * encoding):
-            async with client.post("/xmlrpc/", data=call) as response:
-                async for _ in response.content.iter_any():
-                    pass
+        async with (
+            hub.browser() as client,
+            at_most(0.75 * encoding),
+            client.post("/xmlrpc/", data=call) as response,
+        ):
+            async for _ in response.content.iter_any():
+                pass
