@@ -19,6 +19,7 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
 from metaserver.operations.table import perform
 from metaserver.web.holding import while_held
+from metaserver.web.posted import fields
 from metaserver.web.stream import Broadcaster, Parts
 from metaserver.web.templates import Templates
 from metaserver.web.visitor import caller_of
@@ -76,11 +77,8 @@ def open_desk(
 
 
 async def posted(request: web.Request) -> MultiMapping[Any]:
-    """Return the form that a request carries."""
-    try:
-        return await request.post()
-    except ValueError as error:
-        raise web.HTTPBadRequest(text="The form cannot be read.") from error
+    """Return the form that a request carries; a file in it is a `SentFile`."""
+    return await fields(request, request.client_max_size)
 
 
 def phase_named(desk: Desk, request: web.Request) -> str | None:

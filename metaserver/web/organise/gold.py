@@ -165,7 +165,7 @@ class GoldPages:
     async def preview(self, request: web.Request) -> web.Response:
         """Answer with what a file would change; it is kept until it is set."""
         phase, plugin = await self._of(request)
-        sent = await sent_file(await posted(request))
+        sent = sent_file(await posted(request))
         given = {"phase": phase.phase, "task": plugin.name}
         done: GoldChange | RefusedError = (
             await tried(

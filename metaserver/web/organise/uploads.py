@@ -101,7 +101,7 @@ class UploadPages:
     async def bring(self, request: web.Request) -> web.Response:
         """Upload a run; the list tells what was left out of its file."""
         sent = await posted(request)
-        phase, file = str(sent.get("phase", "")), await sent_file(sent)
+        phase, file = str(sent.get("phase", "")), sent_file(sent)
         values = SHEET.values(sent) | {"content": file.content, "phase": phase}
         done: RunDetail | RefusedError = (
             await tried(self.desk, request, "runs.upload", NAMES, **values)

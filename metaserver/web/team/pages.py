@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.errors import RefusedError
+from metaserver.lifecycle import Role
 from metaserver.web.desk import Desk, mended, phase_named, posted
 from metaserver.web.refusals import in_words
+from metaserver.web.roles import reserved
 from metaserver.web.stream import Parts
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
@@ -38,9 +40,9 @@ class TeamPages:
     desk: Desk
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the console's routes."""
+        """Return the console's routes: all of them are for teams, and for organisers."""
         desk, acts = self.desk, "|".join(Act)
-        return [
+        known = [
             web.get("/team", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
@@ -51,6 +53,7 @@ class TeamPages:
             *SettingsPages(desk=desk).routes(),
             *SnippetPages(desk=desk).routes(),
         ]
+        return reserved(Role.TEAM, known)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with a team's servers; to an organiser who has not said whose, with all teams."""
