@@ -95,6 +95,7 @@ async def open_service(
                 monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
                 blocked=lambda: store.blocked,
                 streams=open_streams,
+                watchdog=client.watchdog,
             ),
             version("biocreative-metaserver"),
         )

@@ -20,6 +20,7 @@ from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
 from metaserver.errors import InputError, PeerError
 from metaserver.lifecycle import Outcome
+from metaserver.watchdog import Watchdog, watching
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
@@ -76,14 +77,17 @@ def address(url: str) -> str:
 class HttpClient:
     """Posts XML-RPC requests; `open_client` makes it. As many at a time as are asked for."""
 
-    def __init__(self, session: aiohttp.ClientSession, limits: HttpLimits) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, limits: HttpLimits, watchdog: Watchdog
+    ) -> None:
         self._session = session
+        self.watchdog = watchdog
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds on the same connections."""
-        return HttpClient(self._session, limits)
+        return HttpClient(self._session, limits, self.watchdog)
 
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
@@ -91,6 +95,14 @@ class HttpClient:
         `deadline` is for everything, in seconds. A kept-alive connection that turns out to be
         closed before anything came back says nothing about the request: it is sent again.
         """
+        began = self.watchdog.clock()
+        try:
+            return await self._post(url, body, exchange, deadline)
+        except PeerError as error:
+            error.stalled = self.watchdog.stood_still(began)
+            raise
+
+    async def _post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         try:
             async with asyncio.timeout(deadline):
                 while True:
@@ -247,12 +259,15 @@ async def open_client(
     Without a guard it connects to any address: only for URLs that the hub's own operator gives.
     `resolver` looks up names instead of the system's.
     """
-    async with aiohttp.ClientSession(
-        connector=Connector(guard, resolver),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        trust_env=False,
-        trace_configs=[trace_config()],
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
-    ) as session:
-        yield HttpClient(session, limits or HttpLimits())
+    async with (
+        aiohttp.ClientSession(
+            connector=Connector(guard, resolver),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            trace_configs=[trace_config()],
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
+        ) as session,
+        watching() as watchdog,
+    ):
+        yield HttpClient(session, limits or HttpLimits(), watchdog)
