@@ -7,7 +7,7 @@ import errno
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import aiohttp
@@ -18,13 +18,13 @@ from yarl import URL
 from metaserver.client.connections import Connector
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
+from metaserver.descriptors import SHORTAGES, exhausted
 from metaserver.errors import InputError, PeerError
 from metaserver.lifecycle import Outcome
 from metaserver.watchdog import Watchdog, watching
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
-SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_PAUSE = 1.0  # seconds
 PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
 
@@ -75,19 +75,27 @@ def address(url: str) -> str:
 
 
 class HttpClient:
-    """Posts XML-RPC requests; `open_client` makes it. As many at a time as are asked for."""
+    """Posts XML-RPC requests; `open_client` makes it.
+
+    `place` is held by each request; a request's time begins when it has one.
+    """
 
     def __init__(
-        self, session: aiohttp.ClientSession, limits: HttpLimits, watchdog: Watchdog
+        self,
+        session: aiohttp.ClientSession,
+        limits: HttpLimits,
+        watchdog: Watchdog,
+        place: AbstractAsyncContextManager[None],
     ) -> None:
         self._session = session
         self.watchdog = watchdog
+        self._place = place
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds on the same connections."""
-        return HttpClient(self._session, limits, self.watchdog)
+        return HttpClient(self._session, limits, self.watchdog, self._place)
 
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
@@ -95,12 +103,13 @@ class HttpClient:
         `deadline` is for everything, in seconds. A kept-alive connection that turns out to be
         closed before anything came back says nothing about the request: it is sent again.
         """
-        began = self.watchdog.clock()
-        try:
-            return await self._post(url, body, exchange, deadline)
-        except PeerError as error:
-            error.stalled = self.watchdog.stood_still(began)
-            raise
+        async with self._place:
+            began = self.watchdog.clock()
+            try:
+                return await self._post(url, body, exchange, deadline)
+            except PeerError as error:
+                error.stalled = self.watchdog.stood_still(began)
+                raise
 
     async def _post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         try:
@@ -113,9 +122,10 @@ class HttpClient:
                         if not exchange.stale:
                             raise
         except FAILURES as error:
-            if getattr(error, "errno", None) in SHORTAGES:
+            failure = _peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.CANCELLED:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
-            raise _peer_error(error, deadline, self.limits.connect) from error
+            raise failure from error
 
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
@@ -123,6 +133,7 @@ class HttpClient:
         """Post a message that needs no answer but a status of 2xx; `PeerError` otherwise."""
         try:
             async with (
+                self._place,
                 asyncio.timeout(deadline),
                 self._session.post(
                     url,
@@ -206,6 +217,8 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
     match error:
         case OSError() if error.errno in SHORTAGES:  # ours, so the attempt is not charged
             return PeerError(Outcome.CANCELLED, f"the hub: {_system_words(error)}")
+        case aiohttp.ClientConnectorDNSError() if exhausted():  # looking it up takes files too
+            return PeerError(Outcome.CANCELLED, f"the hub: {os.strerror(errno.EMFILE)}")
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
@@ -253,15 +266,16 @@ async def open_client(
     guard: AddressGuard | None = None,
     *,
     resolver: AbstractResolver | None = None,
+    calls: int | None = None,
 ) -> AsyncIterator[HttpClient]:
-    """Open the client; the lanes bound how many requests are under way, not the connector.
+    """Open the client; at most `calls` requests are under way, the others wait in order.
 
     Without a guard it connects to any address: only for URLs that the hub's own operator gives.
     `resolver` looks up names instead of the system's.
     """
     async with (
         aiohttp.ClientSession(
-            connector=Connector(guard, resolver),
+            connector=Connector(guard, resolver, calls),
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
@@ -270,4 +284,5 @@ async def open_client(
         ) as session,
         watching() as watchdog,
     ):
-        yield HttpClient(session, limits or HttpLimits(), watchdog)
+        place = nullcontext() if calls is None else asyncio.Semaphore(calls)
+        yield HttpClient(session, limits or HttpLimits(), watchdog, place)
