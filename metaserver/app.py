@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import os
-import resource
 import signal
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
@@ -16,11 +15,13 @@ from typing import Any
 
 from aiohttp import web
 
+from metaserver import descriptors
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
 from metaserver.client.urls import address
 from metaserver.config import Settings, WebSettings
+from metaserver.descriptors import Descriptors
 from metaserver.dispatch.boards import articles_of, asked_tasks, gold_marks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
@@ -86,15 +87,14 @@ class Hub:
     lanes: Sequence[Lane]
 
 
-def prepare_process() -> None:
+def prepare_process() -> Descriptors:
     """Take as many open files as the system allows, and collect garbage less often.
 
-    A request in flight is a socket. An answer is thousands of small objects that live for a
-    millisecond: with Python's own thresholds a tenth of the time went into looking at them.
+    An answer is thousands of small objects that live for a millisecond: with Python's own
+    thresholds a tenth of the time went into looking at them.
     """
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     gc.set_threshold(10_000, 10, 10)
+    return descriptors.raise_limit()
 
 
 def run_to_end(phase: Coroutine[Any, Any, int]) -> int:
@@ -153,11 +153,11 @@ def make_folder(folder: Path) -> None:
 async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub]:
     """Open the phase's store (going on where an earlier process stopped) and build the rest."""
     settings, vocabulary = plan.settings, plan.vocabulary
-    prepare_process()
+    allowed = prepare_process()
     make_folder(plan.folder)
     async with (
         open_store(plan.folder / STORE_FILE) as store,
-        open_client(settings.http_limits(), plan.guard) as client,
+        open_client(settings.http_limits(), plan.guard, calls=allowed.calls) as client,
     ):
         corpus = await store.add_corpus(articles)
         phase_id = await store.open_phase(plan.phase, corpus, vocabulary.name)
@@ -220,6 +220,7 @@ async def serve_app(
     """Serve an application while the context lasts; gives its address.
 
     A connection has `idle` seconds to bring a request's head, and the same between two requests.
+    Where there are as many connections as the system's limit leaves for them, others are closed.
     """
     runner = web.AppRunner(
         app,
@@ -230,16 +231,38 @@ async def serve_app(
         shutdown_timeout=LAST_SECONDS,
     )
     await runner.setup()
+    assert runner.server is not None
+    listener = None
     try:
-        site = web.TCPSite(runner, host, port)
-        try:
-            await site.start()
-        except OSError as error:
-            raise InputError(
-                f"{host}:{port}",
-                f"the pages cannot be served there: {error.strerror}; give another port",
-            ) from error
-        bound = runner.addresses[0]
+        listener = await _listen(runner.server, host, port)
+        bound = listener.sockets[0].getsockname()
         yield f"http://{bound[0]}:{bound[1]}/"
     finally:
+        if listener is not None:
+            listener.close()
         await runner.cleanup()
+
+
+async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
+    most = descriptors.current().clients
+
+    def answer() -> asyncio.Protocol:
+        full = most is not None and len(server.connections) >= most
+        return _Refusing() if full else server()
+
+    try:
+        return await asyncio.get_running_loop().create_server(answer, host, port, backlog=128)
+    except OSError as error:
+        raise InputError(
+            f"{host}:{port}",
+            f"the pages cannot be served there: {error.strerror}; give another port",
+        ) from error
+
+
+class _Refusing(asyncio.Protocol):
+    """A connection that is closed at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close it, with nothing left to wait for."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import resource
 import shutil
 import socket
 import stat
@@ -13,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from metaserver import descriptors
 from metaserver.app import STORE_FILE
 from metaserver.config import (
     ChallengeSettings,
@@ -32,7 +32,6 @@ from metaserver.zones import known_zone, read_moment
 
 OTHERS = 0o077  # of a file's mode
 ROOM = 2**30  # bytes free that a hub should have to begin with
-FILES = 4_096  # open files: a request in flight and a viewer take one each
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 FOUND, FINE = 1, 0  # exit statuses
 
@@ -111,9 +110,13 @@ def _folder(folder: Path) -> Iterator[Finding]:
 
 
 def _files() -> Iterator[Finding]:
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    severity = Severity.OK if hard >= FILES or hard == resource.RLIM_INFINITY else Severity.WARNING
-    yield Finding(severity, "system", f"{hard} open files allowed; {FILES} are enough")
+    found = descriptors.possible()
+    if shortage := found.shortage():
+        yield Finding(Severity.WARNING, "system", shortage)
+    else:
+        allowed = "unboundedly many" if found.allowed is None else found.allowed
+        message = f"{allowed} open files allowed; {descriptors.ENOUGH} are enough"
+        yield Finding(Severity.OK, "system", message)
 
 
 def _web(settings: Settings) -> Iterator[Finding]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum
 from pathlib import Path
 
-from metaserver.lifecycle import Outcome
+from metaserver.lifecycle import UNSURE, Outcome
 
 
 class MetaserverError(Exception):
@@ -59,12 +59,25 @@ class RefusedError(MetaserverError):
 
 
 class PeerError(MetaserverError):
-    """An attempt failed at the annotation server's side, with the attempt's outcome code."""
+    """An attempt failed at the annotation server's side, with the attempt's outcome code.
+
+    `stalled` is for how many seconds the hub stood still while the request was under way.
+    """
 
     def __init__(self, outcome: Outcome, message: str) -> None:
         self.outcome = outcome
         self.message = message
+        self.stalled = 0.0
         super().__init__(f"{outcome}: {message}")
+
+    @property
+    def void(self) -> bool:
+        """Whether it may be the hub's own fault, so that the request is to be sent again."""
+        return self.stalled > 0.0 and self.outcome in UNSURE
+
+    def excuse(self) -> str:
+        """Return one line on why it does not count, if it is void."""
+        return f"the hub stood still for {self.stalled:.1f} s, so this does not count: {self}"
 
 
 class HubError(MetaserverError):

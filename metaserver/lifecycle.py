@@ -118,6 +118,12 @@ RULES: Mapping[Outcome, Rule] = {
     Outcome.CANCELLED: Rule(True, False, False, "the hub's or the team's own doing"),
 }
 
+UNSURE = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {Outcome.XML}
+"""The outcomes that a hub which stood still may have brought about itself.
+
+A deadline passed, the server gave up, or what it sent was cut: the others came whole.
+"""
+
 ANSWERED = frozenset({Outcome.OK, Outcome.PARTIAL})
 """The outcomes after which an article is done for a lane."""
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from metaserver import descriptors
 from metaserver.app import Hub, Plan, open_hub, run_to_end, serve_pages
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
@@ -101,6 +102,9 @@ async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool)
     async with AsyncExitStack() as stack:
         hub = await stack.enter_async_context(open_hub(plan, articles))
         articles.clear()  # they are in the store
+        planned = sum(server.concurrency for server in plan.servers)
+        if shortage := descriptors.current().shortage(planned):
+            say(console, shortage)
         if web:
             settings = plan.settings.web
             pages = serve_pages(hub.boards, settings.host, settings.port)

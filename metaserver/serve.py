@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import logging
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -12,7 +13,7 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from pathlib import Path
 
-from metaserver import logs, tracing
+from metaserver import descriptors, logs, tracing
 from metaserver.app import STORE_FILE, make_folder, prepare_process, run_to_end, serve_app
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
@@ -29,6 +30,8 @@ from metaserver.web.service import make_service_app
 from metaserver.web.stream import open_streams
 
 THREADS = 64
+
+log = logging.getLogger(__name__)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,8 +55,10 @@ def main(args: argparse.Namespace) -> int:
 async def _serve(settings: Settings) -> int:
     # Names are looked up in threads: a few that are never answered must not hold up the others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(THREADS, "hub"))
-    prepare_process()
+    allowed = prepare_process()
     logs.configure(form=settings.logs.format, level=settings.logs.level)
+    if shortage := allowed.shortage():
+        log.warning("%s", shortage)
     with tracing.exporting(version("biocreative-metaserver")):
         async with open_service(settings) as service:
             app = make_service_app(service)
@@ -86,7 +91,11 @@ async def open_service(
     make_folder(folder)
     async with (
         open_store(folder / STORE_FILE) as store,
-        open_client(settings.http_limits(), settings.address_guard()) as client,
+        open_client(
+            settings.http_limits(),
+            settings.address_guard(),
+            calls=descriptors.current().calls,
+        ) as client,
     ):
         dispatcher = Dispatcher(store, client, settings, clock=clock)
         await dispatcher.load()
@@ -95,6 +104,7 @@ async def open_service(
                 monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
                 blocked=lambda: store.blocked,
                 streams=open_streams,
+                watchdog=client.watchdog,
             ),
             version("biocreative-metaserver"),
         )

@@ -15,7 +15,7 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
 from metaserver.lifecycle import ANSWERED, AWAY, Outcome, SaidState
-from metaserver.records import ArticleId, Attempt, Server, ServerSaid
+from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.tracing import span
 from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
@@ -25,6 +25,10 @@ PROBE_SECONDS = 10.0
 LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 GET_STATE = "Annotator.getState"
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
+UNREACHED = NOBODY_THERE | {Outcome.CANCELLED}
+"""Outcomes that do not say that a server is there; the last one is the hub's own failing."""
+VOIDS = 5  # attempts in a row for an article that do not count because the hub stood still
+ASKED = 3  # times at most that one thing is asked of a server while the hub stands still
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +62,7 @@ class ArticleCaller:
         self._vocabulary = vocabulary
         self._time_limit = time_limit
         self._clock = clock
+        self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
@@ -81,8 +86,9 @@ class ArticleCaller:
             value = await self._client.post(server.url, body, exchange, self._time_limit)
             checked = await self._checked(value, server, exchange)
             outcome, message = checked.outcome, checked.message
+            self._voided.pop((server.name, position), None)
         except PeerError as error:
-            outcome, message = error.outcome, error.message
+            outcome, message = self._judged(server, position, error)
         if body.failure is not None:
             raise body.failure
         attempt = Attempt(
@@ -101,6 +107,18 @@ class ArticleCaller:
         )
         return attempt, checked
 
+    def _judged(self, server: Server, position: int, error: PeerError) -> tuple[Outcome, str]:
+        """Return how a failed attempt ended; it is not the server's fault if the hub stood still.
+
+        A hub that stands still time after time must not send an article for ever.
+        """
+        key = (server.name, position)
+        voided = self._voided.pop(key, 0)
+        if not error.void or voided >= VOIDS:
+            return error.outcome, error.message
+        self._voided[key] = voided + 1
+        return Outcome.CANCELLED, error.excuse()
+
     async def _checked(self, value: Value, server: Server, exchange: Exchange) -> CheckedAnswer:
         """Check an answer; a large one aside, so that the hub goes on meanwhile."""
         asked = (value, self._asked_of(server), self._vocabulary, exchange.report)
@@ -118,7 +136,7 @@ class ArticleCaller:
             try:
                 said = _said(await self._ask(server, method))
             except PeerError as error:
-                if error.outcome in NOBODY_THERE or error.message.startswith("HTTP status 5"):
+                if error.outcome in UNREACHED or error.message.startswith("HTTP status 5"):
                     return f"{error.outcome}: {error.message}"
             else:
                 return f"the server says it is {said.state}" if said.state in AWAY else None
@@ -133,6 +151,16 @@ class ArticleCaller:
         return _said(value) if isinstance(value, dict) else None
 
     async def _ask(self, server: Server, method: str) -> Value:
+        """Ask for something else than an article; again if the hub stood still meanwhile."""
+        for _ in range(ASKED - 1):
+            try:
+                return await self._ask_once(server, method)
+            except PeerError as error:
+                if not error.void:
+                    raise
+        return await self._ask_once(server, method)
+
+    async def _ask_once(self, server: Server, method: str) -> Value:
         exchange = Exchange(self._client.limits.answer.bytes)
         body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
         return await self._client.post(server.url, body, exchange, PROBE_SECONDS)

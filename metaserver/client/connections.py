@@ -6,6 +6,7 @@ take for the next request's answer, and keep all of it until then.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import socket
 from collections.abc import Callable
@@ -24,10 +25,22 @@ KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}  # as fa
 
 
 class OneAnswer(ResponseHandler):
-    """A connection that is closed as soon as something comes that was not asked for."""
+    """A connection that is closed as soon as something comes that was not asked for.
+
+    `count` is given 1 when it is open and -1 when it is closed.
+    """
 
     _awaited = False
     _head: HeldHead | None = None  # until the head of the awaited answer went to the parser
+
+    def __init__(self, count: Callable[[int], None], loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(loop=loop)
+        self._count = count
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count the connection."""
+        self._count(1)
+        super().connection_made(transport)
 
     def set_response_params(self, **params: Any) -> None:
         """Expect an answer: aiohttp is about to send a request."""
@@ -46,7 +59,8 @@ class OneAnswer(ResponseHandler):
             self._refuse()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give the parser what was held back, so that it says how the answer broke off."""
+        """Count it no longer; the parser gets what was held back, and says how it broke off."""
+        self._count(-1)
         if self._head is not None and (rest := self._head.rest()):
             self._head = None
             super().data_received(rest)
@@ -76,12 +90,26 @@ class OneAnswer(ResponseHandler):
 
 
 class Connector(aiohttp.TCPConnector):
-    """Opens as many connections as are asked for, to addresses that the guard lets through."""
+    """Opens as many connections as are asked for, to addresses that the guard lets through.
 
-    def __init__(self, guard: AddressGuard | None, resolver: AbstractResolver | None) -> None:
+    None is kept for another request while more than `most` are open.
+    """
+
+    def __init__(
+        self, guard: AddressGuard | None, resolver: AbstractResolver | None, most: int | None
+    ) -> None:
         super().__init__(limit=0, resolver=resolver, socket_factory=_factory(guard))
-        handler: type[ResponseHandler] = OneAnswer
+        self._most = most
+        self._open = 0
+        handler: Callable[..., ResponseHandler] = functools.partial(OneAnswer, self._count)
         self._factory = functools.partial(handler, loop=self._loop)
+
+    def _count(self, change: int) -> None:
+        self._open += change
+
+    def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
+        crowded = self._most is not None and self._open > self._most
+        super()._release(key, protocol, should_close=should_close or crowded)
 
 
 def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:

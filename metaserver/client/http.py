@@ -6,7 +6,7 @@ import asyncio
 import errno
 import os
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 import aiohttp
@@ -20,12 +20,13 @@ from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MOST_WAITS, BusyError, asked_wait
 from metaserver.client.reading import one_line, read
 from metaserver.client.urls import masked
+from metaserver.descriptors import SHORTAGES, exhausted
 from metaserver.errors import PeerError
 from metaserver.lifecycle import Outcome
+from metaserver.watchdog import Watchdog, watching
 from metaserver.wire.xmlrpc import FaultError, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
-SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_PAUSE = 1.0  # seconds
 
 
@@ -46,30 +47,51 @@ class HttpLimits:
 
 
 class HttpClient:
-    """Posts XML-RPC requests; `open_client` makes it. As many at a time as are asked for."""
+    """Posts XML-RPC requests; `open_client` makes it.
 
-    def __init__(self, session: aiohttp.ClientSession, limits: HttpLimits) -> None:
+    `place` is held by each request; a request's time begins when it has one.
+    """
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        limits: HttpLimits,
+        watchdog: Watchdog,
+        place: AbstractAsyncContextManager[None],
+    ) -> None:
         self._session = session
+        self.watchdog = watchdog
+        self._place = place
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds on the same connections."""
-        return HttpClient(self._session, limits)
+        return HttpClient(self._session, limits, self.watchdog, self._place)
 
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
 
         `deadline` is for everything, in seconds, and for what a busy server asks to wait as well.
         """
+        async with self._place:
+            began = self.watchdog.clock()
+            try:
+                return await self._post(url, body, exchange, deadline)
+            except PeerError as error:
+                error.stalled = self.watchdog.stood_still(began)
+                raise
+
+    async def _post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         end = asyncio.get_running_loop().time() + deadline
         try:
             async with asyncio.timeout_at(end):
                 return await self._answered(url, body, exchange, end)
         except FAILURES as error:
-            if getattr(error, "errno", None) in SHORTAGES:
+            failure = _peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.CANCELLED:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
-            raise _peer_error(error, deadline, self.limits.connect) from error
+            raise failure from error
 
     async def _answered(self, url: str, body: Payload, exchange: Exchange, end: float) -> Value:
         """Send the request until there is an answer to it.
@@ -99,6 +121,7 @@ class HttpClient:
         try:
             place, login = _place(url)
             async with (
+                self._place,
                 asyncio.timeout(deadline),
                 self._session.post(
                     place,
@@ -163,6 +186,8 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
     match error:
         case OSError() if error.errno in SHORTAGES:  # ours, so the attempt is not charged
             return PeerError(Outcome.CANCELLED, f"the hub: {_system_words(error)}")
+        case aiohttp.ClientConnectorDNSError() if exhausted():  # looking it up takes files too
+            return PeerError(Outcome.CANCELLED, f"the hub: {os.strerror(errno.EMFILE)}")
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
@@ -205,18 +230,23 @@ async def open_client(
     guard: AddressGuard | None = None,
     *,
     resolver: AbstractResolver | None = None,
+    calls: int | None = None,
 ) -> AsyncIterator[HttpClient]:
-    """Open the client; the lanes bound how many requests are under way, not the connector.
+    """Open the client; at most `calls` requests are under way, the others wait in order.
 
     Without a guard it connects to any address: only for URLs that the hub's own operator gives.
     `resolver` looks up names instead of the system's.
     """
-    async with aiohttp.ClientSession(
-        connector=Connector(guard, resolver),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        trust_env=False,
-        trace_configs=[trace_config()],
-        headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
-    ) as session:
-        yield HttpClient(session, limits or HttpLimits())
+    async with (
+        aiohttp.ClientSession(
+            connector=Connector(guard, resolver, calls),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trust_env=False,
+            trace_configs=[trace_config()],
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
+        ) as session,
+        watching() as watchdog,
+    ):
+        place = nullcontext() if calls is None else asyncio.Semaphore(calls)
+        yield HttpClient(session, limits or HttpLimits(), watchdog, place)

@@ -25,12 +25,14 @@ class CircuitState(StrEnum):
 class Circuit:
     """The breaker of one lane.
 
-    `down_since` is when the run of failures began that opened it, None while it is closed.
+    `down_since` is when the run of failures began that opened it, None while it is closed;
+    `failed_at` is when it was last found to be down.
     """
 
     def __init__(self, threshold: int, backoff: Backoff, rng: random.Random) -> None:
         self.state = CircuitState.CLOSED
         self.down_since: float | None = None
+        self.failed_at = 0.0
         self.probe_at = 0.0
         self.reason = ""
         self._threshold = threshold
@@ -83,6 +85,7 @@ class Circuit:
         if self.down_since is None:
             self.down_since = self._first_failure
         self.state = CircuitState.OPEN
+        self.failed_at = now
         self.reason = reason
         self._probes += 1
         # At least half of the pause: full jitter could probe at once, time after time.

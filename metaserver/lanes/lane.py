@@ -189,7 +189,8 @@ class Lane:
     async def _recover(self) -> None:
         """The circuit is not closed: probe the server when it is time, or try one article."""
         circuit, now = self._circuit, _now()
-        down = 0.0 if circuit.down_since is None else now - circuit.down_since
+        # As of the last failure: the hub itself may have been away since then.
+        down = 0.0 if circuit.down_since is None else circuit.failed_at - circuit.down_since
         patience = math.inf if self._limits.patience is None else self._limits.patience
         if circuit.state is CircuitState.OPEN and down >= patience:
             self._finish(LaneEnd.ABANDONED)

@@ -21,7 +21,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
@@ -30,6 +30,7 @@ from metaserver.lifecycle import Outcome, ServerState
 from metaserver.records import Attempt, ServerName
 from metaserver.services.snapshots import Monitor
 from metaserver.services.tally import NO_RESPONSE, PHASES
+from metaserver.watchdog import Watchdog
 
 BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 LAG_SECONDS = 1.0  # between two looks at the loop
@@ -40,12 +41,14 @@ class Sources:
     """Where the gauges are read when the metrics are asked for.
 
     `monitors` are those of the phases that are in memory, `blocked` tells why nothing can be
-    stored (None: it can), `streams` how many event streams are open.
+    stored (None: it can), `streams` how many event streams are open; `watchdog` knows when the
+    event loop stood still.
     """
 
     monitors: Callable[[], Iterable[Monitor]]
     blocked: Callable[[], str | None]
     streams: Callable[[], int]
+    watchdog: Watchdog
 
 
 class Metrics:
@@ -207,4 +210,15 @@ class _Hub(_Unnamed):
         )
         yield GaugeMetricFamily(
             "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
+        )
+        watchdog = self._sources.watchdog
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalls",
+            "Times that the event loop stood still for more than a second.",
+            watchdog.count,
+        )
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalled_seconds",
+            "Seconds of these times.",
+            watchdog.seconds,
         )

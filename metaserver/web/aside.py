@@ -11,8 +11,8 @@ from aiohttp import web
 
 LARGE = 65_536
 """More bytes than this are large."""
-ASIDE = web.RequestKey("ASIDE", float)
-"""The seconds that threads worked for a request."""
+CHARGE: web.RequestKey[Callable[[float], None]] = web.RequestKey("CHARGE")
+"""What charges seconds of work to whoever pays for a request."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -25,11 +25,18 @@ async def aside(
     if not large:
         return work(*args, **kwargs)
 
+    seconds = 0.0
+
     def timed() -> T:
+        nonlocal seconds
         begun = time.thread_time()
         try:
             return work(*args, **kwargs)
         finally:
-            request[ASIDE] = request.get(ASIDE, 0.0) + time.thread_time() - begun
+            seconds = time.thread_time() - begun
 
-    return await asyncio.to_thread(timed)
+    try:
+        return await asyncio.to_thread(timed)
+    finally:
+        if (charge := request.get(CHARGE)) is not None:  # a site without a gate charges nobody
+            charge(seconds)

@@ -11,8 +11,9 @@ import hmac
 import re
 import time
 import uuid
-from collections.abc import Callable, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from urllib.parse import quote, urlsplit
 
 import structlog
@@ -29,20 +30,20 @@ from metaserver.store.store import Store
 from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
-from metaserver.web.aside import ASIDE
+from metaserver.web.aside import CHARGE
 from metaserver.web.measured import Measured
 from metaserver.web.posted import first_text
 from metaserver.web.roles import role_for
 from metaserver.web.security import without_what_was_sent
-from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
+from metaserver.web.throttle import Allowances, Buckets, Clock, Delays, Failures, Slot, Slots
 from metaserver.web.visitor import VISITOR, Visitor, caller_of, remember
 
 CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
 REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
-PAID_SECONDS = 0.05
-"""What may be worked on a request before it counts as another."""
+PAYERS = web.RequestKey("PAYERS", list[Visitor])
+"""Whose processor time a request takes."""
 PROGRAMS = ("/api/", "/xmlrpc")
 """How the paths for programs begin: these send no forms."""
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
@@ -52,7 +53,10 @@ _EVERYBODY = ""
 
 
 class Gate:
-    """What is before every request. `now` gives Unix seconds, `clock` measures."""
+    """What is before every request.
+
+    `now` gives Unix seconds, `clock` measures time and `work` the processor time of the event loop.
+    """
 
     def __init__(
         self,
@@ -61,17 +65,18 @@ class Gate:
         *,
         now: Callable[[], float] = time.time,
         clock: Clock = time.monotonic,
+        work: Clock = time.thread_time,
     ) -> None:
         self.store = store
         self.settings = settings
         self.now = now
-        self.clock = clock
+        self.work = work
         self.proxies = Proxies(settings.trusted_proxies)
-        self._tokens = Buckets(settings.requests_a_minute, clock=clock)
-        self._addresses = Buckets(settings.anonymous_requests_a_minute, clock=clock)
+        self._tokens = Allowances(settings.requests_a_minute, clock=clock)
+        self._addresses = Allowances(settings.anonymous_requests_a_minute, clock=clock)
         self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
         self._streams = Slots(settings.streams_an_address, settings.streams)
-        self._uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS)
+        self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
         self.downloads = Slots(bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS)
         self._sign_ins = Failures(Delays(), clock=clock)
         self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
@@ -135,28 +140,49 @@ class Gate:
     # -- how much --------------------------------------------------------------------------------
 
     def count(self, visitor: Visitor) -> None:
-        """Count a request; `RefusedError` where its client asks too often."""
-        buckets, key = self._counted(visitor)
-        refuse_after(buckets.take(key), "too many requests")
+        """Count a request; `RefusedError` where its client asks too often, or for too much."""
+        allowances, key = self._counted(visitor)
+        refuse_after(allowances.seconds.wait(key), "these requests take too much of the hub's time")
+        refuse_after(allowances.requests.take(key), "too many requests")
 
-    def charge(self, visitor: Visitor, seconds: float) -> None:
-        """Count a request again for each `PAID_SECONDS` that was worked on it."""
-        buckets, key = self._counted(visitor)
-        buckets.spend(key, int(seconds / PAID_SECONDS))
+    def charge(self, payers: Sequence[Visitor], seconds: float) -> None:
+        """Charge those who pay for a request for the processor time that it took."""
+        for visitor in payers:
+            allowances, key = self._counted(visitor)
+            allowances.seconds.spend(key, seconds)
 
-    def _counted(self, visitor: Visitor) -> tuple[Buckets, Hashable]:
+    def _counted(self, visitor: Visitor) -> tuple[Allowances, Hashable]:
         if visitor.payer is None:
             return self._addresses, visitor.origin.key
         return self._tokens, visitor.payer
 
-    def slots(self, request: web.Request, caller: Caller) -> Slots | None:
-        """Return what a request holds a place of while it lasts, if of anything."""
-        if is_stream(request):
-            return self._streams
-        return self._uploads if may_upload(request, caller) else None
+    def stream_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
+        """Hold the place of an event stream; `RefusedError` where all are taken."""
+        slot = self._streams.take(visitor.origin.key, lambda: request.transport is not None)
+        return _held(self._streams, slot)
+
+    def upload_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
+        """Hold the place of a large body; `RefusedError` where all are taken."""
+        slot = self.uploads.take(
+            visitor.payer,
+            lambda: request.transport is not None,
+            favoured=visitor.caller.organiser,
+        )
+        return _held(self.uploads, slot)
 
 
 GATE = web.AppKey("GATE", Gate)
+
+
+@contextmanager
+def _held(slots: Slots, slot: Slot | None) -> Iterator[None]:
+    if slot is None:
+        message = "too many of these at the same time"
+        raise RefusedError(Refusal.TOO_MANY, message, retry_after=bodies.RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        slots.give(slot)
 
 
 def is_stream(request: web.Request) -> bool:
@@ -220,31 +246,25 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     visitor = await _recognised(request, gate)
     remember(request, visitor)
     gate.count(visitor)
-    if may_upload(request, visitor.caller):
-        request = request.clone(client_max_size=gate.settings.upload_bytes)
-    if is_stream(request):  # it lasts: what it took would be charged when it ends
-        return await _in_turn(request, handler, visitor, gate)
-    work = Measured(_in_turn(request, handler, visitor, gate), gate.clock)
-    try:
-        return await work
-    finally:
-        gate.charge(visitor, work.seconds + request.get(ASIDE, 0.0))
+    payers = [visitor]
+    charge: Callable[[float], None] = partial(gate.charge, payers)  # not the request: no cycle
+    request[PAYERS] = payers
+    request[CHARGE] = charge
+    return await Measured(_in_turn(request, handler, visitor, gate), gate.work, charge)
 
 
 async def _in_turn(
     request: web.Request, handler: Handler, visitor: Visitor, gate: Gate
 ) -> web.StreamResponse:
-    slots = gate.slots(request, visitor.caller)
-    if slots is None:
-        return await _answered(request, handler, visitor)
-    slot = slots.take(visitor.origin.key, lambda: request.transport is not None)
-    if slot is None:
-        message = "too many of these at the same time"
-        raise RefusedError(Refusal.TOO_MANY, message, retry_after=bodies.RETRY_SECONDS)
-    try:
-        return await _answered(request, handler, visitor)
-    finally:
-        slots.give(slot)
+    """Answer a request once it has the place that one of its kind needs."""
+    if is_stream(request):
+        with gate.stream_place(request, visitor):
+            return await _answered(request, handler, visitor)
+    if may_upload(request, visitor.caller):  # judged once: its limit is raised next
+        with gate.upload_place(request, visitor):
+            large = request.clone(client_max_size=gate.settings.upload_bytes)
+            return await _answered(large, handler, visitor)
+    return await _answered(request, handler, visitor)
 
 
 async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
@@ -270,7 +290,11 @@ async def token_caller(request: web.Request, secret: str) -> Caller:
     origin = gate.origin(request)
     token = await gate.token(secret, origin)
     caller = _caller(token, request)
-    gate.count(Visitor(caller=caller, origin=origin, payer=_payer(token)))
+    visitor = Visitor(caller=caller, origin=origin, payer=_payer(token))
+    gate.count(visitor)
+    payers = request[PAYERS]
+    if all(known.payer != visitor.payer for known in payers):
+        payers.append(visitor)
     return caller
 
 

@@ -12,9 +12,12 @@ from aiohttp import StreamReader, hdrs, web
 from aiohttp.typedefs import Handler, Middleware
 from multipart import parse_options_header
 
-UPLOADS_OF_ONE, UPLOADS = 2, 4  # at the same time: of one address, in all
+UPLOADS_OF_ONE, UPLOADS, UPLOADS_KEPT = 2, 4, 1
+"""At the same time: of one team or token, in all, and how many of all for organisers alone."""
 DOWNLOADS_OF_ONE, DOWNLOADS = 2, 8  # of files at the same time: of one team or token, in all
 RETRY_SECONDS = 5.0
+LOST = 499
+"""The status of a request whose client has gone; nobody is left to read it."""
 BYTES_A_SECOND = 65_536
 """What brings a body more time: a large file over a slow line is no attack."""
 
@@ -59,8 +62,13 @@ def deadline(seconds: float) -> Middleware:
             if not watch.ended:
                 raise
             raise web.HTTPRequestTimeout(text="The request's body did not come in time.") from error
+        except OSError as error:
+            if error is not request.content.exception():
+                raise
+            return web.Response(status=LOST)
         finally:
             watch.cancel()
+            _release(request.content)
 
     return middleware
 
@@ -77,6 +85,17 @@ def end_stalled(seconds: float) -> Callable[[web.Request, web.StreamResponse], A
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(seconds * 1000))
 
     return prepare if hasattr(socket, "TCP_USER_TIMEOUT") else _nothing
+
+
+def _release(content: StreamReader) -> None:
+    """Let go of what read a body that was cut off.
+
+    The stream keeps its error, the error its traceback, and that the reader, with all that had come
+    in, and the stream again: only a full garbage collection would find them.
+    """
+    error = content.exception()
+    if isinstance(error, BaseException):
+        error.__traceback__ = None
 
 
 async def _nothing(_: web.Request, __: web.StreamResponse) -> None:

@@ -11,13 +11,20 @@ T = TypeVar("T")
 class Measured(Generic[T]):
     """Something to be awaited, once; `seconds` is what it took of the event loop, without waiting.
 
-    What it does in threads, or in tasks of its own, is not in it.
+    What it does in threads, or in tasks of its own, is not in it. `spend` is given the seconds of
+    each step as it ends, so that what lasts is charged for while it lasts.
     """
 
-    def __init__(self, awaited: Awaitable[T], clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        awaited: Awaitable[T],
+        clock: Callable[[], float],
+        spend: Callable[[float], None] = lambda _: None,
+    ) -> None:
         self.seconds = 0.0
         self._awaited = awaited
         self._clock = clock
+        self._spend = spend
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Do it, a step at a time as the event loop does."""
@@ -32,7 +39,10 @@ class Measured(Generic[T]):
                 done: T = end.value
                 return done
             finally:
-                self.seconds += self._clock() - begun
+                given = None  # an error's traceback leads here: it must not lead back to the error
+                taken = self._clock() - begun
+                self.seconds += taken
+                self._spend(taken)
             try:
                 step, given = steps.send, (yield wanted)
             except BaseException as error:  # it is cancelled: that is for what is awaited

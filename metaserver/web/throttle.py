@@ -15,6 +15,12 @@ from typing import Generic, TypeVar
 Clock = Callable[[], float]
 V = TypeVar("V")
 SIZE = 10_000
+LOOP_SHARE = 0.1
+"""Of the event loop's time: what the requests of one client may take for as long as they like."""
+LOOP_BURST = 3.0
+"""Seconds of it that a client may take at once: some dozens of the most expensive pages."""
+LOOP_DEBT = 30.0
+"""Seconds of it that a client is charged for at most: it waits for minutes, not hours."""
 
 
 class Remembered(Generic[V]):
@@ -66,18 +72,55 @@ class Buckets:
             self._levels.put(key, (self._level(key) - 1.0, self._clock()))
         return wait
 
-    def spend(self, key: Hashable, count: int) -> None:
-        """Count more, after the fact; who owes waits for as long as two full buckets at most."""
-        if count:
-            level = max(-self._capacity, self._level(key) - count)
-            self._levels.put(key, (level, self._clock()))
-
     def _level(self, key: Hashable) -> float:
         known = self._levels.get(key)
         if known is None:
             return self._capacity
         level, at = known
         return min(self._capacity, level + (self._clock() - at) * self._rate)
+
+
+class Shares:
+    """What each client takes of something: `share` of the time on the whole.
+
+    It is charged after the fact. A client may owe `burst` seconds before it has to wait, and never
+    owes more than `debt`, so that it waits for (`debt` - `burst`) / `share` seconds at most.
+    """
+
+    def __init__(
+        self,
+        share: float,
+        burst: float,
+        debt: float,
+        *,
+        size: int = SIZE,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._share = share
+        self._burst = burst
+        self._debt = debt
+        self._clock = clock
+        self._owed: Remembered[tuple[float, float]] = Remembered(size)  # seconds, when
+
+    def wait(self, key: Hashable) -> float:
+        """Return the seconds until the client may go on: 0.0 for now."""
+        return max(0.0, (self._owes(key) - self._burst) / self._share)
+
+    def spend(self, key: Hashable, seconds: float) -> None:
+        """Charge a client for what it took."""
+        self._owed.put(key, (min(self._debt, self._owes(key) + seconds), self._clock()))
+
+    def _owes(self, key: Hashable) -> float:
+        seconds, at = self._owed.get(key) or (0.0, 0.0)
+        return max(0.0, seconds - (self._clock() - at) * self._share)
+
+
+class Allowances:
+    """What each client may ask for: `requests`, and `seconds` of the event loop's time."""
+
+    def __init__(self, a_minute: float, *, clock: Clock = time.monotonic) -> None:
+        self.requests = Buckets(a_minute, clock=clock)
+        self.seconds = Shares(LOOP_SHARE, LOOP_BURST, LOOP_DEBT, clock=clock)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -132,31 +175,36 @@ class Slot:
 
     key: Hashable
     alive: Callable[[], bool]
+    favoured: bool
 
 
 class Slots:
     """What may be held at the same time: `each` of a client, `total` in all.
 
-    Whoever holds one may learn late that its client has gone, so that is asked when one is missing.
+    `kept` of them are for favoured clients alone. Whoever holds one may learn late that its client
+    has gone, so that is asked when one is missing.
     """
 
-    def __init__(self, each: int, total: int) -> None:
+    def __init__(self, each: int, total: int, *, kept: int = 0) -> None:
         self._each = each
         self._total = total
+        self._open = total - kept  # to all
         self._held: set[Slot] = set()
         self._counts: Counter[Hashable] = Counter()
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def take(self, key: Hashable, alive: Callable[[], bool]) -> Slot | None:
+    def take(
+        self, key: Hashable, alive: Callable[[], bool], *, favoured: bool = False
+    ) -> Slot | None:
         """Return a slot, if there is one left for this client."""
-        if self._full(key):
+        if self._full(key, favoured):
             for slot in [slot for slot in self._held if not slot.alive()]:
                 self.give(slot)
-        if self._full(key):
+        if self._full(key, favoured):
             return None
-        slot = Slot(key=key, alive=alive)
+        slot = Slot(key=key, alive=alive, favoured=favoured)
         self._held.add(slot)
         self._counts[key] += 1
         return slot
@@ -170,5 +218,7 @@ class Slots:
         if not self._counts[slot.key]:
             del self._counts[slot.key]
 
-    def _full(self, key: Hashable) -> bool:
-        return self._counts[key] >= self._each or len(self._held) >= self._total
+    def _full(self, key: Hashable, favoured: bool) -> bool:
+        if self._counts.get(key, 0) >= self._each or len(self._held) >= self._total:
+            return True
+        return not favoured and sum(not slot.favoured for slot in self._held) >= self._open

@@ -13,10 +13,11 @@ from metaserver.services.measures import Availability, Timing, Tips
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.services.tally import PHASES
 from metaserver.services.windows import ServerWindow, Window
+from metaserver.watchdog import Watchdog
 from tests.shared import ROOT
 
 TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")
-NOTHING = Sources(monitors=lambda: (), blocked=lambda: None, streams=lambda: 0)
+NOTHING = Sources(monitors=lambda: (), blocked=lambda: None, streams=lambda: 0, watchdog=Watchdog())
 
 
 def collected() -> list[Metric]:

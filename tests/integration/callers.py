@@ -49,6 +49,7 @@ async def article_caller(
     limits: HttpLimits | None = None,
     guard: AddressGuard | None = None,
     resolver: AbstractResolver | None = None,
+    calls: int | None = None,
 ) -> AsyncIterator[ArticleCaller]:
     """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
     texts = texts or (TEXT,)
@@ -61,7 +62,7 @@ async def article_caller(
         wire_bytes=[len(escape_text(text)) for text in texts],
         texts=ArticleTexts(load),
     )
-    async with open_client(limits, guard, resolver=resolver) as client:
+    async with open_client(limits, guard, resolver=resolver, calls=calls) as client:
         tasks = list(installed_tasks().values())
         yield ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=time_limit)
 

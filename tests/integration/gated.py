@@ -42,6 +42,7 @@ class Site:
     gate: auth.Gate
     runner: web.AppRunner
     entered: int = 0  # requests that the gate let in
+    burnt: int = 0  # times that `work` was done
 
     @property
     def url(self) -> str:
@@ -65,9 +66,16 @@ class Site:
 
 @asynccontextmanager
 async def gated_site(
-    folder: Path, *, clock: Callable[[], float] = lambda: 0.0, **settings: object
+    folder: Path,
+    *,
+    clock: Callable[[], float] = lambda: 0.0,
+    work: Callable[[], None] = lambda: None,
+    **settings: object,
 ) -> AsyncIterator[Site]:
-    """Serve the site with these settings of `web`; its limits go by `clock`, which stands still."""
+    """Serve the site with these settings of `web`; its limits go by `clock`, which stands still.
+
+    `work` is what `/burn` does on the event loop.
+    """
     wanted = WebSettings(**settings)
     async with open_store(folder / "hub.sqlite") as store:
         assets = Assets()
@@ -85,6 +93,7 @@ async def gated_site(
         site = Site(port=0, store=store, gate=gate, runner=runner)
         app.add_routes(SignIn(gate=gate, templates=templates).routes())
         app.add_routes(routes(site, templates))
+        app.add_routes(busy_routes(site, work))
         app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
         await runner.setup()
         try:
@@ -164,6 +173,23 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
         web.post("/api/v1/send", send),
         web.post("/api/v1/upload", take),
     ]
+
+
+def busy_routes(site: Site, work: Callable[[], None]) -> list[web.RouteDef]:
+    async def burn(_: web.Request) -> web.Response:
+        site.burnt += 1
+        work()
+        return web.Response(text="done")
+
+    async def stream(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        site.burnt += 1
+        work()
+        await response.write(b"data: 1\n\n")
+        return response
+
+    return [web.get("/burn", burn), web.get("/burn/events", stream)]
 
 
 class Browser:

@@ -20,6 +20,7 @@ from aiohttp import ClientSession, ClientTimeout, CookieJar
 from aiohttp.test_utils import TestServer
 
 from metaserver.config import WebSettings
+from metaserver.web import throttle
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.integration.console import organiser_token
@@ -124,7 +125,10 @@ def _fault(text: str) -> int:
 
 
 @pytest.fixture
-async def hub(tmp_path: Path, releases: Path) -> AsyncIterator[Hub]:
+async def hub(
+    tmp_path: Path, releases: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Hub]:
+    monkeypatch.setattr(throttle, "LOOP_BURST", NEVER)  # one client tries all attacks in a row
     (tmp_path / "releases").symlink_to(releases)
     web = WebSettings(requests_a_minute=NEVER, anonymous_requests_a_minute=NEVER)
     async with at_work(await settings(tmp_path, web=web)) as running:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -71,6 +72,18 @@ async def test_all_tokens_of_a_team_share_its_requests(tmp_path: Path) -> None:
                 async with client.get("/api/v1/whoami", headers=head) as response:
                     statuses.append(response.status)
         assert statuses == [200] * 10 + [429] * 5
+
+
+async def test_the_work_of_a_call_is_charged_to_the_token_within_it(tmp_path: Path) -> None:
+    """Whoever asks by XML-RPC from many addresses takes no more than by one."""
+    async with hub(tmp_path) as (running, client):
+        assert client.app is not None
+        client.app[GATE].work = itertools.count(step=9).__next__  # seconds, each step
+        head = {"Authorization": f"Bearer {await token(running)}"}
+        await call(client, "Tokens.whoami", await token(running))
+        async with client.get("/api/v1/whoami", headers=head) as response:
+            assert response.status == 429
+            assert "too much of the hub's time" in await response.text()
 
 
 async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> None:

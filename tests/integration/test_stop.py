@@ -99,6 +99,7 @@ async def test_a_folder_is_worked_on_by_one_hub_at_a_time(
     out = tmp_path / "out"
     first = await start(*given(release, out, slow.url))
     await until(lambda: answered(out) > 0)
+    slow.seconds = 10.0  # so that it is still at work when the second one has started
     second = await metaserver(*given(release, out, slow.url))
     assert second.status == 2
     [line] = second.stderr.splitlines()

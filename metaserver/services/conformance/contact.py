@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+import msgspec
 from yarl import URL
 
 from metaserver.client.caller import GET_STATE, PROBE_SECONDS
@@ -42,6 +43,8 @@ async def contact(client: HttpClient, server: Server, time_limit: float) -> Cont
         obstacle = f"{failed} failed"
         return Contact(steps=(*network, skipped(STATE, obstacle)), obstacle=obstacle)
     state = await state_step(client, server, reply, deadline)
+    if reply.error is None:
+        state = msgspec.structs.replace(state, message=state.message + reply.again)
     away = state.state is StepState.FAILED and reply.error is None
     return Contact(steps=(*network, state), obstacle=state.message if away else "")
 

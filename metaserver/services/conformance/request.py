@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aiohttp.payload import BytesPayload
 
+from metaserver.client.caller import ASKED
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
+from metaserver.lifecycle import Outcome
 from metaserver.packing import unpack
 from metaserver.records import Phases
 from metaserver.services.conformance.steps import Step, StepState
@@ -28,6 +30,7 @@ class Reply:
     reused: bool  # the connection was open before
     seconds: float  # all of it
     raw: bytes
+    again: str  # why it was asked again, empty if it was not
 
     @property
     def connected(self) -> bool:
@@ -41,14 +44,33 @@ class Reply:
             name=name,
             state=StepState.FAILED,
             seconds=seconds,
-            message=self.error.message,
+            message=self.error.message + self.again,
             outcome=self.error.outcome,
             raw=beginning(self.raw),
         )
 
 
 async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Reply:
-    """Call a method without parameters; `deadline` in seconds."""
+    """Call a method without parameters; `deadline` in seconds.
+
+    It is called again if the hub stood still meanwhile, a few times at most.
+    """
+    again = ""
+    for _ in range(ASKED):
+        reply = await _ask(client, url, method, deadline, again)
+        if reply.error is None or not reply.error.void:
+            return reply
+        again = asked_again(reply.error.excuse())
+    assert reply.error is not None
+    return replace(reply, error=PeerError(Outcome.CANCELLED, reply.error.excuse()))
+
+
+def asked_again(why: str) -> str:
+    """Return what a step's message says of an earlier try."""
+    return f"; asked again: {why}"
+
+
+async def _ask(client: HttpClient, url: str, method: str, deadline: float, again: str) -> Reply:
     exchange = Exchange(client.limits.answer.bytes)
     body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
     value: Value = None
@@ -65,6 +87,7 @@ async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Rep
         reused=exchange.reused,
         seconds=time.perf_counter() - begin,
         raw=exchange.raw(),
+        again=again,
     )
 
 

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
 from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.caller import ASKED, ArticleCaller, PhaseArticles
 from metaserver.client.http import HttpClient
 from metaserver.client.urls import address
 from metaserver.lifecycle import ANSWERED, RULES, Outcome
 from metaserver.records import Attempt, Server
 from metaserver.services.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.services.conformance.contact import contact
-from metaserver.services.conformance.request import beginning
+from metaserver.services.conformance.request import asked_again, beginning
 from metaserver.services.conformance.steps import Conformance, Step, StepState, skipped
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.validation import CheckedAnswer, Vocabulary
@@ -25,10 +25,14 @@ AT_ONCE = "two at once"
 
 
 class _End(NamedTuple):
-    """How one article ended: the attempt, and its answer where there was a good one."""
+    """How one article ended: the attempt, and its answer where there was a good one.
+
+    `again` says why it was sent again, if it was: the hub itself had failed.
+    """
 
     attempt: Attempt
     answer: CheckedAnswer | None
+    again: str = ""
 
     @property
     def unreached(self) -> bool:
@@ -94,11 +98,24 @@ async def _steps(
         if obstacle:
             yield skipped(article.name, obstacle)
             continue
-        ends.append(_End(*await caller.call(server, place, 1)))
+        ends += await _sent(caller, server, (place,))
         yield _article_step(article, ends[place])
         if place == FIRST and ends[place].unreached:
             obstacle = f"{article.name} failed"
     yield await _two_at_once(caller, server, ends, obstacle)
+
+
+async def _sent(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
+    """Send articles at once; all of them again, a few times at most, where the hub failed."""
+    again = ""
+    for _ in range(ASKED):
+        calls = [caller.call(server, place, 1) for place in places]
+        ends = [_End(*end, again) for end in await asyncio.gather(*calls)]
+        failed = [one for one in ends if one.attempt.outcome is Outcome.CANCELLED]
+        if not failed:
+            break
+        again = asked_again(failed[0].attempt.message)
+    return ends
 
 
 def _article_step(article: ConformanceArticle, end: _End) -> Step:
@@ -117,7 +134,7 @@ def _step(name: str, state: StepState, end: _End, message: str = "") -> Step:
         name=name,
         state=state,
         seconds=attempt.phases.total,
-        message=message or attempt.message or _found(end.answer),
+        message=(message or attempt.message or _found(end.answer)) + end.again,
         problems=attempt.problems,
         problem_count=attempt.problem_count,
         outcome=attempt.outcome,
@@ -141,10 +158,7 @@ async def _two_at_once(
     names = " and ".join(ARTICLES[place].name for place in TOGETHER)
     if obstacle or any(alone[place].answer is None for place in TOGETHER):
         return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
-    both = [
-        _End(*end)
-        for end in await asyncio.gather(*(caller.call(server, place, 1) for place in TOGETHER))
-    ]
+    both = await _sent(caller, server, TOGETHER)
     worst = max(both, key=_badness)
     state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
     if _crossed([alone[place] for place in TOGETHER], both):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metaserver.client.caller import GET_STATE, NOBODY_THERE
+from metaserver.client.caller import GET_STATE, UNREACHED
 from metaserver.client.http import HttpClient
 from metaserver.errors import PeerError
 from metaserver.lifecycle import AWAY, Outcome, SaidState
@@ -15,8 +15,6 @@ from metaserver.wire.xmlrpc import Value
 
 STATE = "state"
 LIST_METHODS = "system.listMethods"
-UNREACHED = NOBODY_THERE | {Outcome.CANCELLED}
-"""Outcomes after which there is no use in asking for the methods."""
 
 
 async def state_step(client: HttpClient, server: Server, reply: Reply, deadline: float) -> Step:

@@ -11,16 +11,21 @@ from aiohttp import web
 
 from metaserver.operations.monitoring import HubDetail
 from metaserver.services.metrics import Metrics
+from metaserver.watchdog import Stall
 from metaserver.web.desk import Desk
 
 LAG = "metaserver_event_loop_lag_seconds"
 LATE = 0.5  # seconds: pages and lanes wait as long
 SCARCE = 0.05  # of the disk
+RECENT = 3_600.0  # seconds for which a stall is shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Health:
-    """How the hub is now; `lag` is in seconds, `free` and `size` (of its disk) in bytes."""
+    """How the hub is now; `lag` is in seconds, `free` and `size` (of its disk) in bytes.
+
+    `stalls` are those of the last hour.
+    """
 
     hub: HubDetail
     version: str
@@ -28,6 +33,7 @@ class Health:
     free: int
     size: int
     streams: int
+    stalls: Sequence[Stall]
 
     @property
     def worries(self) -> Sequence[str]:
@@ -40,6 +46,12 @@ class Health:
             found.append(f"Little is left of its disk: {gigabytes(self.free)}.")
         if self.lag > LATE:
             found.append(f"It is overloaded: its loop comes back {self.lag:.1f} s late.")
+        if self.stalls:
+            times, longest = len(self.stalls), max(one.seconds for one in self.stalls)
+            found.append(
+                f"It stood still {times} time{'s' * (times > 1)} in the last hour, for up to"
+                f" {longest:.1f} s: what failed meanwhile is asked again, not charged."
+            )
         return found
 
 
@@ -59,6 +71,11 @@ async def health(desk: Desk, request: web.Request) -> Health:
         free=disk.free,
         size=disk.total,
         streams=desk.broadcaster.streams,
+        stalls=[
+            one
+            for one in desk.service.client.watchdog.stalls
+            if one.at > desk.service.clock() - RECENT
+        ],
     )
 
 

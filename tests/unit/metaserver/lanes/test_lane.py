@@ -1,6 +1,7 @@
 """A lane at work, with a small real caller and recorder in memory."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -100,6 +101,25 @@ async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_w
     limits = LaneLimits(attempts=9, backoff=SOON, circuit=2, probe=SOON, patience=0.05)
     assert await lane(peer, memory, limits=limits).run(10_000) is LaneEnd.ABANDONED
     assert not any(entry.final for entry in memory.entries)
+
+
+def test_a_hub_that_was_away_for_longer_than_its_patience_probes_before_it_leaves() -> None:
+    """It was suspended while the server was down: that the server is still down is not known."""
+
+    class Away(Peer):
+        async def probe(self, server: Server) -> str | None:
+            if not self.probed:
+                loop: Any = asyncio.get_running_loop()
+                loop.call_later(0.5, lambda: setattr(loop._jumping, "now", loop.time() + 1e6))
+            return await super().probe(server)
+
+    peer, memory = Away({(0, number): Outcome.CONNECT for number in (1, 2)}), Memory()
+    peer.probes = ["connect: refused"]
+    limits = LaneLimits(
+        attempts=9, backoff=SOON, circuit=2, probe=Backoff(base=10, cap=10), patience=600.0
+    )
+    assert virtual.run(lane(peer, memory, articles=1, limits=limits).run()) is LaneEnd.FINISHED
+    assert peer.probed == 2
 
 
 async def test_a_lane_that_another_hub_has_taken_stops() -> None:

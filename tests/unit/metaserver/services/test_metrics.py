@@ -12,6 +12,7 @@ from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.services.monitor import Watch
+from metaserver.watchdog import Watchdog
 from metaserver.wire.validation import CheckedAnswer
 from tests import virtual
 
@@ -41,6 +42,7 @@ class Hub:
             monitors=lambda: [self.watch.snapshot()],
             blocked=lambda: self.blocked,
             streams=lambda: 3,
+            watchdog=Watchdog(),
         )
         self.metrics = Metrics(sources, "1.2.3")
 

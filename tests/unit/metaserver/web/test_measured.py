@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from typing import TypeVar
 
 import pytest
 
 from metaserver.web.measured import Measured
+
+T = TypeVar("T")
 
 
 class Work:
@@ -39,8 +44,36 @@ async def test_work_counts_and_waiting_does_not() -> None:
     assert (measured.seconds, work.now) == (4.0, 104.0)
 
 
-async def _of(measured: Measured[str]) -> str:
+async def _of(measured: Measured[T]) -> T:
     return await measured
+
+
+async def test_each_step_is_charged_as_it_ends() -> None:
+    work, steps = Work(), []
+    await Measured(work.twice(2.0), work, steps.append)
+    assert steps == [2.0, 2.0]
+
+
+async def test_what_was_cancelled_leaves_nothing_behind() -> None:
+    class Held:
+        pass
+
+    async def hold(held: Held) -> None:
+        await asyncio.Event().wait()
+
+    held = Held()
+    watched = weakref.ref(held)
+    task = asyncio.create_task(_of(Measured(hold(held), Work())))
+    del held
+    await asyncio.sleep(0)
+    gc.disable()
+    try:
+        task.cancel()
+        await asyncio.wait([task])
+        del task
+        assert watched() is None
+    finally:
+        gc.enable()
 
 
 async def test_errors_and_cancellation_go_through() -> None:

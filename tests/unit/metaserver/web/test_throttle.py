@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.web.throttle import Buckets, Delays, Failures, Slots
+from metaserver.web.throttle import Buckets, Delays, Failures, Shares, Slots
 
 
 class Clock:
@@ -122,15 +122,42 @@ def test_slots_of_clients_that_have_gone_are_free() -> None:
     assert len(slots) == 3
 
 
-def test_what_is_spent_after_the_fact_is_waited_for_but_not_for_ever() -> None:
+def test_slots_are_kept_for_favoured_clients() -> None:
+    slots = Slots(2, 4, kept=1)
+    assert slots.take("organiser", here, favoured=True)
+    taken = [slots.take(key, here) for key in "abcd"]
+    assert [slot is not None for slot in taken] == [True, True, True, False]
+    assert slots.take("organiser", here, favoured=True) is None
+    assert taken[0]
+    slots.give(taken[0])
+    assert slots.take("organiser", here, favoured=True)  # theirs are no fewer than the others'
+    assert slots.take("a", here) is None
+
+
+def test_a_share_of_the_time_is_all_that_a_client_takes_for_long() -> None:
     clock = Clock()
-    buckets = Buckets(60, clock=clock)
-    assert buckets.take("a") == 0.0
-    buckets.spend("a", 0)
-    assert buckets.take("a") == 0.0
-    buckets.spend("a", 68)
-    assert buckets.wait("a") == pytest.approx(11.0)
-    buckets.spend("a", 10**6)
-    assert buckets.wait("a") == pytest.approx(61.0)
-    clock.now += 61.0
-    assert buckets.take("a") == 0.0
+    shares = Shares(0.1, 3.0, 30.0, clock=clock)
+    begin, taken = clock.now, 0.0
+    while clock.now < begin + 600.0:
+        if wait := shares.wait("a"):
+            clock.now += wait
+        else:
+            shares.spend("a", 0.5)
+            taken += 0.5
+            clock.now += 0.5
+    assert taken == pytest.approx(3.0 + 0.1 * 600.0, abs=0.6)
+    assert shares.wait("b") == 0.0
+
+
+def test_what_is_owed_is_bounded_and_forgotten_in_time() -> None:
+    clock = Clock()
+    shares = Shares(0.1, 3.0, 30.0, clock=clock)
+    shares.spend("a", 2.9)
+    assert shares.wait("a") == 0.0
+    shares.spend("a", 10**6)
+    assert shares.wait("a") == pytest.approx(270.0)
+    clock.now += 270.0
+    assert shares.wait("a") == pytest.approx(0.0, abs=1e-6)
+    clock.now += 10**6
+    shares.spend("a", 3.0)
+    assert shares.wait("a") == 0.0

@@ -1,0 +1,172 @@
+"""The hub stands still, blocked or stopped by a signal: servers are not charged for it."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import time
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from metaserver.client.caller import ASKED, VOIDS
+from metaserver.client.http import HttpLimits, open_client
+from metaserver.lifecycle import Outcome
+from metaserver.services.conformance import Conformance, StepState, conformance
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.watchdog import STALL
+from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.hub import DEMO, asked_server, stored
+from tests.integration.peers import GOOD, Connection, peer
+from tests.integration.serving import (
+    PATIENCE,
+    Api,
+    challenge,
+    enrol,
+    hub_at,
+    lane,
+    new_token,
+    write_config,
+)
+
+LIMIT = 2.0  # seconds for an article
+LONG = LIMIT + STALL + 0.5
+GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
+
+
+class Blocking:
+    """A good server that blocks the hub's loop (it is the test's) for some requests, from 1."""
+
+    def __init__(self, *when: int) -> None:
+        self.when = when
+        self.asked = 0
+
+    async def __call__(self, connection: Connection) -> None:
+        while True:
+            await connection.request()
+            self.asked += 1
+            if self.asked in self.when:
+                time.sleep(LONG)  # noqa: ASYNC251 - that is what is tested
+            await connection.respond(GOOD)
+
+
+async def awake() -> None:
+    """Let the watchdog begin."""
+    await asyncio.sleep(0.2)
+
+
+async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void() -> None:
+    async with peer(Blocking(1)) as there, article_caller(time_limit=LIMIT) as caller:
+        await awake()
+        first, _ = await caller.call(server(there.url), 0, 1)
+        second, answer = await caller.call(server(there.url), 0, 2)
+    assert first.outcome is Outcome.CANCELLED
+    assert first.message.startswith("the hub stood still for ")
+    assert first.message.endswith(f"does not count: timeout: no whole answer within {LIMIT:g} s")
+    assert second.outcome is Outcome.OK
+    assert answer is not None
+
+
+@pytest.mark.slow
+async def test_a_hub_that_always_stands_still_sends_an_article_a_few_times_only() -> None:
+    """Or a lane would go on for ever."""
+    blocking = Blocking(*range(1, VOIDS + 2))
+    async with peer(blocking) as there, article_caller(time_limit=LIMIT) as caller:
+        await awake()
+        ends = [await caller.call(server(there.url), 0, number) for number in range(VOIDS + 1)]
+    outcomes = [attempt.outcome for attempt, _ in ends]
+    assert outcomes == [Outcome.CANCELLED] * VOIDS + [Outcome.TIMEOUT]
+
+
+async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
+    async def hang(connection: Connection) -> None:
+        await connection.request()
+        await asyncio.sleep(PATIENCE)
+
+    async with peer(hang) as there, article_caller(time_limit=0.2) as caller:
+        await awake()
+        attempt, _ = await caller.call(server(there.url), 0, 1)
+    assert attempt.outcome is Outcome.TIMEOUT
+
+
+async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("metaserver.client.caller.PROBE_SECONDS", LIMIT)
+    blocking = Blocking(1)
+    async with peer(blocking) as there, article_caller() as caller:
+        await awake()
+        assert await caller.probe(server(there.url)) is None
+    assert blocking.asked == 2
+
+
+# -- the conformance run ---------------------------------------------------------------------------
+
+
+async def conform(blocking: Blocking) -> Conformance:
+    async with peer(blocking) as there, open_client(HttpLimits(connect=0.1)) as client:
+        await awake()
+        tasks = list(installed_tasks().values())
+        return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
+
+
+async def test_a_step_that_failed_while_the_hub_stood_still_is_taken_again() -> None:
+    blocking = Blocking(1, 3)
+    run = await conform(blocking)
+    assert run.passed, run.reasons()
+    said = {step.name: step.message for step in run.steps if "asked again" in step.message}
+    assert set(said) == {"state", "short article"}
+    assert all("asked again: the hub stood still for" in message for message in said.values())
+
+
+@pytest.mark.slow
+async def test_a_step_is_taken_again_a_few_times_only() -> None:
+    run = await conform(Blocking(*range(2, 2 + ASKED)))
+    assert not run.passed
+    (failed,) = [step for step in run.steps if step.state is StepState.FAILED]
+    assert failed.name == "short article"
+    assert failed.outcome is Outcome.CANCELLED
+    assert failed.message.startswith("the hub stood still for")
+
+
+# -- a hub that is stopped -------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+async def test_a_hub_that_is_stopped_and_goes_on_charges_nobody(tmp_path: Path) -> None:
+    """As a laptop that is closed: SIGSTOP, longer than an article's time limit, and SIGCONT."""
+    config = await write_config(
+        tmp_path,
+        challenges=[challenge(DEMO / "articles", GOLD)],
+        limits={"timeout": 3, "attempts": 1},  # one that was charged would be given up
+    )
+    async with (
+        asked_server(0.3) as asked,
+        hub_at(config) as hub,
+        aiohttp.ClientSession() as session,
+    ):
+        organiser = Api(session, hub.address, await new_token(config))
+        blue = organiser.of(await enrol(organiser, "blue", {"blue-1": asked.url}))
+        before, asked.seconds = asked.texts.total(), 1.0
+        await organiser("POST", "/phases/test/open")
+        await blue("POST", "/servers/blue-1/start")
+        async with asyncio.timeout(PATIENCE):
+            while asked.texts.total() == before:
+                await asyncio.sleep(0.02)
+        hub.process.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(6.0)
+        hub.process.send_signal(signal.SIGCONT)
+        asked.seconds = 0.0
+        async with asyncio.timeout(PATIENCE):
+            while (await lane(blue, "blue-1"))["state"] != "finished":
+                await asyncio.sleep(0.1)
+        metrics = await (await session.get(f"{hub.address}metrics")).text()
+    attempts = stored(tmp_path / "hub", "SELECT outcome, message FROM attempts")
+    void = [message for outcome, message in attempts if outcome == "cancelled"]
+    assert void
+    assert all(message.startswith("the hub stood still for ") for message in void)
+    assert {outcome for outcome, _ in attempts} <= {"ok", "partial", "cancelled"}
+    assert re.search(r"^metaserver_event_loop_stalls_total [1-9]", metrics, re.MULTILINE)
+    assert any("stood still" in line for line in hub.log)
