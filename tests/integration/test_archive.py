@@ -106,7 +106,7 @@ def check_contents(archive: Path) -> None:
     assert contents["phases/test/attempts.tsv"].count(b"\n") == ARTICLES + 1
     assert contents["phases/test/gold/INT.1"] == (DEMO / "gold_int.tsv").read_bytes()
     assert contents["phases/test/offline/file.INT.tsv"] == run_file()
-    assert b"<methodResponse>" in contents["phases/test/raw/blue-1/000000.1.xml"]
+    assert contents["phases/test/raw/blue-1.records"].count(b"<methodResponse>") == ARTICLES
     assert contents["phases/test/runs/blue-1.INT.tsv"].startswith(b"sample01\t")
     boards = json.loads(contents["phases/test/leaderboard.json"])["boards"]
     assert {run["server"] for run in boards["INT"]["runs"]} == {"blue-1", "file"}
@@ -146,7 +146,7 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     with zipfile.ZipFile(out) as found:
         entries = {name: found.read(name) for name in found.namelist()}
     gold = "phases/test/gold/INT.1"
-    manifest = entries[MANIFEST].replace(b'"format": 1', b'"format": 9')
+    manifest = entries[MANIFEST].replace(b'"format": 2', b'"format": 9')
     for changed, told in (
         ({gold: entries[gold] + b"x"}, "INT.1 is not as it was written"),
         ({CHECKSUMS: b""}, "there is no manifest.json in it"),

@@ -120,7 +120,7 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
         await work
     phase = running.service.phase("test")
     afresh = Scoreboard(phase.boards.scoreboard.scored())
-    await phase.score_afresh([afresh])
+    await phase.score_answers(afresh)
     for task in afresh.tasks():
         board = afresh.board(task.name)
         assert board.rows[0].score.articles_scored > 0
@@ -226,7 +226,8 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         task = installed_tasks()["ACT"]
         async with running.service.store.reading() as connection:
             run = running.service.phase("test").offline[ServerName("act")]
-            stored = await kept_runs.payloads(connection, run)
+            packed = await kept_runs.packed_payloads(connection, run)
+        stored = kept_runs.unpack_payloads(packed)
         assert "".join(task.result_lines(stored.items())).splitlines()[0] == "sample02\t1\t1\t0.1"
         file = await running.do("runs.get", running.team("blue"), phase="test", run="act")
         assert file.content == act

@@ -13,8 +13,8 @@ from aiohttp import hdrs, web
 
 from metaserver.errors import Refusal, RefusedError
 from metaserver.operations.boards import FrozenDetail
-from metaserver.operations.gold import GoldChange, GoldDetail, GoldFile, NewGold
-from metaserver.operations.gold_changes import RunChange
+from metaserver.operations.gold import GoldDetail, GoldFile, NewGold
+from metaserver.operations.gold_changes import GoldChange, RunChange
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
 from metaserver.web.bodies import upload
