@@ -103,8 +103,10 @@ def _filled(folder: Path, articles: int) -> list[str]:
 
 def _part(part: Callable[[Path, int], list[str]], folder: Path, articles: int) -> list[str]:
     lines = part(folder, articles)
-    memory = getrusage(RUSAGE_SELF).ru_maxrss / 1024
-    return [f"{line}   peak memory {memory:.0f} MB" for line in lines]
+    used = getrusage(RUSAGE_SELF)
+    core, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    told = f"{'':14}peak memory {memory:.0f} MB, {core:.1f} s of a core"
+    return [*lines, told] if lines else []
 
 
 def main() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any
 
 import msgspec
 import sqlalchemy as sa
@@ -31,7 +34,10 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 
 
 class PhaseFiles:
-    """Writes a phase's files for people; `counted` is called with how many answers were read."""
+    """Writes a phase's files for people.
+
+    What is put aside meanwhile is in `folder`; `counted` is called with how many answers were read.
+    """
 
     def __init__(
         self,
@@ -39,12 +45,14 @@ class PhaseFiles:
         reader: Reader,
         out: ZipWriter,
         settings: Settings,
+        folder: Path,
         counted: Callable[[int], None],
     ) -> None:
         self._connection = connection
         self._reader = reader
         self._out = out
         self._settings = settings
+        self._folder = folder
         self._counted = counted
 
     async def write(self, row: sa.Row[Any]) -> None:
@@ -66,27 +74,20 @@ class PhaseFiles:
         self._out.write(f"{folder}/leaderboard.json", pretty(boards))
 
     def _result_files(self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus) -> None:
-        """Write a lane's result files; its answers are read once a task, and never all held."""
-        for task in self._tasks(key):
-            answered = self._answers(key, task, corpus)
-            lines = installed_tasks()[task].result_lines(answered)
-            place = f"{folder}/{result_file(name, task)}"
-            self._out.write_chunks(place, (line.encode() for line in lines))
-        self._counted(self._connection.execute(_count(key)).scalar_one())
-
-    def _tasks(self, key: LaneKey) -> Sequence[TaskName]:
-        """Return the tasks that a lane has answers to, in the order of their names."""
-        found: set[TaskName] = set()
-        for _, members in self._members(key):
-            found.update(members)
-        return sorted(found & installed_tasks().keys())
-
-    def _answers(
-        self, key: LaneKey, task: TaskName, corpus: Corpus
-    ) -> Iterator[tuple[ArticleId, Payload]]:
-        for position, members in self._members(key):
-            if (member := members.get(task)) is not None:
-                yield corpus.ids[position], msgspec.json.decode(member)
+        """Write a lane's result files; its answers are read once, and never all held."""
+        with ExitStack() as stack:
+            spools: dict[TaskName, IO[bytes]] = {}
+            for position, members in self._members(key):
+                for task in members.keys() & installed_tasks().keys():
+                    if task not in spools:
+                        file = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
+                        spools[task] = file
+                    spools[task].write(b"%d %b\n" % (position, bytes(members[task])))
+                self._counted(1)
+            for task, spool in sorted(spools.items()):
+                lines = installed_tasks()[task].result_lines(_spooled(spool, corpus))
+                place = f"{folder}/{result_file(name, task)}"
+                self._out.write_chunks(place, (line.encode() for line in lines))
 
     def _members(self, key: LaneKey) -> Iterator[tuple[int, Mapping[TaskName, msgspec.Raw]]]:
         query = sa.select(answers.c.position, answers.c.payloads).where(of_lane(answers, key))
@@ -123,5 +124,9 @@ class PhaseFiles:
         return ReleaseVocabulary(release=release, secondary=self._settings.uniprot.secondary)
 
 
-def _count(key: LaneKey) -> sa.Select[Any]:
-    return sa.select(sa.func.count()).where(of_lane(answers, key))
+def _spooled(spool: IO[bytes], corpus: Corpus) -> Iterator[tuple[ArticleId, Payload]]:
+    """Yield the answers to one task that were written into a file, a line each."""
+    spool.seek(0)
+    for line in spool:
+        position, _, payload = line.partition(b" ")
+        yield corpus.ids[int(position)], msgspec.json.decode(payload)

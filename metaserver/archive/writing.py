@@ -116,8 +116,10 @@ async def _write(
                 archive.write_tables()
                 chosen = archive.chosen
                 counted.begin("runs and boards", archive.answer_count() * 2)
+                files = PhaseFiles(
+                    connection, reader, writer, settings, store.parent, counted.count
+                )
                 for row in chosen:
-                    files = PhaseFiles(connection, reader, writer, settings, counted.count)
                     await files.write(row)
                 return archive.finish()
     finally:

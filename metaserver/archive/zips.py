@@ -42,6 +42,7 @@ class ZipWriter:
         with self._zip.open(_info(name), "w", force_zip64=True) as file:
             out = _Summed(file)
             yield out
+            out.flush()
         self._sums.write(f"{out.digest}\t{out.size}\t{name}\n".encode())
         self.count += 1
 
@@ -63,11 +64,13 @@ class ZipWriter:
 
 
 class _Summed:
-    """A file that knows what was written to it."""
+    """A file that knows what was written to it; small writes go on together."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._sha = hashlib.sha256()
+        self._held: list[bytes] = []
+        self._held_size = 0
         self.size = 0
 
     @property
@@ -75,6 +78,14 @@ class _Summed:
         return self._sha.hexdigest()
 
     def write(self, data: bytes) -> None:
+        self._held.append(data)
+        self._held_size += len(data)
+        if self._held_size >= CHUNK:
+            self.flush()
+
+    def flush(self) -> None:
+        data = b"".join(self._held)
+        self._held, self._held_size = [], 0
         self._sha.update(data)
         self.size += len(data)
         self._file.write(data)
