@@ -143,6 +143,8 @@ def _record_rows(
                 values = _values(archived, found[1].row)
                 if any(values.get(key) != value for key, value in group.items()):
                     raise InputError(entry.place, f"record {found[0]} is of another entry")
+                if archived.record_column in values:
+                    raise InputError(entry.place, f"record {found[0]} has its bytes twice")
                 values[archived.record_column] = pack(found[1].blob)
             yield len(values[archived.record_column]), values
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import sqlite3
 import zipfile
@@ -163,6 +164,79 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     (tmp_path / "no.zip").write_bytes(b"PK no")
     with pytest.raises(InputError, match="not a whole zip file"):
         await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
+
+
+def changed_entry(path: Path, out: Path, name: str, old: bytes, new: bytes) -> Path:
+    """Write an archive with something else in one entry, and checksums that fit."""
+    with zipfile.ZipFile(path) as found:
+        entries = {one: found.read(one) for one in found.namelist() if one != CHECKSUMS}
+    assert old in entries[name]
+    entries[name] = entries[name].replace(old, new, 1)
+    sums = "".join(
+        f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{one}\n"
+        for one, content in entries.items()
+    )
+    with zipfile.ZipFile(out, "w") as archive:
+        for one, content in {**entries, CHECKSUMS: sums.encode()}.items():
+            archive.writestr(one, content)
+    return out
+
+
+CORPUS = "corpora/1.records"
+PHASES = "tables/phases.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        (MANIFEST, b'"format": 2', b'"format": 1', "is of format 1; this hub reads 2"),
+        (MANIFEST, b'"schema": "', b'"schema": "9', "is of schema 9"),
+        (PHASES, b'"id":1', b'"id":"1"', "id is of another type than int"),
+        (PHASES, b'"id":1', b'"id":true', "id is of another type than int"),
+        (PHASES, b'"id":1', b'"id":99999999999999999999', "does not fit"),
+        (PHASES, b'"id":1', b'"id":[[]]', "id is of another type"),
+        (PHASES, b'"id":1', b'"id":1,"secret":2', "unknown column 'secret'"),
+        (PHASES, b'"corpus_id":1', b'"corpus_id":7', "does not fit: FOREIGN KEY"),
+        (PHASES, b'"release":"test"', b'"release":"\\ud800"', "not a row|does not fit"),
+        (PHASES, b"{", b"[", "not a row of an archive"),
+        (PHASES, b"}\n", b"}", "is cut off"),
+        (CORPUS, b'"corpus_id":1', b'"corpus_id":2', "record 1 is of another entry"),
+        (CORPUS, b'"position":1', b'"position":0', "does not fit: UNIQUE"),
+        (CORPUS, b'"bytes":', b'"bytes":9', "is cut off|longer than"),
+        (CORPUS, b'"bytes":', b'"text":"x","bytes":', "twice"),
+    ],
+)
+async def test_an_archive_of_what_is_no_store_is_refused(
+    archived: Path, tmp_path: Path, name: str, old: bytes, new: bytes, told: str
+) -> None:
+    bad = changed_entry(archived, tmp_path / "bad.zip", name, old, new)
+    with pytest.raises(InputError, match=told):
+        await asyncio.to_thread(import_archive, bad, tmp_path / "new.sqlite")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zip"]
+
+
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of a hub with a phase."""
+    folder = tmp_path_factory.mktemp("archived")
+
+    async def make() -> None:
+        given = await settings(folder)
+        async with at_work(given) as running:
+            await plan_phase(running)
+        out = folder / "all.zip"
+        await asyncio.to_thread(export_store, folder / "hub" / "metaserver.sqlite", out, given)
+
+    asyncio.run(make())
+    return folder / "all.zip"
+
+
+async def test_entries_do_not_grow_with_articles_and_answers(archived: Path) -> None:
+    with zipfile.ZipFile(archived) as found:
+        names = found.namelist()
+        assert found.read(CORPUS).count(b'"article_id"') == ARTICLES
+    assert [name for name in names if name.startswith("corpora/")] == [CORPUS]
+    assert len(names) < 30
 
 
 def test_every_table_is_archived_or_left_out_on_purpose() -> None:
