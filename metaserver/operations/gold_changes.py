@@ -11,7 +11,7 @@ from metaserver.records import ArticleId, ServerName
 from metaserver.services.scoreboard import ranked
 from metaserver.tasks.plugin import LabelledTask, Score, TaskPlugin
 
-MOST_TOLD = 1_000
+MOST_TOLD, MOST_LABELS = 1_000, 100
 """Articles that are told, and labels of one; the others are counted."""
 NONE: frozenset[str] = frozenset()
 
@@ -41,7 +41,7 @@ class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
 
     `version` is the one it is kept as, null where it is only looked at; `replaces` the one before
     it. `articles` have gold now. `changes` are the articles with other labels, `unknown` those that
-    the corpus does not have, the first 1,000 of each, and of an article's labels the first 1,000;
+    the corpus does not have, the first 1,000 of each, and of an article's labels the first 100;
     `added`, `removed` and `unknown_articles` count them all. `runs` have each run's values on the
     raw board before and after. `frozen` is the id of the board as it was.
     """
@@ -102,8 +102,8 @@ def _more(labels: Labels, others: Labels, article: ArticleId) -> frozenset[str]:
 def _article_change(new: Labels, old: Labels, article: ArticleId) -> ArticleChange:
     return ArticleChange(
         article=article,
-        added=tuple(sorted(_more(new, old, article))[:MOST_TOLD]),
-        removed=tuple(sorted(_more(old, new, article))[:MOST_TOLD]),
+        added=tuple(sorted(_more(new, old, article))[:MOST_LABELS]),
+        removed=tuple(sorted(_more(old, new, article))[:MOST_LABELS]),
     )
 
 

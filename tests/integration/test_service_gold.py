@@ -16,7 +16,7 @@ from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.gold_changes import MOST_TOLD, label_changes
+from metaserver.operations.gold_changes import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.operations.table import perform
 from metaserver.records import ServerName
 from metaserver.services.scoreboard import Scoreboard
@@ -205,7 +205,7 @@ def test_what_is_told_of_labels_is_bounded() -> None:
     long = ItemGold(task=Task.INT, items={"a": frozenset(names)})
     changes = label_changes(plugin, long, ItemGold(task=Task.INT, items={}), ["a"])
     assert (changes.articles, changes.added, changes.removed) == (0, 0, 3_000)
-    assert len(changes.changes[0].removed) == MOST_TOLD
+    assert len(changes.changes[0].removed) == MOST_LABELS
 
 
 async def test_gold_is_for_organisers_and_must_fit(running: Running) -> None:

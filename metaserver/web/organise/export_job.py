@@ -16,6 +16,7 @@ import msgspec
 
 from metaserver.archive.writing import Manifest, export_store
 from metaserver.config import Settings
+from metaserver.dispatch.steps import whole
 from metaserver.errors import HubError, MetaserverError
 from metaserver.services.jobs import Progress
 
@@ -60,19 +61,19 @@ class Exporting:
         ours, theirs = spawning.Pipe(duplex=False)
         given = (self._store, self.archive, self._settings, theirs)
         process = spawning.Process(target=_export, args=given, daemon=True)
-        whole = False
+        done = False
         try:
-            await asyncio.to_thread(process.start)
+            await whole(asyncio.to_thread(process.start))  # what has not begun cannot be ended
             theirs.close()
             manifest = await asyncio.to_thread(_heard, ours, progress)
             await asyncio.to_thread(process.join)
             size = self.archive.stat().st_size
-            whole = True
+            done = True
             return Exported(entries=manifest.entries, size=size)
         finally:
             _end(process)
             ours.close()
-            if not whole:
+            if not done:
                 self.clear()
 
 
