@@ -652,6 +652,17 @@ async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> 
     assert (await ana.get("/organise/export/archive")).status == 404
 
 
+async def test_an_export_is_a_job_that_can_be_cancelled(running: Running, ana: Visitor) -> None:
+    await ana.post("/organise/export")
+    [job] = await running.do("jobs.list")
+    assert (job.kind, job.subject, job.asked_by) == ("export", "hub", "organiser ana")
+    ended = await running.do("jobs.cancel", job=job.job)
+    assert ended.state == "cancelled"
+    assert "The export was cancelled" in (await ana.get("/organise/export")).said
+    assert not (Path(running.service.settings.folder) / "export").exists()
+    assert (await ana.get("/organise/export/archive")).status == 404
+
+
 async def test_a_hub_that_stops_ends_its_export(running: Running) -> None:
     async with visiting(running) as visitor:
         await visitor.sign_in(await organiser_token(running))
