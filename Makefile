@@ -8,24 +8,32 @@ SLOW ?=
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench screenshots clean
+.PHONY: help demo test check format bench screenshots lock clean
+
+# The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+PROJECT := $(INSTALL) --no-deps --editable .
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "Python 3.11 or newer is needed; set PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.installed-dev: $(VENV)/.installed
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(VENV)/.installed: $(VENV)/.made pyproject.toml requirements/hub.lock
+	$(INSTALL) --require-hashes --requirement requirements/hub.lock
+	$(PROJECT)
 	@touch $@
 
-$(VENV)/.installed-bench: $(VENV)/.installed-dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[bench]'
+$(VENV)/.installed-dev: $(VENV)/.installed requirements/dev.lock
+	$(INSTALL) --require-hashes --requirement requirements/dev.lock
+	@touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev requirements/bench.lock
+	$(INSTALL) --require-hashes --requirement requirements/bench.lock
 	@touch $@
 
 demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=--exit stops after the leaderboards)
@@ -50,6 +58,15 @@ bench: $(VENV)/.installed-bench  ## Measure against named peers, each in one run
 
 screenshots: $(VENV)/.installed-dev  ## Make the README's screenshots anew
 	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots
+
+lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)
+	$(INSTALL) 'uv>=0.9'
+	$(LOCK) --extra dev --extra bench --extra otel --extra plots --output-file requirements/bench.lock pyproject.toml
+	$(LOCK) --extra dev --constraint requirements/bench.lock --output-file requirements/dev.lock pyproject.toml
+	$(LOCK) --constraint requirements/dev.lock --output-file requirements/hub.lock pyproject.toml
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate $(ARGS) \
+  --custom-compile-command "make lock"
 
 clean:  ## Remove the environment and what tools left
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage

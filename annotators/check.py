@@ -89,6 +89,8 @@ async def _annotate(
         return _taken(name, start, f"fault {fault.faultCode}: {fault.faultString:.200}")
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
         return _taken(name, start, _reason(error))
+    if answer is None or answer == []:  # to the hub as good as an empty struct
+        answer = {}
     wrong = (*problems(answer), *misplaced(answer, text))
     return _taken(name, start, *wrong, note=_summary(answer))
 
@@ -131,7 +133,7 @@ async def _call(session: aiohttp.ClientSession, url: str, method: str, *params: 
     if b"<!DOCTYPE" in content:
         raise ValueError("a document type declaration; the hub refuses it")
     try:
-        (value,), _ = loads(content)
+        (value,), _ = loads(content.lstrip())  # the hub passes over what a script left before it
     except Fault:
         raise
     except ExpatError as error:

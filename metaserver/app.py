@@ -18,15 +18,18 @@ from aiohttp import web
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.guard import AddressGuard
-from metaserver.client.http import address, open_client
+from metaserver.client.http import open_client
+from metaserver.client.urls import address
 from metaserver.config import Settings, WebSettings
-from metaserver.dispatch.boards import articles_of, asked_tasks, restore, scored_tasks
+from metaserver.dispatch.boards import articles_of, asked_tasks, gold_marks, restore, scored_tasks
 from metaserver.errors import InputError
 from metaserver.lanes.lane import Lane
+from metaserver.private import FOLDER_MODE
 from metaserver.records import Article, Server, ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.monitor import Watch
 from metaserver.services.scoreboard import Scoreboard
+from metaserver.store.phases import newest_gold
 from metaserver.store.reader import Corpus
 from metaserver.store.store import Store, open_store
 from metaserver.store.writer import LaneKey
@@ -139,9 +142,9 @@ class _Stop:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, or say in one line why it cannot be made."""
+    """Make a folder for its owner alone, or say in one line why it cannot be made."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(folder, f"cannot be made: {error.strerror}") from error
 
@@ -160,9 +163,11 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         phase_id = await store.open_phase(plan.phase, corpus, vocabulary.name)
         for task, gold in plan.gold.items():
             await store.set_gold(phase_id, task, gold.path.name, gold.content)
+        async with store.reading() as connection:
+            marks = gold_marks(await newest_gold(connection, phase_id))
         boards = LiveBoards(
             Watch(plan.phase, len(corpus), settings.limits.timeout),
-            Scoreboard(scored_tasks(plan.gold_read, vocabulary)),
+            Scoreboard(scored_tasks(plan.gold_read, vocabulary, marks)),
             blocked=lambda: store.blocked,
         )
         caller = ArticleCaller(

@@ -107,6 +107,7 @@ class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     smtp_host: str = ""
     smtp_port: Annotated[int, Meta(ge=1, le=65535)] = 587
     smtp_starttls: bool = True
+    smtp_ca: str = ""  # PEM; none: those that the system trusts
     smtp_user: str = ""
     smtp_password: str = ""
     smtp_from: str = "metaserver@localhost"

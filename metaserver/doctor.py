@@ -6,6 +6,7 @@ import argparse
 import resource
 import shutil
 import socket
+import stat
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,13 +15,21 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from metaserver.app import STORE_FILE
-from metaserver.config import ChallengeSettings, PhaseSettings, Settings, read_settings
+from metaserver.config import (
+    ChallengeSettings,
+    NoticeSettings,
+    PhaseSettings,
+    Settings,
+    read_settings,
+)
 from metaserver.corpus import read_articles
+from metaserver.dispatch.mail import smtp_context
 from metaserver.errors import InputError
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.plugin import LabelledTask, installed_tasks
 from metaserver.uniprot import Release
 
+OTHERS = 0o077  # of a file's mode
 ROOM = 2**30  # bytes free that a hub should have to begin with
 FILES = 4_096  # open files: a request in flight and a viewer take one each
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -76,6 +85,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _folder(Path(settings.folder))
     yield from _files()
     yield from _web(settings)
+    yield from _mail(settings.notices)
     yield from _releases(settings)
     for place, challenge in enumerate(settings.challenges):
         yield from _challenge(settings, challenge, f"challenges[{place}]")
@@ -94,6 +104,9 @@ def _folder(folder: Path) -> Iterator[Finding]:
     store = folder / STORE_FILE
     found = "the store is there" if store.exists() else "the store will be made"
     yield Finding(Severity.OK, "folder", f"{store}: {found}")
+    if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
+        message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
+        yield Finding(Severity.WARNING, "folder", message)
 
 
 def _files() -> Iterator[Finding]:
@@ -122,6 +135,19 @@ def _web(settings: Settings) -> Iterator[Finding]:
     for network in settings.security.allow_networks:
         message = f"articles may be sent to {network}, and so to what else listens there"
         yield Finding(Severity.WARNING, "security.allow_networks", message)
+
+
+def _mail(notices: NoticeSettings) -> Iterator[Finding]:
+    if not notices.smtp_host:
+        return
+    if not notices.smtp_starttls and notices.smtp_host not in LOOPBACK:
+        message = "mail, and the password of smtp_user, go through the network in plain text"
+        yield Finding(Severity.WARNING, "notices.smtp_starttls", message)
+    try:
+        smtp_context(notices)
+    except OSError as error:
+        message = f"{notices.smtp_ca}: not certificates in PEM: {error.strerror or error}"
+        yield Finding(Severity.ERROR, "notices.smtp_ca", message)
 
 
 def _releases(settings: Settings) -> Iterator[Finding]:

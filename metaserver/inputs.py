@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from metaserver.app import GoldFile
-from metaserver.client.http import check_url, masked
+from metaserver.client.urls import check_url, masked
 from metaserver.errors import InputError
 from metaserver.records import Server, ServerName, TaskName
 from metaserver.tasks.plugin import installed_tasks

@@ -17,13 +17,12 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import Processor
 
-from metaserver.client.http import masked
+from metaserver.client.urls import without_secrets
 from metaserver.store.tokens import FORM as TOKEN
 
 HIDDEN = "***"
 SECRET = r"[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*"  # noqa: S105 (a pattern)
 NAME = re.compile(SECRET, re.IGNORECASE)
-URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE)
 SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)
 GIVEN = re.compile(
     rf"({SECRET}['\"]?\s*[:=]\s*)(?:b?'[^']*'|\"[^\"]*\"|[^\s,;&)}}\]]+)", re.IGNORECASE
@@ -120,7 +119,6 @@ def _shown(name: str, value: object) -> Any:
 
 def hidden(text: str) -> str:
     """Return a text without the secrets that can be told from its words."""
-    text = URL.sub(lambda found: masked(found[0]), text)
-    text = TOKEN.sub(HIDDEN, text)
+    text = TOKEN.sub(HIDDEN, without_secrets(text))
     text = SCHEME.sub(rf"\1 {HIDDEN}", text)
     return GIVEN.sub(rf"\1{HIDDEN}", text)

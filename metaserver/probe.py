@@ -11,7 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.client.http import check_url, open_client
+from metaserver.client.http import open_client
+from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.errors import InputError
 from metaserver.lifecycle import Outcome

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: result files, the leaderboards, the attempts; each whole."""
+"""What a run leaves in its folder, each whole and private: result files, boards, attempts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from metaserver import private
 from metaserver.app import Hub
 from metaserver.errors import HubError
 from metaserver.records import ArticleId, TaskName
@@ -88,8 +89,8 @@ def _write(path: Path, lines: Iterable[str]) -> None:
     """Write a file whole, or leave the one there is."""
     draft = path.with_name(f".{path.name}.new")
     try:
-        with draft.open("w", encoding="utf-8", newline="") as out:
-            out.writelines(lines)
+        with private.create(draft) as out:
+            out.writelines(line.encode() for line in lines)
         draft.replace(path)
     except OSError as error:
         raise HubError(f"{path}: {error.strerror}; the same command writes it again") from error

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from metaserver.app import STORE_FILE, make_folder
+from metaserver.cells import inert
 from metaserver.config import Settings, read_settings
 from metaserver.errors import InputError
 from metaserver.lifecycle import Role
@@ -47,6 +48,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     listed = actions.add_parser("list", help="list the tokens, never themselves")
     revoke = actions.add_parser("revoke", help="let a token hold no longer")
     revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
+    revoke.add_argument("--made-with-it", action="store_true",
+        help="and all tokens that were made with it, and with these")  # fmt: skip
     for action, does in ((create, _create), (listed, _list), (revoke, _revoke)):
         place = action.add_mutually_exclusive_group()
         place.add_argument("--config", type=Path, metavar="FILE", help="the hub's settings")
@@ -110,11 +113,12 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
 async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
     async with engine.connect() as connection:
         known = await tokens.every(connection)
-    print("id\trole\tteam\tlabel\tstate\tmade\tlast used")
+    print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
     for token in known:
         used = day(token.used_at) if token.used_at else "never"
-        whose = f"{token.role}\t{token.team or ''}\t{token.label}"
-        print(f"{token.id}\t{whose}\t{_state(token)}\t{day(token.created_at)}\t{used}")
+        whose = f"{token.role}\t{token.team or ''}\t{inert(token.label)}"
+        made = f"{day(token.created_at)}\t{used}\t{token.parent or ''}"
+        print(f"{token.id}\t{whose}\t{_state(token)}\t{made}")
 
 
 async def _revoke(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> None:
@@ -122,9 +126,16 @@ async def _revoke(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
         token = await tokens.get(connection, args.id)
         if token is None:
             raise InputError("ID", f"there is no token {args.id} in {path}")
-        await tokens.revoke(connection, token.id, time.time())
+        revoked = await tokens.revoke(
+            connection, token.id, time.time(), made_with_it=args.made_with_it
+        )
+        others = [one for one in revoked if one != token.id]
         await audit.note(
-            connection, actor=_actor(), action="tokens.revoke", subject=f"token {token.id}"
+            connection,
+            actor=_actor(),
+            action="tokens.revoke",
+            subject=f"token {token.id}",
+            detail={"others": others} if others else None,
         )
 
 

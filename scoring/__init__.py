@@ -9,7 +9,8 @@ runs. What each measure means is in docs/scoring.md.
 from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks
 from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
-from scoring.ensemble import Ensemble, cross_validate, one_run_a_team, train
+from scoring.cross_validation import CrossValidation, TeamChoice, cross_validate
+from scoring.ensemble import Ensemble, train
 from scoring.errors import FormatError, OptionError, Problem, ScoringError
 from scoring.evaluation import evaluate_files, evaluate_runs
 from scoring.files import Run, read_gold, read_run, result_lines
@@ -17,6 +18,7 @@ from scoring.gold import ActGold, Gold, ItemGold
 from scoring.measures import MEASURES, mean_of
 from scoring.ranking import Curve, Matches
 from scoring.scorecard import (
+    SCORER_VERSION,
     ActScorecard,
     ArticleScore,
     Averaged,
@@ -25,12 +27,14 @@ from scoring.scorecard import (
     Scorecard,
     Signature,
 )
-from scoring.significance import Comparison, Interval, PairTest, compare
+from scoring.sign_flips import PairTest, PairTests
+from scoring.significance import Comparison, Interval, compare
 from scoring.tasks import Classification, Hit, Item, Task, pair
 from scoring.views import VIEWS, View, select_views
 
 __all__ = [
     "MEASURES",
+    "SCORER_VERSION",
     "VIEWS",
     "ActGold",
     "ActScorecard",
@@ -42,6 +46,7 @@ __all__ = [
     "Classification",
     "Comparison",
     "Confusion",
+    "CrossValidation",
     "Curve",
     "Ensemble",
     "FormatError",
@@ -54,6 +59,7 @@ __all__ = [
     "Matches",
     "OptionError",
     "PairTest",
+    "PairTests",
     "Pooled",
     "Problem",
     "Run",
@@ -62,6 +68,7 @@ __all__ = [
     "ScoringError",
     "Signature",
     "Task",
+    "TeamChoice",
     "View",
     "article_difficulty",
     "article_ranks",
@@ -70,7 +77,6 @@ __all__ = [
     "evaluate_files",
     "evaluate_runs",
     "mean_of",
-    "one_run_a_team",
     "pair",
     "read_gold",
     "read_run",

@@ -28,7 +28,7 @@ from scoring.scorecard import (
     Signature,
     score_article,
 )
-from scoring.tasks import Classification, Hit, Item, Task
+from scoring.tasks import Classification, Hit, Item, Task, by_rank
 
 Answer: TypeAlias = Sequence[Hit] | Classification
 """A run's answer for one article: hits (INT, IPT) or a classification (ACT)."""
@@ -52,15 +52,17 @@ class RunScorer:
         beta: float = 1.0,
         run: str = "",
         release: str | None = None,
+        digest: bool = True,
     ) -> None:
         """Prepare an empty run, called `run` in its scorecard.
 
         `release` is the UniProt release that the answers were checked against; `articles`,
-        `cutoff` and `beta` are those of `evaluate_files`.
+        `cutoff` and `beta` are those of `evaluate_files`. `digest` says whether the signature has
+        the gold's digest (`Signature.gold`).
         """
         signature = Signature(
             task=Task(task),
-            gold=gold.digest,
+            gold=gold.digest if digest else None,
             articles=articles,
             cutoff=cutoff,
             beta=beta,
@@ -88,13 +90,9 @@ def new_scorer(gold: Gold, signature: Signature, run: str) -> ItemScorer | ActSc
 
 def match(hits: Sequence[Hit], gold: frozenset[Item]) -> Matches:
     """Return where the correct hits stand once the hits are ordered by rank and gaps closed."""
-    ordered = sorted(hits, key=_rank)
+    ordered = sorted(hits, key=by_rank)
     ranks = tuple(place for place, hit in enumerate(ordered, start=1) if hit.item in gold)
     return Matches(ranks, len(ordered), len(gold))
-
-
-def _rank(hit: Hit) -> int:
-    return hit.rank
 
 
 class ItemScorer:

@@ -13,6 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.text import MOST_LINE
+
 Words: TypeAlias = NDArray[np.uint64]
 Places: TypeAlias = NDArray[np.int64]
 Truths: TypeAlias = NDArray[np.bool_]
@@ -106,7 +108,7 @@ def split_columns(block: bytes, width: int) -> list[Column] | None:
     """Return the columns of a block of lines; None where any line is out of the ordinary.
 
     Ordinary is ASCII without spaces and control characters, every line of `width` fields, no field
-    empty, no line a comment.
+    empty, no line a comment or longer than `MOST_LINE`.
     """
     padded = block + bytes(24 - len(block) % 8)
     array = np.frombuffer(padded, dtype=np.uint8, count=len(block))
@@ -118,7 +120,7 @@ def split_columns(block: bytes, width: int) -> list[Column] | None:
     if any((array[places] != kind).any() for places, kind in zip(ends, expected, strict=True)):
         return None
     line_starts = np.concatenate([[0], ends[-1, :-1] + 1])
-    if (array[line_starts] == _HASH).any():
+    if (array[line_starts] == _HASH).any() or (ends[-1] - line_starts).max() > MOST_LINE:
         return None
     starts = [line_starts, *(ends[:-1] + 1)]
     words = np.frombuffer(padded, dtype="<u8")

@@ -13,12 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from scoring.biocreative import new_scorer
 from scoring.errors import OptionError
 from scoring.files import Run
 from scoring.gold import ItemGold
-from scoring.scorecard import ItemScorecard, Signature
 from scoring.tasks import Classification, Hit, Item
 
 Hits: TypeAlias = Mapping[str, Sequence[Hit]]
@@ -41,8 +40,14 @@ class Ensemble:
     bias: float
     training_cutoff: int = CUTOFF
 
-    def rank(self, runs: Sequence[Run], *, cutoff: int | None = CUTOFF) -> Hits:
-        """Return the members' candidates of each article by falling probability.
+    def rank(
+        self,
+        runs: Sequence[Run],
+        *,
+        cutoff: int | None = CUTOFF,
+        articles: frozenset[str] | None = None,
+    ) -> Hits:
+        """Return the members' candidates of each article, or of some, by falling probability.
 
         `cutoff` keeps that many of an article. `runs` are the members' runs in the order of
         `members`; equal probabilities are ordered by item.
@@ -52,6 +57,8 @@ class Ensemble:
             raise OptionError(f"{len(hits)} runs; expected {len(self.members)}, one a member")
         ranked: dict[str, Sequence[Hit]] = {}
         for article in _articles(hits):
+            if articles is not None and article not in articles:
+                continue
             items, rows = candidate_features(hits, article, self.training_cutoff)
             scores = rows.reshape(len(items), -1) @ self.weights.ravel() + self.bias
             order = sorted(range(len(items)), key=lambda row: (-scores[row], items[row]))
@@ -86,77 +93,19 @@ def train(
     for article, correct in gold.items.items():
         if articles is None or article in articles:
             items, features = candidate_features(hits, article, training_cutoff)
-            rows.append(features.reshape(len(items), len(hits) * len(FEATURES)))
+            if not items:
+                continue
+            rows.append(csr_array(features.reshape(len(items), len(hits) * len(FEATURES))))
             labels += [item in correct for item in items]
     if len(set(labels)) < 2:
         raise OptionError("the runs have no correct and wrong candidates to learn from")
-    model = LogisticRegression(max_iter=1000).fit(np.vstack(rows), labels)
+    model = LogisticRegression(max_iter=1000).fit(vstack(rows, format="csr"), labels)
     return Ensemble(
         members=tuple(run.name for run in runs),
         weights=model.coef_.reshape(len(runs), len(FEATURES)),
         bias=float(model.intercept_[0]),
         training_cutoff=training_cutoff,
     )
-
-
-def one_run_a_team(
-    gold: ItemGold, runs: Sequence[Run], teams: Sequence[str], signature: Signature
-) -> list[int]:
-    """Return the places of each team's best run by the macro F of `signature`.
-
-    `teams` names the team of each run. Runs of one team err together; the paper lets each team in
-    once.
-    """
-    best: dict[str, tuple[float, int]] = {}
-    for place, (team, run) in enumerate(zip(teams, runs, strict=True)):
-        score = score_hits(gold, item_hits(run), run.name, signature).macro.f_score
-        if team not in best or score > best[team][0]:
-            best[team] = (score, place)
-    return [place for _, place in best.values()]
-
-
-def cross_validate(
-    gold: ItemGold,
-    runs: Sequence[Run],
-    *,
-    author: Run | None = None,
-    folds: int = 10,
-    training_cutoff: int = CUTOFF,
-    cutoff: int | None = CUTOFF,
-    seed: int = 2009,
-) -> Hits:
-    """Return the consensus on each article by an ensemble trained on the other folds' articles.
-
-    With an `author`'s answers they are one more member, and an article keeps as many candidates as
-    its author gave (the overview's author-plus-systems variant). Articles are dealt to the folds at
-    random.
-    """
-    members = [*runs, author] if author else list(runs)
-    counts = {article: len(hits) for article, hits in item_hits(author).items()} if author else {}
-    articles = np.random.default_rng(seed).permutation(list(gold.items))
-    ranked: dict[str, Sequence[Hit]] = {}
-    for held_out in np.array_split(articles, min(folds, len(articles))):
-        fold = frozenset(held_out.tolist())
-        ensemble = train(
-            gold,
-            members,
-            training_cutoff=training_cutoff,
-            articles=frozenset(gold.items) - fold,
-        )
-        for article, hits in ensemble.rank(members, cutoff=cutoff).items():
-            if article in fold:
-                ranked[article] = hits[: counts.get(article, 0)] if author else hits
-    return ranked
-
-
-def score_hits(gold: ItemGold, hits: Hits, name: str, signature: Signature) -> ItemScorecard:
-    """Return the scorecard of hits that came from no file."""
-    scorer = new_scorer(gold, signature, name)
-    for article, answer in hits.items():
-        scorer.put(article, answer)
-    scorecard = scorer.scorecard()
-    assert isinstance(scorecard, ItemScorecard)
-    return scorecard
 
 
 def item_hits(run: Run) -> Hits:

@@ -31,6 +31,12 @@ class Problem(NamedTuple):
         return f"{':'.join(places)}: {self.message}"
 
 
+MOST_PROBLEMS = 500
+"""Problems after which the reading of files ends: a file of another kind has one a line."""
+MOST_CHARACTERS = 500
+"""Characters of a problem's message; what is beyond them is cut."""
+
+
 class ScoringError(Exception):
     """Root of the evaluator's exceptions."""
 
@@ -42,6 +48,31 @@ class FormatError(ScoringError):
         self.problems = tuple(problems)
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
         super().__init__(f"{self.problems[0]}{more}")
+
+
+class Problems:
+    """The problems found so far in the files that are read, at most `MOST_PROBLEMS`."""
+
+    def __init__(self) -> None:
+        self._found: list[Problem] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(self, file: object, line: int, column: int, message: str) -> None:
+        """Keep a problem; raises `FormatError` at once where there are too many."""
+        if len(message) > MOST_CHARACTERS:
+            message = message[: MOST_CHARACTERS - 2] + " …"
+        self._found.append(Problem(str(file), line, column, message))
+        if len(self._found) == MOST_PROBLEMS:
+            ended = f"reading ended here, after {MOST_PROBLEMS} problems; mend these first"
+            raise FormatError([*self._found, Problem(str(file), line, 0, ended)])
+
+    def finish(self, *, by_line: bool = False) -> None:
+        """Raise every problem kept, as found or by line and column."""
+        if self._found:
+            key = (lambda problem: problem[1:3]) if by_line else None
+            raise FormatError(sorted(self._found, key=key) if key else self._found)
 
 
 class OptionError(ScoringError):

@@ -10,7 +10,7 @@ from scoring.errors import OptionError
 from scoring.files import Run
 from scoring.gold import ActGold, ItemGold
 from scoring.scorecard import ActScorecard
-from scoring.tasks import Classification, Hit, Item
+from scoring.tasks import Classification, Hit, Item, by_rank
 
 
 def explain_items(gold: ItemGold, run: Run, article: str) -> Iterator[str]:
@@ -25,7 +25,7 @@ def explain_items(gold: ItemGold, run: Run, article: str) -> Iterator[str]:
     yield f"{run.name}, {article}: {len(matches.ranks)} of {matches.gold} found"
     yield "rank  correct  precision  recall  iP     confidence  item"
     found = 0
-    for place, hit in enumerate(sorted(answer, key=lambda hit: hit.rank), start=1):
+    for place, hit in enumerate(sorted(answer, key=by_rank), start=1):
         found += place in steps
         mark = f"{steps[place]:.3f}" if place in steps else "     "
         yield (

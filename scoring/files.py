@@ -15,7 +15,7 @@ from scoring.biocreative import Answer
 from scoring.errors import Problem
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.rows import GOLD_COLUMNS, RESULT_COLUMNS, Row, Sheet, result_rows
-from scoring.tasks import Classification, Hit, Item, Task
+from scoring.tasks import Classification, Hit, Item, Task, by_rank
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +172,7 @@ def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Ite
         return
     for article, answer in answers:
         assert not isinstance(answer, Classification)
-        for rank, hit in enumerate(sorted(answer, key=lambda hit: hit.rank), start=1):
+        for rank, hit in enumerate(sorted(answer, key=by_rank), start=1):
             item = hit.item if isinstance(hit.item, str) else "\t".join(hit.item)
             yield f"{article}\t{item}\t{rank}\t{hit.confidence!r}\n"
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoring.resampling import resampled
+from scoring.resampling import MOST_RESAMPLES, resampled
 
 LEVEL = 0.95
 
@@ -25,8 +25,9 @@ class Bounds(NamedTuple):
 
 def resample_count(text: str) -> int:
     """Return the value of `--resamples`: 0 (no intervals) or more."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
+    if not text.isdecimal() or int(text) > MOST_RESAMPLES:
+        message = f"{text!r}; expected an integer from 0 to {MOST_RESAMPLES}"
+        raise argparse.ArgumentTypeError(message)
     return int(text)
 
 
@@ -45,8 +46,8 @@ def interval(
     table = np.array(list(rows), dtype=float)
     if not table.size or not resamples:
         return None
-    weights = resampled(np.random.default_rng(seed), len(table), resamples)
-    values = [measure(*row) for row in (weights @ table).tolist()]
+    blocks = resampled(np.random.default_rng(seed), len(table), resamples)
+    values = (measure(*row) for weights in blocks for row in (weights @ table).tolist())
     defined = [value for value in values if value is not None]
     if not defined:
         return None

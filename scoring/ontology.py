@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
-from scoring.errors import FormatError, Problem
+from scoring.errors import Problems
 from scoring.text import read_lines
 
 WANG_WEIGHT = 0.65
@@ -83,7 +83,7 @@ def read_ontology(path: Path | str) -> Ontology:
 
     Raises `FormatError` with every line that is neither.
     """
-    lines = read_lines(Path(path))
+    lines = list(read_lines(Path(path)))
     if any(line.strip() == "[Term]" for line in lines):
         return _read_obo(lines)
     return Ontology(_grouped(_read_pairs(str(path), lines)))
@@ -91,18 +91,17 @@ def read_ontology(path: Path | str) -> Ontology:
 
 def _read_pairs(path: str, lines: Iterable[str]) -> list[tuple[str, str]]:
     pairs: list[tuple[str, str]] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for number, line in enumerate(lines, start=1):
         match line.split("\t"):
             case [child, parent] if child and parent and child != parent:
                 pairs.append((child, parent))
             case _:
                 expected = "expected child<TAB>parent, or an OBO file"
-                problems.append(Problem(path, number, 0, f"{line[:60]!r}; {expected}"))
+                problems.add(path, number, 0, f"{line[:60]!r}; {expected}")
     if not pairs and not problems:
-        problems.append(Problem(path, 0, 0, "empty; expected child<TAB>parent, or an OBO file"))
-    if problems:
-        raise FormatError(problems)
+        problems.add(path, 0, 0, "empty; expected child<TAB>parent, or an OBO file")
+    problems.finish()
     return pairs
 
 

@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import get_args
 
 from scoring.errors import Problem
 from scoring.evaluation import evaluate_runs
 from scoring.gold import Gold
 from scoring.report import FORMATS
-from scoring.scorecard import Scorecard
+from scoring.resampling import MOST_RESAMPLES
+from scoring.scorecard import ArticlePolicy, Scorecard
 from scoring.tasks import Task
 from scoring.views import RAW, View
 
@@ -32,18 +34,23 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
     """Add the options that say which articles and ranks count."""
-    parser.add_argument(
-        "--articles",
-        choices=["answered", "all"],
-        default="answered",
-        help="gold articles that count: those the run has hits for (default), or all",
-    )
+    add_articles(parser)
     parser.add_argument(
         "--cutoff", type=positive, metavar="N", help="score only the N best ranks of each article"
     )
     add_lenient_ranks(parser)
     parser.add_argument(
         "--beta", type=float, default=1.0, help="weight of recall in F_beta (default 1)"
+    )
+
+
+def add_articles(parser: argparse.ArgumentParser) -> None:
+    """Add `--articles`."""
+    parser.add_argument(
+        "--articles",
+        choices=get_args(ArticlePolicy),
+        default="answered",
+        help="gold articles that count: those the run has hits for (default), or all",
     )
 
 
@@ -86,13 +93,44 @@ def warn(warnings: Iterable[Problem]) -> None:
         by_file.setdefault(warning.file, []).append(warning)
     for file, found in by_file.items():
         for warning in found[:_SHOWN]:
-            print(f"warning: {warning}", file=sys.stderr)
+            warn_of(str(warning))
         if len(found) > _SHOWN:
-            print(f"warning: {file}: {len(found) - _SHOWN} more", file=sys.stderr)
+            warn_of(f"{file}: {len(found) - _SHOWN} more")
+
+
+def warn_of(text: str) -> None:
+    """Print one warning."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def add_resampling(parser: argparse.ArgumentParser) -> None:
+    """Add `--resamples` and `--seed`."""
+    parser.add_argument("--resamples", type=resamples, default=10_000, metavar="N")
+    add_seed(parser)
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add `--seed`."""
+    parser.add_argument("--seed", type=natural, default=2009, metavar="N")
 
 
 def positive(text: str) -> int:
     """Return an option's integer, at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}; expected an integer from 1")
+    return int(text)
+
+
+def natural(text: str) -> int:
+    """Return an option's integer, at least 0."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r}; expected an integer from 0")
+    return int(text)
+
+
+def resamples(text: str) -> int:
+    """Return how many resamples to draw."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_RESAMPLES:
+        message = f"{text!r}; expected an integer from 1 to {MOST_RESAMPLES}"
+        raise argparse.ArgumentTypeError(message)
     return int(text)

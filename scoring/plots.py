@@ -37,7 +37,7 @@ def curves(scorecards: Sequence[Scorecard]) -> Figure:
         for recall, precision in scorecard.curve:
             recalls.append(recall)
             precisions.append(precision)
-        axes.stairs(precisions, recalls, label=scorecard.run, baseline=None)
+        axes.stairs(precisions, recalls, label=_labelled(scorecard), baseline=None)
     axes.set(xlabel="recall", ylabel="interpolated precision", xlim=(0, 1), ylim=(0, 1.02))
     axes.legend(fontsize="small")
     return figure
@@ -52,10 +52,16 @@ def scatter(scorecards: Sequence[Scorecard]) -> Figure:
         else:
             x, y = card.macro.auc_ipr, card.macro.f_score
         axes.scatter([x], [y])
-        axes.annotate(card.run, (x, y), fontsize="small", xytext=(4, 4), textcoords="offset points")
+        name, offset = _labelled(card), "offset points"
+        axes.annotate(name, (x, y), fontsize="small", xytext=(4, 4), textcoords=offset)
     act = isinstance(scorecards[0], ActScorecard)
     axes.set(xlabel="AUC iP/R", ylabel="MCC" if act else "F")
     return figure
+
+
+def _labelled(card: Scorecard) -> str:
+    """Return a run's name with the articles that it is scored on, of those in the gold."""
+    return f"{card.run} ({card.articles_scored}/{card.articles_in_gold})"
 
 
 def difficulty(articles: Sequence[ArticleRank | ArticleDifficulty]) -> Figure:

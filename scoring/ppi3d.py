@@ -4,7 +4,7 @@
 Ganapathiraju 2015 (arXiv:1511.02196).
 
 Thresholds are the distinct confidences, descending; at each, pairs with at least that confidence
-are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUROC) and 3 (AUPRC)
+are predicted to interact (tp, fp), the others not (tn). The paper's Tables 2 (AUPRC) and 3 (AUROC)
 are reproduced within 0.005 by `simulate`. Its Table 4 (the score itself) is not: no literal reading
 of the definitions gives its values (the best, built here, has RMSE 0.032 and an error of up to
 0.062 over the 20 cells). Its sets b, c and d are in the printed order; in set a the score does not
@@ -22,7 +22,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.errors import FormatError, OptionError, Problem
+from scoring.errors import OptionError, Problems
 from scoring.text import read_lines
 
 Points: TypeAlias = NDArray[np.float64]
@@ -162,7 +162,7 @@ def read_scores(path: Path | str) -> tuple[list[bool], list[float]]:
     """Read `label<TAB>confidence` lines (0 or 1, a finite number); raises `FormatError`."""
     labels: list[bool] = []
     confidences: list[float] = []
-    problems: list[Problem] = []
+    problems = Problems()
     for number, line in enumerate(read_lines(Path(path)), start=1):
         label, _, text = line.partition("\t")
         try:
@@ -174,10 +174,9 @@ def read_scores(path: Path | str) -> tuple[list[bool], list[float]]:
             confidences.append(value)
         else:
             message = f"{line[:60]!r}; expected label<TAB>confidence, 0 or 1 and a number"
-            problems.append(Problem(str(path), number, 0, message))
+            problems.add(path, number, 0, message)
     if not problems and len(set(labels)) < 2:
         message = "only one kind of label; expected pairs labelled 0 and 1"
-        problems.append(Problem(str(path), 0, 0, message))
-    if problems:
-        raise FormatError(problems)
+        problems.add(path, 0, 0, message)
+    problems.finish()
     return labels, confidences

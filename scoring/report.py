@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.measures import mean_of
 from scoring.scorecard import ItemScorecard, Scorecard
-from scoring.significance import Comparison, Interval, PairTest
-from scoring.tables import Table, csv_table, latex_table, text_table
+from scoring.sign_flips import PairTest, PairTests
+from scoring.significance import Comparison, Interval
+from scoring.tables import Cell, Table, csv_table, latex_table, text_table
 
 Records: TypeAlias = Sequence[Interval | PairTest | ArticleRank | ArticleDifficulty]
 
@@ -44,19 +45,29 @@ _ACT_COLUMNS = {
 FORMATS = ("text", "json", "csv", "latex")
 
 
-def scores_report(scorecards: Sequence[Scorecard], style: str, measures: Sequence[str] = ()) -> str:
+def scores_report(
+    scorecards: Sequence[Scorecard],
+    style: str,
+    measures: Sequence[str] = (),
+    extra: Sequence[Mapping[str, Cell]] = (),
+) -> str:
     """Return scorecards, with `measures` besides, in one of `FORMATS`.
 
+    `extra` has further columns, a row a scorecard.
     JSON is a list of `Scorecard.to_dict()` objects. JSON and CSV have every value and digit; text
     and LaTeX have three decimals, and the signatures below or above the table.
     """
     values = [_values(scorecard, measures) for scorecard in scorecards]
+    for one, more in zip(values, extra, strict=False):
+        one.update(more)
     if style == "json":
         return json.dumps(values, indent=2)
     if style == "csv":
         flat = [_flat(one) for one in values]
         return csv_table([list(flat[0]), *(list(one.values()) for one in flat)])
-    table = _score_table(scorecards, [_flat(one) for one in values], measures)
+    columns = {f"measures.{name}": name for name in measures}
+    columns |= {name: name for more in extra for name in more}
+    table = _score_table(scorecards, [_flat(one) for one in values], columns)
     signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
     if style == "latex":
         return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
@@ -65,19 +76,50 @@ def scores_report(scorecards: Sequence[Scorecard], style: str, measures: Sequenc
 
 def comparison_report(comparison: Comparison, style: str) -> str:
     """Return a comparison in one of `FORMATS`; CSV and LaTeX have its intervals only."""
+    tests, signature = comparison.tests, str(comparison.signature)
     if style == "json":
-        content = asdict(comparison) | {"signature": str(comparison.signature)}
+        notes = list(floor_notes(tests, comparison.alpha)) if tests else []
+        content = asdict(comparison) | {"notes": notes, "signature": signature}
         return json.dumps(content, indent=2)
-    if style in ("csv", "latex"):
-        return _styled(comparison.intervals, style)
+    if style == "csv":
+        return csv_table(record_table(comparison.intervals))
+    if style == "latex":
+        table = latex_table(record_table(comparison.intervals, counted=True))
+        return f"% {signature}\n{table}"
+    title = f"{comparison.measure}: {comparison.level:.0%} intervals"
     parts = [
-        f"{comparison.measure}: {comparison.level:.0%} intervals, {comparison.resamples} resamples",
-        text_table(record_table(comparison.intervals)),
+        f"{title}, {comparison.resamples} resamples",
+        text_table(record_table(comparison.intervals, counted=True)),
+        *(_tests_text(tests, comparison) if tests and tests.pairs else ()),
     ]
-    if comparison.pairs:
-        title = f"paired sign-flip tests of {comparison.tested}"
-        parts += ["", title, text_table(record_table(comparison.pairs))]
-    return "\n".join([*parts, "", str(comparison.signature)])
+    return "\n".join([*parts, "", signature])
+
+
+def _tests_text(tests: PairTests, comparison: Comparison) -> Iterator[str]:
+    yield f"\npaired sign-flip tests of {comparison.tested}, {_flips(tests)}, step-down maxT"
+    yield text_table(record_table(tests.pairs, counted=True))
+    yield from floor_notes(tests, comparison.alpha)
+
+
+def floor_notes(tests: PairTests, alpha: float) -> Iterator[str]:
+    """Yield what the tests could not have found at `alpha`, however one-sided the differences."""
+    few = sum(test.p_floor > alpha for test in tests.pairs)
+    if tests.pairs and tests.p_floor > alpha:
+        yield (
+            f"note: with {_flips(tests)} no p_adjusted can be below {tests.p_floor:.3g}, "
+            f"so that nothing can be found at {alpha:g}"
+        )
+    if few:
+        yield (
+            f"note: {few} of {len(tests.pairs)} pairs have a p_floor above {alpha:g}: "
+            "they differ on too few articles, or there are too few flips"
+        )
+
+
+def _flips(tests: PairTests) -> str:
+    if tests.flips == 1 and tests.exact:
+        return "the only flip"
+    return f"all {tests.flips} flips" if tests.exact else f"{tests.flips} random flips"
 
 
 def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:
@@ -86,22 +128,36 @@ def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: s
         return json.dumps([asdict(record) for record in records], indent=2)
     if not records:
         return "none" if style == "text" else ""
-    return _styled(records, style)
-
-
-def record_table(records: Records) -> Table:
-    """Return dataclass records of one kind as a table, their fields' names as its header."""
-    names = [field.name for field in fields(records[0])]
-    return [names, *([getattr(record, name) for name in names] for record in records)]
-
-
-def _styled(records: Records, style: str) -> str:
     styles: Mapping[str, Callable[[Table], str]] = {
         "text": text_table,
         "csv": csv_table,
         "latex": latex_table,
     }
     return styles[style](record_table(records))
+
+
+def record_table(records: Records, *, counted: bool = False) -> Table:
+    """Return dataclass records of one kind as a table, their fields' names as its header.
+
+    With `counted`, the articles that were scored and those of the gold are one column, n/N.
+    """
+    names = [field.name for field in fields(records[0])]
+    if counted:
+        names = ["articles" if name == "articles_scored" else name for name in names]
+        names.remove("articles_in_gold")
+    return [names, *([_cell(record, name) for name in names] for record in records)]
+
+
+def _cell(record: Any, name: str) -> Cell:
+    if name == "articles":
+        return n_of_gold(record)
+    value: Cell = getattr(record, name)
+    return value
+
+
+def n_of_gold(scored: Scorecard | Interval | PairTest) -> str:
+    """Return n/N: the articles that were scored, of those in the gold."""
+    return f"{scored.articles_scored}/{scored.articles_in_gold}"
 
 
 def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
@@ -112,17 +168,18 @@ def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
 
 
 def _score_table(
-    scorecards: Sequence[Scorecard], values: Sequence[Mapping[str, Any]], measures: Sequence[str]
+    scorecards: Sequence[Scorecard],
+    values: Sequence[Mapping[str, Any]],
+    more: Mapping[str, str],
 ) -> Table:
     items = isinstance(scorecards[0], ItemScorecard)
-    columns = dict(_ITEM_COLUMNS if items else _ACT_COLUMNS)
-    columns |= {f"measures.{name}": name for name in measures}
+    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **more}
     views = len({scorecard.signature.view for scorecard in scorecards}) > 1
     table = [["run", *["view"] * views, "articles", *columns.values()]]
     for scorecard, one in zip(scorecards, values, strict=True):
         view = [scorecard.signature.view] * views
-        counted = f"{scorecard.articles_scored}/{scorecard.articles_in_gold}"
-        table.append([scorecard.run, *view, counted, *(one[key] for key in columns)])
+        counts = n_of_gold(scorecard)
+        table.append([scorecard.run, *view, counts, *(one[key] for key in columns)])
     return table
 
 

@@ -6,7 +6,7 @@ matrix product; a ranked list (ACT) is the list in which each article stands as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,18 +21,30 @@ Matrix: TypeAlias = NDArray[np.float64]
 Scores: TypeAlias = Callable[[Matrix], Matrix]
 """Scores runs on resamples: weights (resamples, articles) in, scores (resamples, runs) out."""
 
+CELLS = 1 << 22
+"""Numbers in a block of rows, at most: 32 MB, whatever the number of articles."""
+MOST_RESAMPLES = 1_000_000
+"""More resamples than this are refused; their scores are kept, eight bytes a run."""
+
 _RESAMPLES_AT_ONCE = 2048  # their counts of 600 articles, 5 MB, stay in a processor's cache
 
 ITEM_MEASURES = ("auc_ipr", "f_score", "precision", "recall")
 ACT_MEASURES = ("auc_ipr", "mcc", "accuracy")
 
 
-def resampled(rng: np.random.Generator, articles: int, resamples: int) -> Matrix:
-    """Return how often each article is in each resample drawn with replacement."""
-    drawn = rng.integers(0, articles, (resamples, articles))
-    drawn += np.arange(resamples)[:, None] * articles
-    counts = np.bincount(drawn.ravel(), minlength=resamples * articles)
-    return counts.reshape(resamples, articles).astype(np.float64)
+def resampled(rng: np.random.Generator, articles: int, resamples: int) -> Iterator[Matrix]:
+    """Yield blocks of how often each article is in each resample drawn with replacement.
+
+    A block has at most `CELLS` numbers (one row where there are more articles); the resamples are
+    the same whatever the blocks.
+    """
+    at_once = max(1, CELLS // max(1, articles))
+    for start in range(0, resamples, at_once):
+        rows = min(at_once, resamples - start)
+        drawn = rng.integers(0, articles, (rows, articles))
+        drawn += np.arange(rows)[:, None] * articles
+        counts = np.bincount(drawn.ravel(), minlength=rows * articles)
+        yield counts.reshape(rows, articles).astype(np.float64)
 
 
 def on_resamples(
@@ -58,13 +70,16 @@ def on_resamples(
 
 
 def article_values(gold: ItemGold, scorecards: Sequence[ItemScorecard], measure: str) -> Matrix:
-    """Return a measure of every gold article (rows) and run (columns), NaN where not scored."""
+    """Return a measure of every gold article (rows) and run (columns), NaN where not scored.
+
+    Articles whose gold is empty are scored by no measure, as in the macro-averages.
+    """
     values = np.full((len(gold), len(scorecards)), np.nan)
     place = {article: row for row, article in enumerate(gold.items)}
     for run, card in enumerate(scorecards):
         for article, score in card.articles.items():
-            value = getattr(score, measure)
-            values[place[article], run] = np.nan if value is None else value
+            if score.matches.gold:
+                values[place[article], run] = getattr(score, measure)
     return values
 
 

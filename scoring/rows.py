@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import FormatError, Problem
+from scoring.errors import Problem, Problems
 from scoring.tasks import Item, Task, pair
 from scoring.text import read_lines
 
@@ -40,13 +40,13 @@ class Sheet:
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path = path
         self.columns = columns
-        self.problems: list[Problem] = []
+        self.problems = Problems()
         self.warnings: list[Problem] = []
         self.spoiled: set[str] = set()  # first columns of the lines that could not be read
 
     def problem(self, line: int, column: int, message: str) -> None:
         """Keep a problem; lines and columns count from 1, 0 where there is none."""
-        self.problems.append(Problem(str(self.path), line, column, message))
+        self.problems.add(self.path, line, column, message)
 
     def warn(self, line: int, column: int, message: str) -> None:
         """Keep something odd that does not stop the evaluation."""
@@ -54,8 +54,7 @@ class Sheet:
 
     def finish(self) -> None:
         """Raise every problem kept, in line order."""
-        if self.problems:
-            raise FormatError(sorted(self.problems, key=lambda problem: problem[1:3]))
+        self.problems.finish(by_line=True)
 
     def rows(self, *, extra: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield (line number, fields) of the lines that have the right number of columns.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from scoring import ranking
@@ -19,19 +18,23 @@ from scoring.tasks import Task
 ArticlePolicy: TypeAlias = Literal["answered", "all"]
 """Which gold articles count: those with at least one hit in the run (BC II.5), or all of them."""
 
+SCORER_VERSION = "2"
+"""Raised with every change that gives the same answers another score (ADR 10)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Signature:
     """All that must be equal for two scores to be comparable.
 
-    `gold` is the gold's digest; `view` is what was done to the hits before scoring
-    (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt release
-    that answers were checked against; `seed` is set where chance is involved. Printed in one line,
-    after sacreBLEU (Post 2018).
+    `gold` is the gold's digest, None where whoever sees the signature must not see the gold: who
+    can guess the gold recognizes it by its digest. `view` is what was done to the hits before
+    scoring (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt
+    release that answers were checked against; `seed` is set where chance is involved. Printed in
+    one line, after sacreBLEU (Post 2018).
     """
 
     task: Task
-    gold: str
+    gold: str | None
     articles: ArticlePolicy = "answered"
     view: str = "raw"
     files: str | None = None
@@ -40,7 +43,7 @@ class Signature:
     ranks: Literal["strict", "lenient"] = "strict"
     release: str | None = None
     seed: int | None = None
-    version: str = field(default_factory=lambda: version("biocreative-metaserver"))
+    version: str = SCORER_VERSION
 
     def __post_init__(self) -> None:
         if self.cutoff is not None and self.task is Task.ACT:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from scoring.alignment import Span, length, span
-from scoring.errors import FormatError, Problem
+from scoring.errors import FormatError, Problem, Problems
 from scoring.semeval_ner import TYPES, Mention
 from scoring.text import read_bytes, read_lines
 
@@ -65,9 +65,8 @@ def read_ner_gold(path: Path | str) -> NerGold:
         corpus.read(file)
     if not corpus.sentences and not corpus.problems:
         message = "no <sentence> element; expected the corpus XML of SemEval-2013 task 9"
-        corpus.problems.append(Problem(str(path), 0, 0, message))
-    if corpus.problems:
-        raise FormatError(corpus.problems)
+        corpus.problems.add(path, 0, 0, message)
+    corpus.problems.finish()
     return NerGold(sentences=corpus.sentences, mentions=tuple(corpus.mentions))
 
 
@@ -112,17 +111,17 @@ def _mentions(
 ) -> list[Mention]:
     """Return the mentions of numbered lines; raises `FormatError` with all that is wrong."""
     seen: dict[Mention, int] = {}
-    problems: list[Problem] = []
+    problems = Problems()
     for number, fields, faults in rows:
-        problems += [Problem(str(path), number, column, message) for column, message in faults]
+        for column, message in faults:
+            problems.add(path, number, column, message)
         if faults:
             continue
         mention = Mention(fields[0], parse_offsets(fields[1]), fields[3])
         if (line := seen.setdefault(mention, number)) != number:
             message = f"the same {what} as line {line}; expected it once"
-            problems.append(Problem(str(path), number, 0, message))
-    if problems:
-        raise FormatError(problems)
+            problems.add(path, number, 0, message)
+    problems.finish()
     return list(seen)
 
 
@@ -182,7 +181,7 @@ class _Corpus:
     def __init__(self) -> None:
         self.sentences: dict[str, Sentence] = {}
         self.mentions: dict[Mention, None] = {}
-        self.problems: list[Problem] = []
+        self.problems = Problems()
         self._path = Path()
         self._document = self._sentence = ""
 
@@ -228,4 +227,4 @@ class _Corpus:
 
     def _problem(self, message: str, line: int | None = None) -> None:
         line = self._parser.CurrentLineNumber if line is None else line
-        self.problems.append(Problem(str(self._path), line, 0, message))
+        self.problems.add(self._path, line, 0, message)

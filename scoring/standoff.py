@@ -14,7 +14,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
 from scoring.alignment import Span, span
-from scoring.errors import FormatError, Problem
+from scoring.errors import FormatError, Problem, Problems
 from scoring.text import MOST_UNPACKED, TOO_LARGE
 
 _SUFFIXES = frozenset({".txt", ".a1", ".a2"})
@@ -142,14 +142,13 @@ class _Reader:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
-        self._problems: list[Problem] = []
+        self._problems = Problems()
 
     def problem(self, path: str, line: int, message: str) -> None:
-        self._problems.append(Problem(path, line, 0, message))
+        self._problems.add(path, line, 0, message)
 
     def finish(self) -> None:
-        if self._problems:
-            raise FormatError(self._problems)
+        self._problems.finish()
 
     def begin(self, name: str, file: _File) -> Annotations:
         return Annotations(article=name, text=self._decoded(file))

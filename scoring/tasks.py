@@ -43,6 +43,11 @@ class Classification(NamedTuple):
     rank: int | None = None
 
 
+def by_rank(hit: Hit) -> int:
+    """Return a hit's rank, the key that hits are sorted by wherever their order counts."""
+    return hit.rank
+
+
 def pair(a: Accession, b: Accession) -> Pair:
     """Return the unordered pair of two accessions in its one kept form: sorted."""
     return (a, b) if a <= b else (b, a)

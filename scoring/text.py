@@ -17,7 +17,13 @@ _BOM = b"\xef\xbb\xbf"
 _BLOCK = 1 << 19
 MOST_UNPACKED = 1 << 29
 """Bytes that a compressed file may unpack to; a run of a million hits has some 30 million."""
+MOST_RATIO = 200
+"""Bytes that a compressed file may unpack to for each of its own, above a first MiB."""
+MOST_LINE = 1 << 16
+"""Bytes of one line; a mention or an accession has some tens."""
 TOO_LARGE = f"unpacks to more than {MOST_UNPACKED:,} bytes; expected less, or a plain file"
+TOO_DENSE = f"unpacks to more than {MOST_RATIO} times its size; expected less, or a plain file"
+TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; expected lines of tab-separated text"
 
 
 def read_bytes(path: Path) -> bytes:
@@ -28,32 +34,43 @@ def read_bytes(path: Path) -> bytes:
 def line_blocks(path: Path) -> Iterator[bytes]:
     """Yield a file in blocks of whole lines, each line ended by LF (CRLF becomes LF).
 
-    A block and all that is computed from it stay in a processor's cache.
+    A block and all that is computed from it stay in a processor's cache. Raises `FormatError` for
+    a line beyond `MOST_LINE` that reaches into a second block.
     """
-    rest: list[bytes] = []  # of a line that has not ended
+    rest = b""  # of a line that has not ended
     for chunk in _chunks(path):
         end = chunk.rfind(b"\n") + 1
         if end:
-            block = b"".join([*rest, chunk[:end]])
-            if b"\r" in block:  # looking for one byte is cheap, for two it is not
-                block = block.replace(b"\r\n", b"\n")
-            yield block
-            rest = []
-        rest.append(chunk[end:])
-    if any(rest):
-        yield b"".join([*rest, b"\n"])
+            yield _with_plain_ends(rest + chunk[:end])
+            rest = b""
+        rest += chunk[end:]
+        if len(rest) > _BLOCK:
+            raise FormatError([Problem(str(path), 0, 0, TOO_LONG)])
+    if rest:
+        yield _with_plain_ends(rest + b"\n")
+
+
+def _with_plain_ends(block: bytes) -> bytes:
+    """Return a block with LF for CRLF; looking for one byte is cheap, for two it is not."""
+    return block.replace(b"\r\n", b"\n") if b"\r" in block else block
 
 
 def _chunks(path: Path) -> Iterator[bytes]:
     """Yield a file's bytes piece by piece; refuses a file that unpacks to too many."""
     size = 0
     with _opened(path) as file:
-        most = max(MOST_UNPACKED, path.stat().st_size)
+        most, message = _most(path.stat().st_size)
         while chunk := file.read(_BLOCK):
             size += len(chunk)
             if size > most:
-                raise FormatError([Problem(str(path), 0, 0, TOO_LARGE)])
+                raise FormatError([Problem(str(path), 0, 0, message)])
             yield chunk
+
+
+def _most(size: int) -> tuple[int, str]:
+    """Return how many bytes a file of `size` may give, and the message for one with more."""
+    dense = (1 << 20) + MOST_RATIO * size
+    return (dense, TOO_DENSE) if dense < MOST_UNPACKED else (max(MOST_UNPACKED, size), TOO_LARGE)
 
 
 @contextmanager
@@ -72,16 +89,19 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise FormatError([Problem(str(path), 0, 0, message)]) from error
 
 
-def read_lines(path: Path) -> list[str]:
-    """Return a file's lines without their ends (LF or CRLF); raises `FormatError`."""
-    data = read_bytes(path)
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte 0x{data[error.start]:02x} is not UTF-8; expected UTF-8 text"
-        raise FormatError([Problem(str(path), line, 0, message)]) from error
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    return [line.removesuffix("\r") for line in lines]
+def read_lines(path: Path) -> Iterator[str]:
+    """Yield a file's lines without their ends (LF or CRLF); raises `FormatError`.
+
+    One block of the file is held at a time.
+    """
+    number = 0
+    for block in line_blocks(path):
+        for line in block[:-1].split(b"\n"):
+            number += 1
+            if len(line) > MOST_LINE:
+                raise FormatError([Problem(str(path), number, 0, TOO_LONG)])
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as error:
+                message = f"byte 0x{line[error.start]:02x} is not UTF-8; expected UTF-8 text"
+                raise FormatError([Problem(str(path), number, 0, message)]) from error

@@ -10,11 +10,12 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from scoring.errors import FormatError, OptionError, Problem
 from scoring.gold import ItemGold
 from scoring.rows import Sheet
-from scoring.tasks import Accession, Hit, Item, pair
+from scoring.tasks import Accession, Hit, Item, by_rank
 
 VIEWS = ("raw", "mapped", "filtered", "both")
 
@@ -32,36 +33,98 @@ class View:
     taxa: Mapping[Accession, str] | None = None
     files: str | None = None
 
-    def apply(self, hits: Sequence[Hit], gold: frozenset[Item]) -> Sequence[Hit]:
-        """Return an article's hits in this view, by rank, ranks closed up from 1."""
-        known = sorted({accession for item in gold for accession in members(item)})
-        if self.homologs is not None:
-            hits = self._mapped(hits, known)
-        if self.taxa is not None:
-            taxa = {self.taxa[accession] for accession in known}
+    def apply(self, hits: Iterable[Hit], gold: frozenset[Item]) -> Sequence[Hit]:
+        """Return an article's hits in this view, by rank, ranks closed up from 1.
+
+        Without gold there is nothing to map to and nothing to filter by: all hits stay.
+        """
+        hits = sorted(hits, key=by_rank)
+        if gold and self.homologs is not None:
+            hits = list(_mapped(hits, gold, self.homologs))
+        if gold and self.taxa is not None:
+            taxa = {self.taxa[accession] for item in gold for accession in members(item)}
             hits = [
                 hit
-                for hit in sorted(hits, key=lambda hit: hit.rank)
+                for hit in hits
                 if all(self.taxa.get(accession) in taxa for accession in members(hit.item))
             ]
-        return [hit._replace(rank=rank) for rank, hit in enumerate(hits, start=1)]
+        return [Hit(hit.item, rank, hit.confidence) for rank, hit in enumerate(hits, start=1)]
 
-    def _mapped(self, hits: Sequence[Hit], known: Sequence[Accession]) -> Sequence[Hit]:
-        """Return the hits with homologs replaced; of equal items the best rank stays.
 
-        A gold accession always stands for itself; what stands for two is given to the first.
+def _mapped(
+    hits: Sequence[Hit], gold: frozenset[Item], homologs: Mapping[Accession, frozenset[Accession]]
+) -> Iterable[Hit]:
+    """Return the hits, in order of rank, as the gold items that they stand for.
+
+    An item of the gold stands for itself only, any other for every gold item that it matches as a
+    whole; an item that matches none stays. Of equal items the best rank stays.
+    """
+    gold_items = _GoldItems(hits, gold, homologs)
+    best: dict[Item, Hit] = {}
+    for hit in hits:
+        for item in (hit.item,) if hit.item in gold else gold_items.instead_of(hit.item):
+            if item not in best:
+                best[item] = Hit(item, hit.rank, hit.confidence)
+    return best.values()
+
+
+_Sides: TypeAlias = tuple[frozenset[Accession], ...]
+"""The gold accessions that each member of an item stands for."""
+_NONE: frozenset[Accession] = frozenset()
+
+
+class _GoldItems:
+    """An article's gold items, looked up by the accessions that stand for their members.
+
+    However many hits stand for the same gold accessions, what these match is worked out once.
+    """
+
+    def __init__(
+        self,
+        hits: Iterable[Hit],
+        gold: frozenset[Item],
+        homologs: Mapping[Accession, frozenset[Accession]],
+    ) -> None:
+        self._with: dict[Accession, list[Item]] = {}  # a gold accession's items
+        for item in gold:
+            for accession in set(members(item)):
+                self._with.setdefault(accession, []).append(item)
+        # Of the homologs, which can be many, only those that are among the hits.
+        listed = {accession for hit in hits for accession in members(hit.item)}
+        stands_for: dict[Accession, set[Accession]] = {}
+        for accession in self._with:
+            for one in (accession, *(listed & homologs.get(accession, frozenset()))):
+                stands_for.setdefault(one, set()).add(accession)
+        self._stands_for = {one: frozenset(found) for one, found in stands_for.items()}
+        self._matching: dict[_Sides, bool] = {}
+
+    def instead_of(self, item: Item) -> Sequence[Item]:
+        """Return what an item becomes: the gold items it matches, or itself if it matches none.
+
+        Nothing where an earlier item already became the same gold items.
         """
-        assert self.homologs is not None
-        stands_for: dict[Accession, Accession] = {accession: accession for accession in known}
-        for accession in known:
-            for homolog in self.homologs.get(accession, ()):
-                stands_for.setdefault(homolog, accession)
-        best: dict[Item, Hit] = {}
-        for hit in sorted(hits, key=lambda hit: hit.rank):
-            mapped = [stands_for.get(accession, accession) for accession in members(hit.item)]
-            item = mapped[0] if len(mapped) == 1 else pair(mapped[0], mapped[1])
-            best.setdefault(item, hit._replace(item=item))
-        return list(best.values())
+        sides = tuple(self._stands_for.get(one, _NONE) for one in members(item))
+        if sides not in self._matching:
+            matched = self._match(*sides)
+            self._matching[sides] = bool(matched)
+            return matched or (item,)
+        return () if self._matching[sides] else (item,)
+
+    def _match(
+        self, left: frozenset[Accession], right: frozenset[Accession] | None = None
+    ) -> Sequence[Item]:
+        """Return the gold items whose members are among these, one for one."""
+        if right is None:
+            return sorted(left)
+        return sorted(
+            {pair for one in left for pair in self._with[one] if _other(pair, one) in right}
+        )
+
+
+def _other(item: Item, accession: Accession) -> Accession:
+    """Return the member of a pair beside `accession`, which may be there twice."""
+    left, right = members(item)
+    return right if left == accession else left
 
 
 RAW = View()

@@ -16,7 +16,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from metaserver.client.http import masked
 from metaserver.store import tables as t
 
 FORMAT = 2
@@ -66,7 +65,6 @@ class ArchivedTable:
     table: sa.Table
     kept: Mapping[str, Kept] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
-    changed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     records: Records | None = None
 
     @property
@@ -127,9 +125,10 @@ RAW_ANSWERS = Records(
 )
 
 TABLES = (
+    ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
     ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
-    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}, changed={"url": masked}),
+    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, kept={"text": Kept.RECORD}, records=ARTICLES),

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
-from metaserver.dispatch.boards import read_gold, scored_tasks
+from metaserver.dispatch.boards import gold_marks, read_gold, scored_tasks
 from metaserver.dispatch.rescoring import score_answers
 from metaserver.packing import unpack
 from metaserver.records import ArticleId, PhaseName, ServerName, TaskName
@@ -104,7 +104,8 @@ class PhaseFiles:
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }
-        board = Scoreboard(scored_tasks(golds, self._vocabulary(row)) if golds else [])
+        marks = gold_marks(gold)
+        board = Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
 
         async def scored(count: int) -> None:
             self._counted(count)

@@ -19,7 +19,7 @@ from metaserver.archive.writing import Manifest
 from metaserver.errors import InputError
 from metaserver.packing import pack
 from metaserver.store.database import open_sqlite, writing
-from metaserver.store.tables import phases, servers
+from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24
 MAX_VALUE = 2**20
@@ -63,6 +63,7 @@ async def _read(reader: ZipReader, archive: Path, store: Path) -> Manifest:
                 raise InputError(
                     archive, f"is of schema {manifest.schema}; this hub's is {found}: use the other"
                 )
+            await connection.execute(sa.delete(hub_keys))  # the archive has those of its hub
             for archived in TABLES:
                 await _table(reader, archive, archived, connection)
         async with engine.connect() as connection:  # all into one file, before it is renamed

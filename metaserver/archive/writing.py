@@ -239,6 +239,6 @@ def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]
             return msgspec.Raw(value)
         if kept is Kept.PACKED_JSON:
             return msgspec.Raw(unpack(value))
-        return archived.changed[name](value) if name in archived.changed else value
+        return value
 
     return {name: plain(name, value) for name, value in row.items()}

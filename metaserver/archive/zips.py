@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import msgspec
 
+from metaserver import private
 from metaserver.archive.layout import CHECKSUMS
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # of every entry: the same store makes the same archive
@@ -19,10 +20,11 @@ CHUNK = 2**16
 
 
 class ZipWriter:
-    """Writes entries one after the other; `close_checksums` is last."""
+    """Writes entries one after the other, into a file for its owner alone; `finish` is last."""
 
     def __init__(self, out: Path) -> None:
-        self._zip = zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
+        self._file = private.create(out)
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_DEFLATED, compresslevel=6)
         self._sums = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (closed by `close`)
         self.count = 0
 
@@ -53,14 +55,14 @@ class ZipWriter:
             while chunk := self._sums.read(CHUNK):
                 out.write(chunk)
         self._zip.close()
+        self._file.close()
         self._sums.close()
 
     def abandon(self) -> None:
         """Close all that is open, whatever is written; nothing is to be done after `finish`."""
         self._sums.close()
-        if self._zip.fp is not None:
-            self._zip.fp.close()
-            self._zip.fp = None  # so that nothing is written when it is collected
+        self._file.close()
+        self._zip.fp = None  # so that nothing is written when it is collected
 
 
 class _Summed:

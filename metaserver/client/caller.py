@@ -79,7 +79,7 @@ class ArticleCaller:
         exchange.bytes_out = body.size or 0
         try:
             value = await self._client.post(server.url, body, exchange, self._time_limit)
-            checked = await self._checked(value, server, large=exchange.opened > LARGE)
+            checked = await self._checked(value, server, exchange)
             outcome, message = checked.outcome, checked.message
         except PeerError as error:
             outcome, message = error.outcome, error.message
@@ -101,12 +101,12 @@ class ArticleCaller:
         )
         return attempt, checked
 
-    async def _checked(self, value: Value, server: Server, *, large: bool) -> CheckedAnswer:
+    async def _checked(self, value: Value, server: Server, exchange: Exchange) -> CheckedAnswer:
         """Check an answer; a large one aside, so that the hub goes on meanwhile."""
-        asked_of = self._asked_of(server)
-        if large:
-            return await asyncio.to_thread(check, value, asked_of, self._vocabulary)
-        return check(value, asked_of, self._vocabulary)
+        asked = (value, self._asked_of(server), self._vocabulary, exchange.report)
+        if exchange.opened > LARGE:
+            return await asyncio.to_thread(check, *asked)
+        return check(*asked)
 
     async def probe(self, server: Server) -> str | None:
         """Return None if the server is there, else what is wrong in one line.

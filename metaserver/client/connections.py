@@ -17,6 +17,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
+from metaserver.client.framing import HeldHead
 from metaserver.client.guard import AddressGuard
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}  # as far as a system has it
@@ -26,19 +27,40 @@ class OneAnswer(ResponseHandler):
     """A connection that is closed as soon as something comes that was not asked for."""
 
     _awaited = False
+    _head: HeldHead | None = None  # until the head of the awaited answer went to the parser
 
     def set_response_params(self, **params: Any) -> None:
         """Expect an answer: aiohttp is about to send a request."""
         self._awaited = True
+        self._head = HeldHead()
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
         """Read what belongs to the answer that is awaited or under way."""
         under_way = self._payload is not None and not self._payload.is_eof()
-        if self._awaited or under_way or not data:
+        if self._head is not None and data:
+            self._begin(self._head, data)
+        elif self._awaited or under_way or not data:
             super().data_received(data)
         else:
             self._refuse()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Give the parser what was held back, so that it says how the answer broke off."""
+        if self._head is not None and (rest := self._head.rest()):
+            self._head = None
+            super().data_received(rest)
+        super().connection_lost(exc)
+
+    def _begin(self, head: HeldHead, data: bytes) -> None:
+        """Read the beginning of an answer, and the interim answers before it."""
+        head.add(data)
+        while self._awaited and (ready := head.take()):
+            if head.overridden:
+                self.force_close()
+            if not head.interim:
+                self._head = None
+            super().data_received(ready)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
         """Take the head of an answer, unless it is the second one."""

@@ -11,31 +11,36 @@ import aiohttp
 
 from metaserver.packing import pack
 from metaserver.records import Phases
+from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
 
 
 class Exchange:
     """Marks (monotonic seconds) and sizes of one request; `raw` keeps the answer as it came.
 
-    One exchange may take several requests: a kept-alive connection that the server had closed
-    is not an answer, and the request is begun again with new marks.
+    `report` has what was odd about the answer while it was read.
+
+    One exchange may take several requests: where a kept-alive connection was closed by the server,
+    or a busy server asked to wait, the request is sent again, and only what it takes then counts.
+    `bytes_in` counts all that came.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._clock = asyncio.get_running_loop().time
         self._max_bytes = max_bytes
-        self._room = max_bytes
-        self._pending = bytearray()
-        self._packed: list[bytes] = []
         self._taken = self._clock()
         self.bytes_out = 0
         self.bytes_in = 0
         self.restart()
 
     def restart(self) -> None:
-        """Begin the request anew."""
+        """Begin the request once more: nothing of an earlier answer is kept."""
         self.reused = False
         self._marks: dict[str, float] = {}
+        self._left = self._max_bytes
+        self._pending = bytearray()
+        self._packed: list[bytes] = []
+        self.report = Report()
 
     @property
     def stale(self) -> bool:
@@ -45,7 +50,7 @@ class Exchange:
     @property
     def opened(self) -> int:
         """How many bytes of the answer were kept, after decompression."""
-        return self._max_bytes - self._room
+        return self._max_bytes - self._left
 
     def mark(self, name: str) -> None:
         """Note that something happens now; the last time counts."""
@@ -53,8 +58,8 @@ class Exchange:
 
     def keep(self, data: bytes) -> None:
         """Keep a piece of the answer, up to the limit."""
-        piece = data[: self._room]
-        self._room -= len(piece)
+        piece = data[: self._left]
+        self._left -= len(piece)
         self._pending += piece
         if len(self._pending) >= CHUNK:
             self._pack()

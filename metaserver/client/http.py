@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -18,14 +17,16 @@ from yarl import URL
 from metaserver.client.connections import Connector
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
-from metaserver.errors import InputError, PeerError
+from metaserver.client.patience import MOST_WAITS, BusyError, asked_wait
+from metaserver.client.reading import one_line, read
+from metaserver.client.urls import masked
+from metaserver.errors import PeerError
 from metaserver.lifecycle import Outcome
-from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, FaultError, Inflater, Limits, Value
+from metaserver.wire.xmlrpc import FaultError, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"
 SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 SHORTAGE_PAUSE = 1.0  # seconds
-PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
 
 
 LOST = (
@@ -44,35 +45,6 @@ class HttpLimits:
     answer: Limits = Limits()  # noqa: RUF009 (frozen)
 
 
-def check_url(text: str, place: str) -> str:
-    """Return an annotation server's URL as it is to be kept, or raise `InputError`."""
-    try:
-        url = URL(text)
-        host = url.raw_host or ""
-        host.encode("idna")  # no label empty or longer than 63: RFC 1035, 2.3.4
-        usable = url.scheme in ("http", "https") and bool(url.host) and url.port != 0
-        usable = usable and not any(map(str.isspace, text)) and ":" not in (url.user or "")
-        usable = usable and ("%" not in host or ":" in host)  # only an IPv6 address has a zone
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputError(
-            place, f"{masked(text)!r} is not the URL of a server; expected http://HOST:PORT/"
-        )
-    return text
-
-
-def masked(text: str) -> str:
-    """Return what should be a URL without what may be secret in it: user info and query."""
-    text = re.sub(r"^(\w+://)?.*@", r"\1***@", text, flags=re.DOTALL)
-    return re.sub(r"\?.+", "?***", text, flags=re.DOTALL)
-
-
-def address(url: str) -> str:
-    """Return what may be shown of a URL: scheme, host and port, never user, path or query."""
-    return str(URL(url).origin())
-
-
 class HttpClient:
     """Posts XML-RPC requests; `open_client` makes it. As many at a time as are asked for."""
 
@@ -88,34 +60,50 @@ class HttpClient:
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
 
-        `deadline` is for everything, in seconds. A kept-alive connection that turns out to be
-        closed before anything came back says nothing about the request: it is sent again.
+        `deadline` is for everything, in seconds, and for what a busy server asks to wait as well.
         """
+        end = asyncio.get_running_loop().time() + deadline
         try:
-            async with asyncio.timeout(deadline):
-                while True:
-                    exchange.restart()
-                    try:
-                        return await self._send(url, body, exchange)
-                    except LOST:
-                        if not exchange.stale:
-                            raise
+            async with asyncio.timeout_at(end):
+                return await self._answered(url, body, exchange, end)
         except FAILURES as error:
             if getattr(error, "errno", None) in SHORTAGES:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise _peer_error(error, deadline, self.limits.connect) from error
+
+    async def _answered(self, url: str, body: Payload, exchange: Exchange, end: float) -> Value:
+        """Send the request until there is an answer to it.
+
+        A kept-alive connection that turns out to be closed before anything came back says nothing
+        about the request, and a server that is busy says when to send it again.
+        """
+        clock = asyncio.get_running_loop().time
+        waits = 0
+        while True:
+            exchange.restart()
+            try:
+                return await self._send(url, body, exchange)
+            except LOST:
+                if not exchange.stale:
+                    raise
+            except BusyError as busy:
+                waits += 1
+                if waits > MOST_WAITS or clock() + busy.wait >= end:
+                    raise busy.impatient() from None
+                await asyncio.sleep(busy.wait)
 
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
         """Post a message that needs no answer but a status of 2xx; `PeerError` otherwise."""
         try:
+            place, login = _place(url)
             async with (
                 asyncio.timeout(deadline),
                 self._session.post(
-                    url,
+                    place,
                     data=body,
-                    headers=headers,
+                    headers={**headers, **login},
                     timeout=self._timeout,
                     allow_redirects=False,
                     trace_request_ctx=Exchange(0),
@@ -128,65 +116,46 @@ class HttpClient:
 
     async def _send(self, url: str, body: Payload, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
+        place, login = _place(url)
         async with self._session.post(
-            url,
+            place,
+            headers=login,
             data=body,
             timeout=self._timeout,
             allow_redirects=False,
             trace_request_ctx=exchange,
         ) as response:
+            failure = _status_error(response)
             try:
-                value = await self._read(response, exchange)
+                value = await read(response, exchange, self.limits.answer)
                 if response.status == 200:
                     return value
-            except FaultError:
-                raise
+            except FaultError as fault:
+                failure = fault
             except PeerError:
                 if response.status == 200:
                     raise
-            raise _status_error(response)
-
-    async def _read(self, response: aiohttp.ClientResponse, exchange: Exchange) -> Value:
-        """Decode the answer as it arrives."""
-        decoder = Decoder(self.limits.answer)
-        try:
-            await _feed(response, exchange, decoder.feed, self.limits.answer.bytes)
-        finally:
-            exchange.mark("last")
-        return decoder.response()
+            wait = asked_wait(response.status, response.headers)
+            raise failure if wait is None else BusyError(failure, wait)
 
 
-async def _feed(
-    response: aiohttp.ClientResponse,
-    exchange: Exchange,
-    feed: Callable[[bytes], None],
-    max_bytes: int,
-) -> None:
-    encoding = response.headers.get("Content-Encoding", "identity").lower()
-    if encoding not in ENCODINGS and encoding != "identity":
-        words = f"Content-Encoding {encoding[:80]!r} was not asked for"
-        raise PeerError(Outcome.HTTP, _one_line(words))
-    inflater = Inflater() if encoding in ENCODINGS else None
-    unbroken = 0
-    async for chunk in response.content.iter_any():
-        exchange.bytes_in += len(chunk)
-        for piece in inflater.feed(chunk) if inflater else (chunk,):
-            exchange.keep(piece)
-            feed(piece)
-            unbroken += max(len(piece), PIECE)
-            if unbroken >= CHUNK:
-                unbroken = 0
-                await asyncio.sleep(0)  # others have their turn while a large answer comes in
-        if exchange.bytes_in > max_bytes:  # compressed bytes may open to nothing
-            raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
-    if inflater:
-        inflater.close()
+def _place(url: str) -> tuple[URL, dict[str, str]]:
+    """Return where a URL leads, and the header that says who asks: in UTF-8 (RFC 7617, 2.1)."""
+    try:
+        place = URL(url)
+        if place.user is None:
+            return place, {}
+        login = aiohttp.encode_basic_auth(place.user, place.password or "", "utf-8")
+    except ValueError as error:
+        raise aiohttp.InvalidURL(masked(url)) from error
+    return place.with_user(None), {"Authorization": login}
 
 
 def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
-    where = f" to {response.headers['Location']!r}" if "Location" in response.headers else ""
+    location = response.headers.get("Location")  # often repeats what it was asked by
+    where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
-    return PeerError(Outcome.HTTP, _one_line(f"{status}{where}; expected {expected}"))
+    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
@@ -227,12 +196,7 @@ def _system_words(error: OSError) -> str:
 def _words(error: BaseException) -> str:
     """One line of what an exception says."""
     said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-    return _one_line(str(said)) or type(error).__name__
-
-
-def _one_line(text: str) -> str:
-    """What a peer made us say, as one line that can be stored (its bytes need not be UTF-8)."""
-    return " ".join(text.encode("utf-8", "backslashreplace").decode().split())[:500]
+    return one_line(str(said)) or type(error).__name__
 
 
 @asynccontextmanager

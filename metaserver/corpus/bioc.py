@@ -7,9 +7,8 @@ return becomes a blank, of the same length. Passages are separated by one line e
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from lxml.etree import _Element
@@ -21,13 +20,24 @@ from metaserver.errors import InputError
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
+MOST_OBJECTS = 1_000_000
+"""JSON objects of a file; an article with its annotations has some thousands."""
+
+
+class _Infons(msgspec.Struct, frozen=True):
+    """What is read of a passage's infons; the others are passed over, and take no memory."""
+
+    type: str | int | float | bool | None = None
+    section_type: str | int | float | bool | None = None
+
+
 class _Sentence(msgspec.Struct):
     text: str = ""
 
 
 class _Passage(msgspec.Struct):
     text: str | None = None
-    infons: dict[str, Any] = {}
+    infons: _Infons = _Infons()
     sentences: list[_Sentence] = []
 
 
@@ -59,14 +69,17 @@ def read_bioc_xml(document: _Element) -> Draft:
     """Return the `document` of a BioC XML collection."""
     passages = []
     for passage in document.iterfind("passage"):
-        infons = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
+        found = {infon.get("key", ""): infon.text or "" for infon in passage.iterfind("infon")}
+        infons = _Infons(type=found.get("type"), section_type=found.get("section_type"))
         text = passage.findtext("text")
-        sentences = [found.text or "" for found in passage.iterfind("sentence/text")]
+        sentences = [one.text or "" for one in passage.iterfind("sentence/text")]
         passages.append((infons, " ".join(sentences) if text is None else text))
     return _draft(document.findtext("id") or "", passages, line_of(document))
 
 
 def _decode(path: Path, data: bytes) -> list[_Document]:
+    if data.count(b"{") > MOST_OBJECTS:
+        raise InputError(path, f"more than {MOST_OBJECTS:,} JSON objects; split it into files")
     try:
         found = msgspec.json.decode(data, type=_Document | list[_Document])
     except msgspec.ValidationError as error:
@@ -84,20 +97,18 @@ def _passage_text(passage: _Passage) -> str:
     return passage.text
 
 
-def _draft(
-    document_id: str, passages: Sequence[tuple[Mapping[str, Any], str]], line: int | None
-) -> Draft:
+def _draft(document_id: str, passages: Sequence[tuple[_Infons, str]], line: int | None) -> Draft:
     kept = [(infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)]
     title = next((text.strip() for infons, text in kept if _is_title(infons)), "")
     text = "\n".join(text for _, text in kept if text)
     return Draft(id=document_id.strip(), title=title, text=text, line=line)
 
 
-def _is_title(infons: Mapping[str, Any]) -> bool:
+def _is_title(infons: _Infons) -> bool:
     """PubTator says type "title"; PMC's BioC says type "front"."""
-    return str(infons.get("type", "")).lower() in {"title", "front"}
+    return str(infons.type).lower() in {"title", "front"}
 
 
-def _is_article(infons: Mapping[str, Any]) -> bool:
+def _is_article(infons: _Infons) -> bool:
     """Whether a passage is not an entry of the list of references."""
-    return infons.get("section_type") != "REF" and infons.get("type") != "ref"
+    return infons.section_type != "REF" and infons.type != "ref"

@@ -7,11 +7,14 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from metaserver.errors import InputError
 
 MAX_BYTES = 256 * 2**20
 """The largest file read, after decompression; a PubMed baseline file fits."""
+MAX_RATIO = 200
+"""Bytes that a gzip file may unpack to for each of its own, above a first MiB."""
 
 SUFFIXES = frozenset({".txt", ".xml", ".nxml", ".json"})
 _NO_ARTICLES = frozenset({"readme", "license", "licence", "copying", "notice"})
@@ -40,15 +43,29 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
     """Return a file's content, decompressed if it is gzip; raises `InputError` above `limit`."""
     try:
         with path.open("rb") as file:
-            zipped = file.peek(2).startswith(_GZIP_MAGIC)
-            data = (gzip.GzipFile(fileobj=file) if zipped else file).read(limit + 1)
+            if file.peek(2).startswith(_GZIP_MAGIC):
+                return _unpacked(path, file, limit)
+            if path.stat().st_size > limit:
+                raise _too_large(path, limit)
+            return file.read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(path, f"broken gzip file: {error}") from error
     except OSError as error:
         raise InputError(path, f"cannot be read: {os.strerror(error.errno or 0)}") from error
+
+
+def _unpacked(path: Path, file: BinaryIO, limit: int) -> bytes:
+    dense = 2**20 + MAX_RATIO * path.stat().st_size
+    data = gzip.GzipFile(fileobj=file).read(min(limit, dense) + 1)
     if len(data) > limit:
-        raise InputError(path, f"larger than {limit >> 20} MiB; split it into several files")
+        raise _too_large(path, limit)
+    if len(data) > dense:
+        raise InputError(path, f"unpacks to more than {MAX_RATIO} times its size; unpack it first")
     return data
+
+
+def _too_large(path: Path, limit: int) -> InputError:
+    return InputError(path, f"larger than {limit >> 20} MiB; split it into several files")
 
 
 def stem_and_suffix(path: Path) -> tuple[str, str]:

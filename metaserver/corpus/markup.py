@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple, cast
 
 from lxml import etree
 from lxml.etree import QName, _Element
@@ -43,23 +42,30 @@ _KINDS = {
 _ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # their own root is called `article` too
 
 
+MOST_TAGS = 1_000_000
+"""Tags from one article's end to the next; a long article has some ten thousand."""
+_BLOCK = 2**20
+
+
 def read_xml(path: Path, data: bytes) -> Iterator[Draft]:
     """Yield the articles of an XML file; raises `InputError` with the line."""
     try:
         kind = _kind(path, data)
         tags = [f"{{*}}{name}" for name in kind.article]
-        for _, element in _parse(data, "end", tags):
+        for element in _parse(path, data, "end", tags):
             _write_out_entities(path, element)
             yield kind.read(element)
             _forget(element)
     except etree.XMLSyntaxError as error:
-        message = (error.msg or "no content").partition(", line ")[0]
+        message = (error.msg or "no content").partition(", line ")[0].strip()
         raise InputError(path, f"broken XML: {message}", line=error.lineno) from error
 
 
-def _parse(data: bytes, event: str, tags: list[str]) -> Iterator[tuple[str, _Element]]:
-    parser: Iterator[tuple[str, _Element]] = etree.iterparse(
-        BytesIO(data),
+def _parse(
+    path: Path, data: bytes, event: Literal["start", "end"], tags: list[str]
+) -> Iterator[_Element]:
+    """Yield the elements of these tags; the tree that is built in between is bounded."""
+    parser = etree.XMLPullParser(
         events=(event,),
         tag=tags,
         load_dtd=False,
@@ -68,11 +74,22 @@ def _parse(data: bytes, event: str, tags: list[str]) -> Iterator[tuple[str, _Ele
         remove_comments=True,
         remove_pis=True,
     )
-    return parser
+    opened = 0
+    for start in range(0, len(data), _BLOCK):
+        block = data[start : start + _BLOCK]
+        opened += block.count(b"<")
+        if opened > MOST_TAGS:
+            raise InputError(path, f"more than {MOST_TAGS:,} tags in one article")
+        parser.feed(block)
+        for _, element in parser.read_events():
+            opened = 0
+            yield cast(_Element, element)
+    parser.close()
 
 
 def _kind(path: Path, data: bytes) -> _Kind:
-    _, root = next(_parse(data, "start", ["{*}*"]))
+    root = next(_parse(path, data, "start", ["{*}*"]))
+    _check_encoding(path, root)
     name = QName(root)
     if name.localname == "article" and (name.namespace or "").startswith(_ELSEVIER_NAMESPACE):
         return _Kind(("article",), read_elsevier)
@@ -80,6 +97,17 @@ def _kind(path: Path, data: bytes) -> _Kind:
         expected = "expected JATS, Elsevier, PubMed or BioC XML"
         raise InputError(path, f"root element <{name.localname}>; {expected}", line=line_of(root))
     return _KINDS[name.localname]
+
+
+def _check_encoding(path: Path, root: _Element) -> None:
+    """Refuse an encoding in which a tag does not begin with the byte that tags are counted by."""
+    encoding = root.getroottree().docinfo.encoding or "UTF-8"
+    try:
+        counted = b"<" in "<".encode(encoding)
+    except LookupError:
+        counted = False
+    if not counted:
+        raise InputError(path, f"encoding {encoding}; expected UTF-8, or one like ASCII", line=1)
 
 
 def _write_out_entities(path: Path, article: _Element) -> None:

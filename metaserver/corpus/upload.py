@@ -19,6 +19,7 @@ from metaserver.records import Article, ArticleId
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30
 """The most characters that all articles may have: a small file in gzip can hold many."""
+MOST_ARTICLES = 100_000
 
 
 def read_upload(
@@ -44,6 +45,10 @@ def read_upload(
             size += len(article.text)
             if size > MOST:
                 raise InputError(name, f"more than {MOST >> 20} Mi characters of text")
+            if len(sources) == MOST_ARTICLES:
+                raise InputError(
+                    name, f"more than {MOST_ARTICLES:,} articles; make several corpora"
+                )
             if article.id in sources:
                 message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
                 problems.append(InputError(article.source, message))

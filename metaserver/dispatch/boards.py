@@ -7,6 +7,7 @@ import functools
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from metaserver.client.articles import ArticleTexts
@@ -15,7 +16,8 @@ from metaserver.errors import InputError
 from metaserver.packing import unpack_json
 from metaserver.records import ServerName, TaskName
 from metaserver.services.live import LiveBoards
-from metaserver.services.scoreboard import ScoredTask
+from metaserver.services.scoreboard import GoldMark, ScoredTask
+from metaserver.store.phases import GoldVersion
 from metaserver.store.reader import Corpus, PackedAnswer, Reader
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
@@ -24,22 +26,36 @@ from metaserver.wire.contract import MENTIONS
 
 FEW = 32
 """Answers that are put onto a live board at a stretch, on the event loop."""
+MARK_DIGITS = 16
+"""Of a gold's keyed checksum, in the signature that organisers see."""
 
 
 def scored_tasks(
-    gold: Mapping[TaskName, Any], vocabulary: ReleaseVocabulary
+    gold: Mapping[TaskName, Any],
+    vocabulary: ReleaseVocabulary,
+    marks: Mapping[TaskName, GoldMark] = MappingProxyType({}),
 ) -> Sequence[ScoredTask]:
     """Return the tasks that have gold (as their plug-ins read it), in the order of their names."""
     return [
-        _scored(task, gold[name], vocabulary)
+        _scored(task, gold[name], vocabulary, marks.get(name))
         for name, task in installed_tasks().items()
         if name in gold
     ]
 
 
-def _scored(task: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary) -> ScoredTask:
+def _scored(
+    task: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary, mark: GoldMark | None
+) -> ScoredTask:
     views = task.view_scorers(gold, vocabulary.release) if isinstance(task, ViewedTask) else {}
-    return ScoredTask(plugin=task, gold=gold, release=vocabulary.name, views=views)
+    return ScoredTask(plugin=task, gold=gold, release=vocabulary.name, mark=mark, views=views)
+
+
+def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMark]:
+    """Return what boards call the gold that a phase is scored on."""
+    return {
+        task: GoldMark(version.version, version.checksum[:MARK_DIGITS])
+        for task, version in gold.items()
+    }
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:

@@ -13,7 +13,6 @@ import logging
 import smtplib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from email.message import EmailMessage
 from itertools import groupby
 
 import msgspec
@@ -21,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import NoticeSettings
+from metaserver.dispatch.mail import send_mail
 from metaserver.dispatch.states import THERE, Seen
 from metaserver.dispatch.steps import whole
 from metaserver.errors import PeerError, UnavailableError
@@ -175,15 +175,6 @@ def _told(server: ServerName, phase: str, event: str, note: str) -> str:
 
 
 def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
-    """Send one message by SMTP; blocks."""
-    message = EmailMessage()
-    message["Subject"] = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
-    message["From"] = settings.smtp_from
-    message["To"] = team.email
-    message.set_content("\n".join(notice.message for notice in batch) + "\n")
-    with smtplib.SMTP(settings.smtp_host, settings.smtp_port, timeout=30) as smtp:
-        if settings.smtp_starttls:
-            smtp.starttls()
-        if settings.smtp_user:
-            smtp.login(settings.smtp_user, settings.smtp_password)
-        smtp.send_message(message)
+    """Send one message for all notices; blocks."""
+    subject = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
+    send_mail(settings, team.email, subject, "\n".join(one.message for one in batch) + "\n")

@@ -8,9 +8,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from metaserver.client.caller import ArticleCaller
-from metaserver.client.http import HttpClient, address
+from metaserver.client.http import HttpClient
+from metaserver.client.urls import address
 from metaserver.config import Settings
-from metaserver.dispatch.boards import articles_of, asked_tasks, read_gold, restore, scored_tasks
+from metaserver.dispatch.boards import (
+    articles_of,
+    asked_tasks,
+    gold_marks,
+    read_gold,
+    restore,
+    scored_tasks,
+)
 from metaserver.dispatch.rescoring import Scored, ignored, score_answers
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
@@ -228,6 +236,7 @@ class RunningPhase:
         The caller holds `scoring`, and has put onto the board what landed while it was made.
         """
         self.gold = {**self.gold, gold.task: gold}
+        scoreboard.mark(gold.task, gold_marks(self.gold)[gold.task])
         self.boards.regrade(gold.task, scoreboard)
         self.tasks = asked_tasks(self.gold, self.phase.plan.tasks)
         self._caller = self._make_caller()
@@ -249,4 +258,4 @@ def _scoreboard(
 ) -> Scoreboard:
     """Return the empty boards of the tasks that have gold. Slow for a large one."""
     golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
-    return Scoreboard(scored_tasks(golds, vocabulary))
+    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

@@ -75,7 +75,8 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A board as far as the caller may see it; `hidden` tells why there are no runs.
 
     `order` are the columns it is ordered by. `signature` is all that its scores depend on: boards
-    of one signature can be compared.
+    of one phase with one signature can be compared. It has the version of the gold, and for
+    organisers the gold's mark: equal marks are equal golds.
     """
 
     phase: str

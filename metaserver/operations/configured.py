@@ -7,7 +7,6 @@ says something else of that phase.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from metaserver.operations.service import Service, noted
 from metaserver.operations.table import perform
 from metaserver.records import PhaseName
 from metaserver.store import audit, phases
+from metaserver.store.keys import digest_key, keyed_digest
 
 CONFIG = Caller(role=Role.ORGANISER, name="config")
 APPLIED = "config.applied"
@@ -35,7 +35,7 @@ async def apply(service: Service) -> None:
     for place, challenge in enumerate(service.settings.challenges):
         where = f"challenges[{place}]"
         given = {"title": challenge.title, "timezone": challenge.timezone}
-        digest = _digest(given)
+        digest = await _digest(service, given)
         if await _is_new(service, challenge.challenge, digest):
             await _do(service, where, "challenges.set", challenge=challenge.challenge, **given)
             await _remember(service, challenge.challenge, digest)
@@ -47,7 +47,7 @@ async def _apply_phase(
     service: Service, challenge: ChallengeSettings, phase: PhaseSettings, where: str
 ) -> None:
     gold = {task: _content(path, f"{where}.gold.{task}") for task, path in phase.gold.items()}
-    digest = _digest([msgspec.to_builtins(phase), {task: _sha(one) for task, one in gold.items()}])
+    digest = await _digest(service, [msgspec.to_builtins(phase), gold])
     if not await _is_new(service, phase.phase, digest):
         return
     corpus = await _corpus(service, phase, where)
@@ -123,12 +123,11 @@ async def _remember(service: Service, subject: str, digest: str) -> None:
         await noted(connection, CONFIG, APPLIED, subject, digest=digest)
 
 
-def _digest(said: Mapping[str, Any] | list[Any]) -> str:
-    return _sha(msgspec.json.encode(said, order="deterministic"))[:16]
-
-
-def _sha(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+async def _digest(service: Service, said: Mapping[str, Any] | list[Any]) -> str:
+    """Return what the audit log keeps of what was said, gold among it: a keyed digest."""
+    async with service.store.reading() as connection:
+        key = await digest_key(connection)
+    return keyed_digest(key, msgspec.json.encode(said, order="deterministic"))[:16]
 
 
 def _content(path: str, where: str) -> bytes:

@@ -21,6 +21,7 @@ from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.regrading import Proposal, Regrading
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
 from metaserver.records import TaskName
 from metaserver.store import phases
 from metaserver.store.phases import GoldEntry
@@ -49,7 +50,7 @@ class OneGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a task's gold, without its content."""
+    """One version of a task's gold, without its content; `checksum` is keyed with the hub's key."""
 
     task: str
     version: int
@@ -122,8 +123,9 @@ async def _proposal(service: Service, given: NewGold) -> Proposal:
     running = service.phase(given.phase)
     need_one_of(given.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(given.task)]
+    content = await asyncio.to_thread(unpacked, given.content)
     try:
-        gold = await asyncio.to_thread(read_gold, plugin.name, given.content, given.source)
+        gold = await asyncio.to_thread(read_gold, plugin.name, content, given.source)
     except InputError as error:
         raise RefusedError(Refusal.INVALID, str(error), field="content") from error
     labels = await asyncio.to_thread(label_changes, plugin, None, gold, running.corpus.ids)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import io
 import tempfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -22,16 +19,14 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NewName, PhaseField, TeamField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
 from metaserver.records import Problem, ServerName, TeamName
 from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, RunFile
 
-MAX_BYTES = 32 * 2**20
-"""Of a result file, unpacked: half a million lines. Reading takes ten times as much memory."""
 MOST_TOLD = 20
-_GZIP = b"\x1f\x8b"
 
 RunField = Annotated[str, Meta(max_length=64, description="The run's name")]
 
@@ -102,7 +97,7 @@ async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetai
     team = await _team(service, caller, given.team)
     _need_time(running, caller)
     task = _filed(running, given.task)
-    content = await asyncio.to_thread(_plain, given.content)
+    content = await asyncio.to_thread(unpacked, given.content)
     async with running.scoring:
         await _need_room(service, running, given, team)
         read = await asyncio.to_thread(_read, running, task, content)
@@ -209,23 +204,6 @@ async def _need_room(service: Service, running: RunningPhase, given: UploadRun, 
     if same is None and sum(run.task == given.task for run in theirs) >= limit:
         message = f"a team has {limit} offline runs of a task at most: delete one first"
         raise RefusedError(Refusal.STATE, message, field="run")
-
-
-def _plain(content: bytes) -> bytes:
-    """Return a file's content, unpacked if it is gzip, no larger than is read."""
-    if content.startswith(_GZIP):
-        try:
-            with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
-                content = file.read(MAX_BYTES + 1)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            message = f"broken gzip file: {error}"
-            raise RefusedError(Refusal.INVALID, message, field="content") from error
-    if len(content) > MAX_BYTES:
-        message = f"larger than {MAX_BYTES >> 20} MiB"
-        raise RefusedError(Refusal.TOO_LARGE, message, field="content")
-    if content.startswith(_GZIP):
-        raise RefusedError(Refusal.INVALID, "gzip in gzip is not read", field="content")
-    return content
 
 
 def _read(running: RunningPhase, task: FiledTask, content: bytes) -> RunFile:

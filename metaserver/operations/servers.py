@@ -12,7 +12,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.http import check_url, masked
+from metaserver.client.urls import check_url, completed, shown
 from metaserver.dispatch.trials import Trial, report
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
@@ -86,7 +86,10 @@ class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as its team and organisers see it; `tested` is how its last test went."""
+    """A server as its team and organisers see it; `tested` is how its last test went.
+
+    In `url`, *** is in the places of user info, query and fragment: these can be written, not read.
+    """
 
     server: str
     team: str | None
@@ -107,7 +110,7 @@ def detail(service: Service, registered: Registered) -> ServerDetail:
     return ServerDetail(
         server=server.name,
         team=registered.team,
-        url=server.url,
+        url=shown(server.url),
         method=server.method,
         parameters=server.parameters,
         tasks=server.tasks,
@@ -144,7 +147,7 @@ async def register(service: Service, caller: Caller, given: RegisterServer) -> S
     server = _checked(
         Server(
             name=ServerName(given.server),
-            url=given.url,
+            url=_url(given.url),
             method=given.method,
             parameters=given.parameters,
             tasks=tuple(map(TaskName, given.tasks)),
@@ -187,7 +190,10 @@ async def get(service: Service, caller: Caller, given: OneServer) -> ServerDetai
 
 @operation("Servers.update", "PATCH /servers/{server}", Role.TEAM)
 async def update(service: Service, caller: Caller, given: ServerChange) -> ServerDetail:
-    """Change a server that is not at work. It must be tested again."""
+    """Change a server that is not at work. It must be tested again.
+
+    *** in the given URL stands for the secrets that are kept, at the same scheme, host and port.
+    """
     registered = await service.server_in_use(caller, given.server)
     if service.dispatcher.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
@@ -196,6 +202,8 @@ async def update(service: Service, caller: Caller, given: ServerChange) -> Serve
         for name in ("url", "method", "parameters", "tasks", "concurrency")
         if (value := getattr(given, name)) is not None
     }
+    if given.url is not None:
+        values["url"] = _url(given.url, registered.server.url)
     server = _checked(dataclasses.replace(registered.server, **values))
     async with service.store.writing() as connection:
         await servers.change(connection, registered.id, server)
@@ -257,13 +265,17 @@ async def _owner(service: Service, caller: Caller, team: str | None) -> Team:
 
 def _checked(server: Server) -> Server:
     """Return a server whose values make sense together; `RefusedError` names the field."""
-    try:
-        check_url(server.url, "url")
-    except InputError as error:
-        raise RefusedError(Refusal.INVALID, error.message, field="url") from error
     for task in server.tasks:
         need_one_of(task, installed_tasks(), "tasks")
     return server
+
+
+def _url(given: str, kept: str = "") -> str:
+    """Return a URL as it is to be kept in place of another; `RefusedError` for one of no use."""
+    try:
+        return completed(check_url(given, "url"), kept, "url")
+    except InputError as error:
+        raise RefusedError(Refusal.INVALID, error.message, field="url") from error
 
 
 def _servers_a_team(service: Service) -> int:
@@ -279,7 +291,7 @@ def _servers_a_team(service: Service) -> int:
 def _told(server: Server) -> dict[str, object]:
     """Return what the audit log is told of a server."""
     return {
-        "url": masked(server.url),
+        "url": shown(server.url),
         "method": server.method,
         "parameters": server.parameters,
         "tasks": list(server.tasks),

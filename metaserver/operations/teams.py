@@ -11,7 +11,7 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.http import check_url, masked
+from metaserver.client.urls import MASK, check_url, shown_webhook
 from metaserver.errors import InputError, Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
@@ -61,7 +61,10 @@ class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class NoticeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """How a team is told; `secret` signs what is sent to the webhook, empty without one."""
+    """How a team is told: of `webhook` its host, the rest is ***.
+
+    `secret` signs what is sent to it: empty without one, and where one is kept as it was.
+    """
 
     webhook: str
     email: bool
@@ -136,24 +139,36 @@ async def update(service: Service, caller: Caller, given: TeamChange) -> TeamDet
 async def set_notices(service: Service, caller: Caller, given: NoticeChange) -> NoticeDetail:
     """Say how the team wants to be told that a server is down, up again or finished.
 
-    Returns the secret that signs what is sent to the webhook: it is shown this once.
+    Returns the secret that signs what is sent to the webhook: it is shown this once. The webhook as
+    it is shown (https://HOST/***) keeps the one that there is, and its secret.
     """
     _need_own(caller, given.team)
     team = await service.team(given.team)
-    if given.webhook:
-        try:
-            check_url(given.webhook, "webhook")
-        except InputError as error:
-            raise RefusedError(Refusal.INVALID, error.message, field="webhook") from error
+    plan = _with_webhook(team.notices, given)
     if given.email and not team.email:
         raise RefusedError(Refusal.INVALID, "the team has no address to send to", field="email")
-    secret = secrets.token_urlsafe(32) if given.webhook else ""
-    plan = NoticePlan(webhook=given.webhook, secret=secret, email=given.email)
+    webhook, new = shown_webhook(plan.webhook), plan.secret != team.notices.secret
     async with service.store.writing() as connection:
         await teams.change(connection, team.name, notices=plan)
-        told = {"webhook": masked(given.webhook), "email": given.email}
+        told = {"webhook": webhook, "email": plan.email}
         await noted(connection, caller, "teams.notices", team.name, **told)
-    return NoticeDetail(webhook=given.webhook, email=given.email, secret=secret)
+    return NoticeDetail(webhook=webhook, email=plan.email, secret=plan.secret if new else "")
+
+
+def _with_webhook(kept: NoticePlan, given: NoticeChange) -> NoticePlan:
+    """Return the plan to be kept; `RefusedError` for a webhook of no use."""
+    if not given.webhook:
+        return NoticePlan(email=given.email)
+    if given.webhook == shown_webhook(kept.webhook):
+        return msgspec.structs.replace(kept, email=given.email)
+    try:
+        check_url(given.webhook, "webhook")
+    except InputError as error:
+        raise RefusedError(Refusal.INVALID, error.message, field="webhook") from error
+    if MASK in given.webhook:
+        message = f"{MASK} stands for what is kept, and that is another address: write it anew"
+        raise RefusedError(Refusal.INVALID, message, field="webhook")
+    return NoticePlan(webhook=given.webhook, secret=secrets.token_urlsafe(32), email=given.email)
 
 
 @operation("Teams.retire", "POST /teams/{team}/retire", Role.ORGANISER)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import Role
@@ -30,7 +31,14 @@ Label = Annotated[
         description="Who or what holds it",
     ),
 ]
-Days = Annotated[float, Meta(gt=0, le=3650, description="It holds so many days; none: for ever")]
+Days = Annotated[
+    float,
+    Meta(
+        gt=0,
+        le=3650,
+        description="It holds so many days; none: as long as what it is made with",
+    ),
+]
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,14 +50,20 @@ class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     days: Days | None = None
 
 
-class OneToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A token by its id."""
+class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A token that is to hold no longer."""
 
     id: Annotated[int, Meta(ge=1, description="The token's id, as in the list")]
+    made_with_it: Annotated[
+        bool, Meta(description="And all tokens that were made with it, and with these")
+    ] = False
 
 
 class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as it may be shown: all but itself; times are Unix seconds."""
+    """A token as it may be shown: all but itself; times are Unix seconds.
+
+    `parent` is the id of the token that it was made with, where the caller may know that one.
+    """
 
     id: int
     role: Role
@@ -59,10 +73,11 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
     expires_at: float | None
     used_at: float | None
     revoked_at: float | None
+    parent: int | None
 
     @classmethod
-    def of(cls, token: Token) -> TokenDetail:
-        """Return what is shown of a token."""
+    def of(cls, token: Token, known: Container[int | None]) -> TokenDetail:
+        """Return what is shown of a token to who knows those of the ids `known`."""
         return cls(
             id=token.id,
             role=token.role,
@@ -72,6 +87,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
             expires_at=token.expires_at,
             used_at=token.used_at,
             revoked_at=token.revoked_at,
+            parent=token.parent if token.parent in known else None,
         )
 
 
@@ -98,17 +114,25 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 async def create(service: Service, caller: Caller, given: NewToken) -> IssuedToken:
     """Make a token. A team makes them for itself, as team or reader; an organiser any.
 
-    It is shown this once: only its digest is kept.
+    It is shown this once: only its digest is kept. It ends at the latest when the token ends that
+    it is made with.
     """
     name = _owner(caller, given)
     team_id = None if name is None else (await service.team(name)).id
     now = service.clock()
-    expires_at = None if given.days is None else now + given.days * DAY
     async with service.store.writing() as connection:
+        parent = await _parent(connection, caller, now)
+        ends = None if given.days is None else now + given.days * DAY
+        expires_at = tokens.last_moment(parent, ends)
         if await tokens.count(connection, team_id, now) >= MOST:
             raise RefusedError(Refusal.STATE, f"{MOST} tokens hold already: revoke some")
         token_id, secret = await tokens.issue(
-            connection, given.role, given.label, team_id=team_id, expires_at=expires_at
+            connection,
+            given.role,
+            given.label,
+            team_id=team_id,
+            expires_at=expires_at,
+            parent=caller.token_id,
         )
         await noted(
             connection,
@@ -119,6 +143,7 @@ async def create(service: Service, caller: Caller, given: NewToken) -> IssuedTok
             team=name,
             label=given.label,
             days=given.days,
+            made_with=caller.token_id,
         )
     return IssuedToken(
         token=secret,
@@ -136,20 +161,27 @@ async def list_(service: Service, caller: Caller, _given: Nothing) -> Sequence[T
     of = None if caller.organiser else (await service.team(caller.team or "")).id
     async with service.store.reading() as connection:
         known = await tokens.every(connection, of)
-    return [TokenDetail.of(token) for token in known]
+    ids = {token.id for token in known}
+    return [TokenDetail.of(token, ids) for token in known]
 
 
 @operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)
-async def revoke(service: Service, caller: Caller, given: OneToken) -> None:
-    """Let a token hold no longer; who signed in with it is signed out."""
+async def revoke(service: Service, caller: Caller, given: RevokedToken) -> None:
+    """Let a token hold no longer; who signed in with it is signed out.
+
+    Of a token that leaked, revoke all that were made with it too: `made_with_it`.
+    """
     async with service.store.writing() as connection:
         token = await tokens.get(connection, given.id)
         if token is None or not (caller.organiser or token.team == caller.team is not None):
             raise RefusedError(Refusal.UNKNOWN, f"there is no token {given.id}", field="id")
-        if token.revoked_at is not None:
+        revoked = await tokens.revoke(
+            connection, given.id, service.clock(), made_with_it=given.made_with_it
+        )
+        if not revoked:
             raise RefusedError(Refusal.STATE, f"token {given.id} is revoked already", field="id")
-        await tokens.revoke(connection, given.id, service.clock())
-        await noted(connection, caller, "tokens.revoke", f"token {given.id}", team=token.team)
+        subject, others = f"token {given.id}", [one for one in revoked if one != given.id] or None
+        await noted(connection, caller, "tokens.revoke", subject, team=token.team, others=others)
 
 
 @operation("Tokens.whoami", "GET /whoami", Role.READER)
@@ -157,6 +189,16 @@ async def whoami(_service: Service, caller: Caller, _given: Nothing) -> Identity
     """Tell whose token this is."""
     assert caller.role is not None
     return Identity(name=caller.name, role=caller.role, team=caller.team)
+
+
+async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> Token | None:
+    """Return the token that the caller asks with; it must hold still, now that it is written."""
+    if caller.token_id is None:
+        return None
+    parent = await tokens.holding(connection, caller.token_id, now)
+    if parent is None:
+        raise RefusedError(Refusal.TOKEN, "this token holds no longer")
+    return parent
 
 
 def _owner(caller: Caller, given: NewToken) -> str | None:

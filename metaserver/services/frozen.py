@@ -66,9 +66,10 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
-    """A `Board` in one view."""
+    """A `Board` in one view; `gold` is the keyed digest of its gold, for organisers."""
 
     signature: str
+    gold: str = ""
     resampling: str
     rows: tuple[FrozenRow, ...]
 
@@ -126,6 +127,7 @@ def freeze(
         views={
             board.view: FrozenView(
                 signature=board.signature,
+                gold=board.gold,
                 resampling=board.resampling,
                 rows=tuple(FrozenRow.of(row) for row in board.rows),
             )

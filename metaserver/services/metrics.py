@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections import Counter as Count
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import (
@@ -52,6 +52,7 @@ class Metrics:
     """All metrics, in a registry of their own."""
 
     def __init__(self, sources: Sources, version: str) -> None:
+        self._sources = sources
         self.registry = registry = CollectorRegistry()
         self._attempts = Counter(
             "metaserver_attempts", "Ended attempts.", ("server", "outcome"), registry=registry
@@ -85,7 +86,8 @@ class Metrics:
         Info("metaserver_hub", "The running hub.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
         )
-        registry.register(_Standing(sources))
+        registry.register(_Lanes(sources))
+        registry.register(_Hub(sources))
         ProcessCollector(registry=registry)
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
@@ -125,19 +127,55 @@ class Metrics:
         """Return the metrics in Prometheus' text format, and its content type."""
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
+    def render_hub(self) -> tuple[bytes, str]:
+        """Return the metrics that name no server."""
+        return self._rendered(_Chosen(self.registry, lambda labels: "server" not in labels))
 
-class _Standing(Collector):
-    """How things stand at the moment they are asked for."""
+    def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
+        """Return the metrics of some servers alone: none to which others have added."""
+        own = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
+        return self._rendered(own, _Lanes(self._sources, servers))
 
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
+    def _rendered(self, *collectors: Collector) -> tuple[bytes, str]:
+        registry = CollectorRegistry()
+        for collector in collectors:
+            registry.register(collector)
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+class _Unnamed(Collector):
+    """A collector whose registry does not collect to learn the names of its metrics."""
 
     def describe(self) -> Sequence[Metric]:
-        """Return no metrics: so the registry does not collect to learn their names."""
+        """Return no metrics."""
         return ()
 
+
+class _Chosen(_Unnamed):
+    """The samples of another collector that have the right labels."""
+
+    def __init__(self, source: Collector, right: Callable[[Mapping[str, str]], bool]) -> None:
+        self._source = source
+        self._right = right
+
     def collect(self) -> Iterable[Metric]:
-        servers = [row for monitor in self._sources.monitors() for row in monitor.servers]
+        for metric in self._source.collect():
+            chosen = [sample for sample in metric.samples if self._right(sample.labels)]
+            if chosen:
+                metric.samples = chosen
+                yield metric
+
+
+class _Lanes(_Unnamed):
+    """How the lanes stand at the moment they are asked for: all, or those of some servers."""
+
+    def __init__(self, sources: Sources, only: Collection[ServerName] | None = None) -> None:
+        self._sources = sources
+        self._only = only
+
+    def collect(self) -> Iterable[Metric]:
+        known = [row for monitor in self._sources.monitors() for row in monitor.servers]
+        servers = [row for row in known if self._only is None or row.name in self._only]
         states = Count(row.state for row in servers)
         lanes = GaugeMetricFamily("metaserver_lanes", "Lanes by state.", labels=("state",))
         for state in ServerState:
@@ -153,6 +191,15 @@ class _Standing(Collector):
             "Articles' requests under way.",
             sum(row.in_flight for row in servers),
         )
+
+
+class _Hub(_Unnamed):
+    """How the hub stands at the moment it is asked for."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterable[Metric]:
         yield GaugeMetricFamily(
             "metaserver_store_blocked",
             "1 while nothing can be stored (disk full, database locked), else 0.",

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from metaserver.cells import inert
 from metaserver.records import ServerName, TaskName
 from metaserver.services.scoreboard import RAW, Scoreboard
-from metaserver.services.snapshots import Board
+from metaserver.services.snapshots import Board, marked
 from metaserver.store.reader import StoredAttempt
 
 ATTEMPT_COLUMNS = (
@@ -41,7 +42,7 @@ def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
 
 def _board(board: Board) -> dict[str, Any]:
     return {
-        "signature": board.signature,
+        "signature": marked(board.signature, board.gold),
         "runs": [
             {"server": row.run, "place": row.place, "score": row.score.detail} for row in board.rows
         ],
@@ -49,7 +50,7 @@ def _board(board: Board) -> dict[str, Any]:
 
 
 def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
-    """Return a line of `attempts.tsv`, with its end."""
+    """Return a line of `attempts.tsv`, with its end; no cell of it is a formula."""
     attempt, phases = stored.attempt, stored.attempt.phases
     times = [phases.queue, phases.dns, phases.connect, phases.send, phases.wait]
     times += [phases.transfer, phases.parse, phases.total]
@@ -66,4 +67,4 @@ def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
         str(attempt.problem_count),
         str(int(stored.final)),
     )
-    return "\t".join(fields) + "\n"
+    return "\t".join(map(inert, fields)) + "\n"

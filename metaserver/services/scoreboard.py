@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,16 +18,25 @@ View: TypeAlias = str
 RAW: View = "raw"
 
 
+class GoldMark(NamedTuple):
+    """What boards call a gold: its version in the phase, and its keyed digest for organisers."""
+
+    version: int
+    digest: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScoredTask:
     """A task, the gold it is scored on, and the UniProt release its answers are checked by.
 
-    `views` makes a scorer for each view that is scored beside the raw one.
+    `mark` names the gold where it is kept in a store. `views` makes a scorer for each view that is
+    scored beside the raw one.
     """
 
     plugin: TaskPlugin
     gold: Any
     release: str
+    mark: GoldMark | None = None
     views: Mapping[View, Callable[[], Scorer]] = field(default_factory=dict)
 
     def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
@@ -50,7 +59,7 @@ class Scoreboard:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
         self._makers = {task.plugin.name: task.scorers() for task in tasks}
         self._signatures = {
-            (name, view): _signature(self._tasks[name], make)
+            (name, view): make().score().detail.get("signature", name)
             for name, makers in self._makers.items()
             for view, make in makers.items()
         }
@@ -114,6 +123,10 @@ class Scoreboard:
         self._scorers |= other._scorers
         self._scores |= other._scores
 
+    def mark(self, task: TaskName, mark: GoldMark) -> None:
+        """Name the gold of a task: it is kept in a store now."""
+        self._tasks = {**self._tasks, task: replace(self._tasks[task], mark=mark)}
+
     def adopt(self, other: Scoreboard, server: ServerName) -> None:
         """Take a server's runs over from a board of the same tasks, in place of its own."""
         self.drop(server)
@@ -126,8 +139,14 @@ class Scoreboard:
 
     def board_of(self, task: TaskName, view: View, scores: Mapping[ServerName, Score]) -> Board:
         """Return a task's leaderboard as these scores make it."""
-        rows = ranked(self._tasks[task].plugin, scores)
-        return Board(task=task, rows=rows, signature=self._signatures[task, view], view=view)
+        scored = self._tasks[task]
+        return Board(
+            task=task,
+            rows=ranked(scored.plugin, scores),
+            signature=_signature(scored, self._signatures[task, view]),
+            gold=scored.mark.digest if scored.mark else "",
+            view=view,
+        )
 
     def runs(self, task: TaskName, view: View = RAW) -> Sequence[ServerName]:
         """Return whose runs a task has."""
@@ -172,10 +191,14 @@ class Scoreboard:
         return self._scores[run]
 
 
-def _signature(task: ScoredTask, make: Callable[[], Scorer]) -> str:
-    """Return all that must be equal for two boards to be comparable, in one line."""
-    scorer = make().score().detail.get("signature", task.plugin.name)
-    return f"{scorer}|release:{task.release}"
+def _signature(task: ScoredTask, scorer: str) -> str:
+    """Return all that must be equal for two boards to be comparable, in one line.
+
+    `scorer` is the signature of the task's scorer.
+    """
+    name, *others = scorer.split("|")
+    gold = [f"gold:{task.mark.version}"] if task.mark else []
+    return "|".join([name, *gold, *others, f"release:{task.release}"])
 
 
 def ranked(plugin: TaskPlugin, scores: Mapping[ServerName, Score]) -> Sequence[BoardRow]:

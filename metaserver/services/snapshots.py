@@ -42,18 +42,25 @@ class Board:
     """A task's leaderboard in one view, best run first, runs without a score last.
 
     `resampling` tells how intervals are made; it is empty where the task has none. Where `hidden`
-    tells why the reader may see no run, in whole sentences, there are none. `note` is one line that
-    stands above the rows; `frozen` is the id of the board's permanent link, where it has one.
+    tells why the reader may see no run, in whole sentences, there are none. `gold` is the keyed
+    digest of the gold, which organisers alone see. `note` is one line that stands above the rows;
+    `frozen` is the id of the board's permanent link, where it has one.
     """
 
     task: TaskName
     rows: Sequence[BoardRow]
     signature: str  # scorer version, article policy, gold version, UniProt release
+    gold: str = ""
     view: str = "raw"
     resampling: str = ""
     hidden: str = ""
     note: str = ""
     frozen: str = ""
+
+
+def marked(signature: str, gold: str) -> str:
+    """Return a signature as organisers see it: with the keyed digest of its gold."""
+    return f"{signature}|mark:{gold}" if gold else signature
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import replace
 import msgspec
 
 from metaserver.lifecycle import Visibility
-from metaserver.services.frozen import FrozenBoard, FrozenRow
-from metaserver.services.snapshots import Board, BoardRow, Reader
+from metaserver.services.frozen import FrozenBoard, FrozenRow, FrozenView
+from metaserver.services.snapshots import Board, BoardRow, Reader, marked
 
 HIDDEN = "The scores of this phase are not shown yet. Its organisers see them."
 SIGN_IN = "Each team sees the scores of its own runs: sign in with its token."
@@ -28,11 +28,14 @@ def seen(board: Board, visibility: Visibility, reader: Reader) -> Board:
     """Return a board as far as the reader may see it.
 
     A team that sees its own runs alone sees them placed among themselves, without intervals: those
-    of ranks would tell how the others did.
+    of ranks would tell how the others did. Organisers alone see the gold's keyed digest.
     """
+    if reader.organiser:
+        return replace(board, signature=marked(board.signature, board.gold))
+    board = replace(board, gold="")
     if hidden := why_hidden(visibility, reader):
         return replace(board, rows=(), hidden=hidden)
-    if reader.organiser or visibility is Visibility.PUBLIC:
+    if visibility is Visibility.PUBLIC:
         return board
     own = [row for row in board.rows if row.team == reader.team]
     places = _places([row.place for row in own])
@@ -46,13 +49,17 @@ def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Reader) -> 
     """Return a frozen board as far as the reader may see it, None where it may see nothing."""
     if why_hidden(visibility, reader):
         return None
-    if reader.organiser or visibility is Visibility.PUBLIC:
-        return frozen
-    views = {
-        name: msgspec.structs.replace(view, rows=_own(view.rows, reader.team), resampling="")
-        for name, view in frozen.views.items()
-    }
+    views = {name: _seen_view(view, visibility, reader) for name, view in frozen.views.items()}
     return msgspec.structs.replace(frozen, views=views)
+
+
+def _seen_view(view: FrozenView, visibility: Visibility, reader: Reader) -> FrozenView:
+    if reader.organiser:
+        return msgspec.structs.replace(view, signature=marked(view.signature, view.gold))
+    view = msgspec.structs.replace(view, gold="")
+    if visibility is Visibility.PUBLIC:
+        return view
+    return msgspec.structs.replace(view, rows=_own(view.rows, reader.team), resampling="")
 
 
 def _own(rows: Sequence[FrozenRow], team: str) -> tuple[FrozenRow, ...]:

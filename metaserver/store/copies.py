@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from metaserver import private
 from metaserver.errors import HubError, InputError
 
 BUSY_SECONDS = 30.0
@@ -22,8 +23,7 @@ def copy_store(store: Path, out: Path) -> None:
     if not store.is_file():
         raise InputError(store, "there is no store; expected one that a hub has written")
     try:
-        out.unlink(missing_ok=True)
-        os.close(os.open(out, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        private.create(out).close()
         with closing(sqlite3.connect(store, timeout=BUSY_SECONDS)) as connection:
             connection.execute("VACUUM INTO ?", [str(out)])
         _check(store, out)

@@ -7,7 +7,7 @@ import fcntl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
 
 import sqlalchemy as sa
 from alembic import command
@@ -16,6 +16,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from metaserver import private
 from metaserver.errors import InputError, UnavailableError
 
 BUSY_SECONDS = 5.0
@@ -122,8 +123,8 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise InputError(path, "in use by another running hub; stop that one first") from None
-        # Gold is in it. What SQLite puts beside it has the same mode.
-        path.touch(mode=0o600)  # noqa: ASYNC240 (once, at start)
+        if not path.exists():  # noqa: ASYNC240 (once, at start)
+            private.create(path).close()  # what SQLite puts beside it has the same mode
         engine = sqlite_engine(path)
         try:
             await migrate(engine, path)
@@ -132,9 +133,9 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
             await _close(engine)
 
 
-def _open_lock(path: Path) -> TextIO:
+def _open_lock(path: Path) -> IO[bytes]:
     try:
-        return path.with_name(path.name + ".lock").open("w")
+        return private.open_or_create(path.with_name(path.name + ".lock"))
     except OSError as error:
         raise InputError(path, f"cannot be written: {error.strerror}") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from metaserver.packing import pack, unpack
 from metaserver.plans import PhasePlan
 from metaserver.records import PhaseName, TaskName
 from metaserver.store.database import insert
+from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
 
 ENTRY = ("task", "version", "source", "checksum", "created_at")
@@ -67,7 +67,7 @@ class CorpusVersion:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GoldEntry:
-    """One version of a task's gold in a phase, without the file."""
+    """One version of a task's gold in a phase, without the file; `checksum` is keyed."""
 
     task: TaskName
     version: int
@@ -233,7 +233,7 @@ async def set_gold(
     connection: AsyncConnection, phase_id: int, task: TaskName, source: str, content: bytes
 ) -> int:
     """Keep a gold file as the task's newest version; the same content keeps its version."""
-    checksum = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
+    checksum = await asyncio.to_thread(keyed_digest, await digest_key(connection), content)
     query = (
         sa.select(gold.c.version, gold.c.checksum)
         .where(gold.c.phase_id == phase_id, gold.c.task == task)

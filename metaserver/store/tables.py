@@ -82,7 +82,7 @@ gold = sa.Table(
     sa.Column("phase_id", sa.ForeignKey("phases.id"), primary_key=True),
     sa.Column("task", sa.String, primary_key=True),
     sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),  # 1, 2, ...
-    sa.Column("checksum", sa.String(64), nullable=False),
+    sa.Column("checksum", sa.String(64), nullable=False),  # of the content, keyed (`store.keys`)
     sa.Column("source", sa.String, nullable=False),
     sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file
     sa.Column("created_at", sa.Double, nullable=False),
@@ -114,6 +114,14 @@ tokens = sa.Table(
     sa.Column("expires_at", sa.Double),
     sa.Column("used_at", sa.Double),
     sa.Column("revoked_at", sa.Double),
+    sa.Column("parent_id", sa.ForeignKey("tokens.id"), index=True),  # it was made with this one
+)
+
+hub_keys = sa.Table(
+    "hub_keys",
+    metadata,
+    sa.Column("name", sa.String(32), primary_key=True),
+    sa.Column("value", sa.String(64), nullable=False),  # hexadecimal
 )
 
 sessions = sa.Table(

@@ -32,7 +32,10 @@ TOUCH_SECONDS = 60.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
-    """A token as kept: all but itself. Times are Unix seconds."""
+    """A token as kept: all but itself. Times are Unix seconds.
+
+    `parent` is the id of the token that it was made with; None for one made at the command line.
+    """
 
     id: int
     role: Role
@@ -43,6 +46,7 @@ class Token:
     expires_at: float | None = None
     used_at: float | None = None
     revoked_at: float | None = None
+    parent: int | None = None
 
     @property
     def bearer(self) -> str:
@@ -74,8 +78,12 @@ async def issue(
     *,
     team_id: int | None = None,
     expires_at: float | None = None,
+    parent: int | None = None,
 ) -> tuple[int, str]:
-    """Make a token; return its id and the token itself, which nobody can show again."""
+    """Make a token; return its id and the token itself, which nobody can show again.
+
+    One with a parent must not hold longer than it: see `last_moment`.
+    """
     secret = f"{PREFIX}{role[0]}{secrets.token_urlsafe(32)}"
     row = {
         "digest": digest(secret),
@@ -84,6 +92,7 @@ async def issue(
         "label": label,
         "created_at": time.time(),
         "expires_at": expires_at,
+        "parent_id": parent,
     }
     return await insert(connection, tokens, row), secret
 
@@ -93,6 +102,20 @@ async def find(connection: AsyncConnection, secret: str, now: float) -> Token | 
     if not FORM.fullmatch(secret):
         return None
     query = _tokens().where(tokens.c.digest == digest(secret), _holds(now))
+    row = (await connection.execute(query)).first()
+    return None if row is None else _token(row)
+
+
+def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
+    """Return when a token ends that is to hold until `expires_at`: no later than its parent."""
+    if parent is None or parent.expires_at is None:
+        return expires_at
+    return parent.expires_at if expires_at is None else min(parent.expires_at, expires_at)
+
+
+async def holding(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
+    """Return a token by its id, None where it does not hold (any longer)."""
+    query = _tokens().where(tokens.c.id == token_id, _holds(now))
     row = (await connection.execute(query)).first()
     return None if row is None else _token(row)
 
@@ -128,14 +151,31 @@ def must_touch(token: Token, now: float) -> bool:
     return token.used_at is None or now - token.used_at >= TOUCH_SECONDS
 
 
-async def revoke(connection: AsyncConnection, token_id: int, now: float) -> None:
-    """Let a token hold no longer, nor the sessions that began with it."""
-    await connection.execute(
+async def revoke(
+    connection: AsyncConnection, token_id: int, now: float, *, made_with_it: bool = False
+) -> Sequence[int]:
+    """Let a token hold no longer, nor the sessions that began with it; return what was revoked.
+
+    `made_with_it`: and all that were made with it, and with these, whether it is revoked already or
+    not.
+    """
+    ids = _family(token_id) if made_with_it else [token_id]
+    revoked = await connection.execute(
         sa.update(tokens)
-        .where(tokens.c.id == token_id, tokens.c.revoked_at.is_(None))
+        .where(tokens.c.id.in_(ids), tokens.c.revoked_at.is_(None))
         .values(revoked_at=now)
+        .returning(tokens.c.id)
     )
-    await connection.execute(sa.delete(sessions).where(sessions.c.token_id == token_id))
+    found = sorted(revoked.scalars())
+    await connection.execute(sa.delete(sessions).where(sessions.c.token_id.in_(ids)))
+    return found
+
+
+def _family(token_id: int) -> sa.Select[Any]:
+    """Select the ids of a token and of all that were made with it, directly or not."""
+    family = sa.select(tokens.c.id).where(tokens.c.id == token_id).cte(recursive=True)
+    children = sa.select(tokens.c.id).join(family, tokens.c.parent_id == family.c.id)
+    return sa.select(family.union(children).c.id)
 
 
 # -- sessions --------------------------------------------------------------------------------------
@@ -216,4 +256,5 @@ def _token(row: sa.Row[Any]) -> Token:
         expires_at=row.expires_at,
         used_at=row.used_at,
         revoked_at=row.revoked_at,
+        parent=row.parent_id,
     )

@@ -96,7 +96,7 @@ class ArticleClassification:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(RunScorer(Task.ACT, gold), _answer, _values)
+        return TaskScorer(RunScorer(Task.ACT, gold, digest=False), _answer, _values)
 
     def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, Interval]:
         """Return the intervals of each run's AUC iP/R and rank."""

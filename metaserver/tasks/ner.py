@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from metaserver.cells import FORMULA, inert
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
 from metaserver.tasks.plugin import Column
@@ -100,10 +101,13 @@ class NamedEntities:
         }
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, NerPayload]]) -> Iterator[str]:
-        """Yield a run's result file as task 9.1 has it, with line ends: offsets are inclusive."""
+        """Yield a run's result file as task 9.1 has it, with line ends: offsets are inclusive.
+
+        Words are for people (task 9.1 compares places and types), so that they can be made inert.
+        """
         for article, payload in answers:
             for offset, words, kind in payload:
-                shown = " ".join(words.split())
+                shown = inert(" ".join(words.split()))
                 yield f"{article}\t{offset}-{offset + len(words) - 1}\t{shown}\t{kind}\n"
 
 
@@ -132,7 +136,7 @@ def _stands(mention: _Sent, report: Report) -> bool:
         faults.append(("offset", f"expected 0 to {MAX_OFFSET}, got {mention.offset}"))
     if not mention.words:
         faults.append(("mention", "expected one character or more"))
-    if not mention.type.isprintable() or not mention.type.strip():
+    if not mention.type.isprintable() or not mention.type.strip() or mention.type[0] in FORMULA:
         faults.append(("type", f"expected a word, got {mention.type!r}"))
     if mention.length is not None and mention.length != len(mention.words):
         message = f"got {mention.length}, but the mention has {len(mention.words)} code points"

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId
 from metaserver.tasks.plugin import Score
 from metaserver.tasks.scores import Values, input_error
-from scoring import FormatError
+from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold
 from scoring.semeval_ner import (
     TYPES,
@@ -47,7 +45,6 @@ class NerGold:
     articles: Mapping[str, Sequence[Mention]]
     types: Sequence[str]
     missing: dict[str, ArticleCounts]
-    digest: str
 
 
 def read_gold(path: Path) -> NerGold:
@@ -63,7 +60,6 @@ def read_gold(path: Path) -> NerGold:
         articles=articles,
         types=list(dict.fromkeys([*TYPES, *(mention.type for mention in corpus.mentions)])),
         missing={name: _missing(mentions) for name, mentions in articles.items()},
-        digest=_digest(articles),
     )
 
 
@@ -107,8 +103,7 @@ class NerScorer:
             values = {
                 key: value if isinstance(value, int) else None for key, value in values.items()
             }
-        release = version("biocreative-metaserver")
-        signature = f"NER|gold:{self._gold.digest}|articles:all|version:{release}"
+        signature = f"NER|articles:all|version:{SCORER_VERSION}"
         return Score(
             values=values,
             **articles,
@@ -161,11 +156,3 @@ def _values(card: NerScorecard) -> Values:
         "strict_recall": strict.recall(),
         **{f"{criterion}_f": counts.f_score() for criterion, counts in micro.items()},
     }
-
-
-def _digest(articles: Mapping[str, Sequence[Mention]]) -> str:
-    lines = [
-        f"{article}\t{sorted((mention.span, mention.type) for mention in mentions)}"
-        for article, mentions in sorted(articles.items())
-    ]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]

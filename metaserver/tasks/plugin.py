@@ -39,7 +39,9 @@ class Score:
 
     `values` has a value for each of the task's columns; None is undefined ("n/a", sorted last).
     `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
-    `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one).
+    `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one). Its
+    `signature`, if it has one, says how the run was scored and holds no digest of the gold: boards
+    show it to readers who must not learn the gold.
     `card` is what a `ComparedTask` compares runs by; it never leaves the hub.
     """
 

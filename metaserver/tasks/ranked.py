@@ -102,7 +102,7 @@ class RankedTask:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(RunScorer(Task(self.name), gold), _answer, _values)
+        return TaskScorer(RunScorer(Task(self.name), gold, digest=False), _answer, _values)
 
     def view_scorers(
         self, gold: ItemGold, release: Release

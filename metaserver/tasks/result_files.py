@@ -15,6 +15,7 @@ from scoring import Answer, FormatError, Task
 from scoring.text import read_lines
 
 MOST_TOLD = 1_000
+LONGEST_SHOWN = 200  # characters of an article's id
 
 _HIT = re.compile(r"\[(\d+)\]")
 
@@ -35,18 +36,21 @@ def read_result_file(
         return RunFile(faults=[_fault(problem) for problem in error.problems[:MOST_TOLD]])
     lines = _lines(path)
     payloads: dict[ArticleId, Payload] = {}
-    problems = [_fault(warning) for warning in run.warnings]
+    problems = [_fault(warning) for warning in run.warnings[:MOST_TOLD]]
     known = frozenset(articles)
     for name, answer in run.answers.items():
         article, at = ArticleId(name), lines[name]
         if article not in known:
+            if len(problems) >= MOST_TOLD:
+                continue
             count = "1 line is" if len(at) == 1 else f"{len(at)} lines are"
-            message = f"article {name!r} is not in this phase: {count} left out"
+            message = f"article {name[:LONGEST_SHOWN]!r} is not in this phase: {count} left out"
             problems.append(Problem(path=f"line {at[0]}", message=message))
             continue
         report = Report()
         payload = check(answer, report)
-        problems += [_at_line(problem, at) for problem in report.problems]
+        if len(problems) < MOST_TOLD:
+            problems += [_at_line(problem, at) for problem in report.problems]
         if payload:
             payloads[article] = payload
     return RunFile(payloads=payloads, problems=list(islice(problems, MOST_TOLD)))

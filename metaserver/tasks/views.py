@@ -6,8 +6,7 @@ They give the digits that `scoring evaluate` gives with the files of `metaserver
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +14,7 @@ from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
 from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
 from scoring.biocreative import new_scorer
-from scoring.tasks import Accession
+from scoring.tasks import Accession, Item
 from scoring.views import members
 
 
@@ -31,20 +30,23 @@ class ReleaseView:
     gold: ItemGold
     release: Release
     homologs: Mapping[Accession, frozenset[Accession]] | None
-    taxa: MutableMapping[Accession, str] | None
+    taxa: Mapping[Accession, str] | None
 
     def apply(self, article: str, hits: Sequence[Hit]) -> Sequence[Hit]:
         """Return the hits for an article in this view, ranks closed up from 1."""
         gold = self.gold.items.get(article, frozenset())
-        taxa = self.taxa
-        if taxa is not None and gold:
-            taxa = ChainMap(taxa, self._taxa(hits))
+        taxa = None if self.taxa is None else self._taxa(hits, gold, self.taxa)
         return View(name=self.name, homologs=self.homologs, taxa=taxa).apply(hits, gold)
 
-    def _taxa(self, hits: Sequence[Hit]) -> dict[Accession, str]:
-        accessions = [accession for hit in hits for accession in members(hit.item)]
+    def _taxa(
+        self, hits: Sequence[Hit], gold: frozenset[Item], known: Mapping[Accession, str]
+    ) -> dict[Accession, str]:
+        """Return the taxa of an article's hits and gold; `known` ones come before the release's."""
+        items = {*gold, *(hit.item for hit in hits)}
+        accessions = list({accession for item in items for accession in members(item)})
         found = zip(accessions, self.release.entries.taxa(accessions), strict=True)
-        return {accession: str(taxon) for accession, taxon in found if taxon}
+        taxa = {accession: str(taxon) for accession, taxon in found if taxon}
+        return taxa | {one: known[one] for one in known.keys() & accessions}
 
 
 def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
@@ -73,7 +75,7 @@ class ViewScorer:
     """Scores one run in one view, as `scoring.RunScorer` does in the raw one."""
 
     def __init__(self, view: ReleaseView) -> None:
-        signature = Signature(task=view.gold.task, gold=view.gold.digest, view=view.name)
+        signature = Signature(task=view.gold.task, gold=None, view=view.name)
         self._scorer = new_scorer(view.gold, signature, run="")
         self._view = view
 

@@ -8,8 +8,11 @@ from aiohttp import hdrs, web
 
 from metaserver.config import MetricsReaders
 from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
 from metaserver.operations.monitoring import hub_status
 from metaserver.operations.service import Service
+from metaserver.store import servers
 from metaserver.web.addresses import read_address
 from metaserver.web.visitor import VISITOR
 
@@ -43,13 +46,24 @@ class Health:
         return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Answer with the metrics, to who may read them (`web.metrics`)."""
+        """Answer with the metrics, to who may read them (`web.metrics`).
+
+        A team's token gives those of its servers, a reader's those that name no server.
+        """
         if not self._may_read(request):
             raise RefusedError(
                 Refusal.TOKEN, "an API token is needed to read the metrics from here"
             )
-        body, kind = self.service.metrics.render()
+        body, kind = await self._metrics_for(request[VISITOR].caller)
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
+
+    async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
+        metrics = self.service.metrics
+        if caller.team is not None:
+            async with self.service.store.reading() as connection:
+                own = await servers.every(connection, caller.team)
+            return metrics.render_of({registered.server.name for registered in own})
+        return metrics.render_hub() if caller.role is Role.READER else metrics.render()
 
     def _may_read(self, request: web.Request) -> bool:
         known, readers = request[VISITOR], self.service.settings.web.metrics

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from metaserver.cells import inert
 from metaserver.services.snapshots import BoardRow
 from metaserver.tasks.plugin import Column
 from metaserver.web.leaderboard import OWN_COLUMNS, Leaderboard, Standing, value
@@ -103,18 +104,5 @@ def lines(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     writer = csv.writer(out)
     writer.writerow(heading)
     for row in rows:
-        writer.writerow([_inert(text) for text in row])
+        writer.writerow([inert(text) for text in row])
     return out.getvalue()
-
-
-def _inert(text: str) -> str:
-    """Keep a run's name from being run as a formula by a spreadsheet (OWASP: CSV injection)."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" and not _is_number(text) else text
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return not text
-    return True

@@ -1,4 +1,9 @@
-"""The encoding a message declares; what expat cannot read is brought to UTF-8 before it.
+"""The encoding of a message; what expat cannot read is brought to UTF-8 before it.
+
+A byte order mark says it before the charset of the HTTP header does, and that before the XML
+declaration (RFC 7303, section 3.2). Frameworks add `charset=utf-8` to whatever they send, so where
+the declaration names another encoding, it counts from the first byte on that is no UTF-8. They add
+`us-ascii` as well, once the default of `text/xml` (RFC 3023): it says nothing.
 
 Only encodings of a fixed table are looked up: Python remembers every name that it did not find, and
 some of its codecs decompress.
@@ -17,6 +22,12 @@ from metaserver.wire.values import WireError
 
 HEAD = 1_024
 """Within so many bytes an XML declaration ends."""
+
+UTF8: Final = frozenset({None, "utf-8", "utf8", "us-ascii", "ascii"})
+"""Charsets of an HTTP header that leave a message as UTF-8 what it is without them."""
+
+_MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_CHARSET: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.:+-]{1,40})""", re.IGNORECASE)
 
 NATIVE: Final = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
 """What expat reads by itself; it also knows UTF-16 by its first bytes."""
@@ -41,9 +52,62 @@ def declared(head: bytes) -> str | None:
     return found[1].decode("latin-1").lower() if found else None
 
 
-def transcoder(name: str) -> codecs.IncrementalDecoder:
-    """Return what decodes an encoding that is not expat's own; `WireError` if it is not known."""
-    module = _CODECS.get(re.sub(r"[^a-z0-9]+", "_", name))
+def named(content_type: str) -> str | None:
+    """Return the charset that a `Content-Type` names, in lower case; None without one."""
+    found = _CHARSET.search(content_type)
+    return found[1].lower() if found else None
+
+
+def decoder_for(head: bytes, charset: str | None) -> codecs.IncrementalDecoder | None:
+    """Return what decodes a message that begins so; None where expat is to read it by itself.
+
+    `charset` is what HTTP says. Raises `WireError` where the encoding that counts is not known.
+    """
+    name = declared(head)
+    said = None if charset is None or head.startswith(_MARKS) else _module(charset)
+    if said is None or said in ("ascii", "utf_16"):  # expat tells UTF-16 from its first bytes
+        return None if name is None or name in NATIVE else _decoder(_module(name))
+    if said != "utf_8":
+        return _decoder(said)
+    if name is None or name in ("utf-8", "us-ascii"):
+        return None
+    return _Utf8Or(_CODECS.get(_plain(name), "utf_8"))
+
+
+class _Utf8Or(codecs.IncrementalDecoder):
+    """Decodes UTF-8 up to the first byte that is none, and from there on another encoding."""
+
+    def __init__(self, other: str) -> None:
+        super().__init__()
+        self._first = _decoder("utf_8")
+        self._other = other
+        self._second: codecs.IncrementalDecoder | None = None
+
+    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]
+        """Return the next characters."""
+        if self._second is not None:
+            return self._second.decode(data, final)
+        data = self._first.getstate()[0] + data
+        self._first.reset()
+        try:
+            return self._first.decode(data, final)
+        except UnicodeDecodeError as error:
+            self._second = _decoder(self._other)
+            good = data[: error.start].decode()
+            return good + self._second.decode(data[error.start :], final)
+
+
+def _module(name: str) -> str:
+    """Return the codec of an encoding's name; `WireError` where it is not known as text."""
+    module = _CODECS.get(_plain(name))
     if module is None:
         raise WireError(Outcome.XML, f"the encoding {name!r} is not known")
+    return module
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "_", name)
+
+
+def _decoder(module: str) -> codecs.IncrementalDecoder:
     return codecs.getincrementaldecoder(module)()

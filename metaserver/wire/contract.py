@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any, Final, TypeVar
 
 from metaserver.wire.report import Report, Severity
+from metaserver.wire.values import Unreadable
 
 T = TypeVar("T")
 
@@ -43,6 +44,8 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 
 def type_name(value: object) -> str:
     """Return what XML-RPC calls a value's type."""
+    if isinstance(value, Unreadable):
+        return str(value)
     return _TYPE_NAMES.get(type(value), type(value).__name__)
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Final
 
 from metaserver.lifecycle import Outcome
+from metaserver.wire.charset import UTF8
 from metaserver.wire.plain import BEGINNINGS, plain_response
+from metaserver.wire.report import Report
 from metaserver.wire.stream import Stream
 from metaserver.wire.values import (
     CHUNK,
@@ -31,10 +33,20 @@ class Decoder:
     `feed` takes bytes as they come and raises `WireError` when they pass a limit or, unless they
     began as a plain answer does and are no more than `CHUNK`, as soon as they cannot become a
     message; `close` returns the message. After an error the decoder is of no further use.
+    `charset` is what HTTP says of the bytes, in lower case; None where it says nothing. `report`
+    takes what is odd in an answer and costs nothing.
     """
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        limits: Limits = DEFAULT_LIMITS,
+        *,
+        charset: str | None = None,
+        report: Report | None = None,
+    ) -> None:
         self._limits = limits
+        self._charset = charset
+        self._report = report
         self._bytes = 0
         self._held = bytearray()
         self._stream: Stream | None = None
@@ -45,7 +57,7 @@ class Decoder:
         if self._bytes > self._limits.bytes:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
         plain = bool(self._held) or data.startswith(BEGINNINGS)
-        if plain and self._stream is None and self._bytes <= CHUNK:
+        if plain and self._charset in UTF8 and self._stream is None and self._bytes <= CHUNK:
             self._held += data
         else:
             self._streaming().feed(data)
@@ -77,7 +89,7 @@ class Decoder:
     def _streaming(self) -> Stream:
         """Return the stream; the first time, with what was held back for it."""
         if self._stream is None:
-            self._stream = Stream(self._limits)
+            self._stream = Stream(self._limits, self._charset, self._report)
             self._stream.feed(bytes(self._held))
             self._held.clear()
         return self._stream

@@ -14,24 +14,31 @@ ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 MAX_STREAMS = 1_000
 """So many gzip streams one after another make a body; millions that open to nothing fit into it."""
 
+_GZIP = b"\x1f\x8b"
 _ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
+_RAW = -zlib.MAX_WBITS
 
 
 class Inflater:
     """Opens a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
 
-    The caller counts what it takes (`Decoder` does) and stops asking; nothing is opened ahead.
-    Raises `WireError`: `xml` on a broken stream, and in `close` on one that ends early;
-    `too_large` on too many streams.
+    As `deflate` a stream is also read without the zlib header that belongs to it: RFC 9110, section
+    8.4.1.2, notes that servers send it so. The caller counts what it takes (`Decoder` does) and
+    stops asking; nothing is opened ahead. Raises `WireError`: `xml` on a broken stream, and in
+    `close` on one that ends early; `too_large` on too many streams.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, encoding: str = "gzip") -> None:
+        self._format = None if encoding == "deflate" else _ZLIB_OR_GZIP  # not known yet
         self._stream = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._first = b""
         self._started = False
         self._streams = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what `data` opens to; take all of it before the next call."""
+        if self._format is None:
+            data = self._told(data)
         while data:
             if self._stream.eof:  # gzip members may follow one another (RFC 1952, section 2.2)
                 self._next_stream()
@@ -44,13 +51,28 @@ class Inflater:
             if opened:
                 yield opened
 
+    def _told(self, data: bytes) -> bytes:
+        """Return the bytes that are to be opened, once two of them tell the format."""
+        data = self._first + data
+        if len(data) < 2:
+            self._first, self._started = data, bool(data)
+            return b""
+        self._format = _ZLIB_OR_GZIP if data.startswith(_GZIP) or _is_zlib(data) else _RAW
+        self._stream = zlib.decompressobj(self._format)
+        return data
+
     def _next_stream(self) -> None:
         self._streams += 1
         if self._streams > MAX_STREAMS:
             raise WireError(Outcome.TOO_LARGE, f"more than {MAX_STREAMS:,} gzip streams")
-        self._stream = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._stream = zlib.decompressobj(self._format or _ZLIB_OR_GZIP)
 
     def close(self) -> None:
         """Check that the stream is whole."""
         if self._started and not self._stream.eof:
             raise WireError(Outcome.XML, "the compressed body ends early")
+
+
+def _is_zlib(data: bytes) -> bool:
+    """Return whether two bytes are a zlib header: its method, and its check (RFC 1950, 2.2)."""
+    return data[0] & 0x0F == zlib.DEFLATED and int.from_bytes(data[:2]) % 31 == 0

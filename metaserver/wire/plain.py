@@ -83,6 +83,8 @@ def _struct(element: ElementTree.Element, depth: int) -> dict[str, Any]:
         if name.tag != "name" or len(name):
             raise ValueError
         members[name.text or ""] = _value(member[1], depth)
+    if len(members) != len(element):  # one of them twice
+        raise ValueError
     return members
 
 

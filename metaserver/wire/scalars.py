@@ -42,7 +42,9 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text.strip())
 
 
-EXTENSIONS: Final = frozenset({"nil", "i1", "i2", "i8", "float"})
+EXTENSIONS: Final = frozenset(
+    ("nil", "i1", "i2", "i8", "float", "biginteger", "bigdecimal", "dateTime", "serializable")
+)
 """The types of Apache's extension; there they have a prefix, which peers do not always declare."""
 
 READERS: Final[Mapping[str, Callable[[str], Value]]] = {
@@ -58,4 +60,8 @@ READERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "i2": _integer,
     "i8": _integer,
     "float": _double,
+    "biginteger": _integer,
+    "bigdecimal": _double,
+    "dateTime": _moment,
+    "serializable": _binary,
 }

@@ -73,13 +73,19 @@ class CheckedAnswer:
     hits_dropped: int
 
 
-def check(value: object, parts: Collection[Part], vocabulary: Vocabulary) -> CheckedAnswer:
+def check(
+    value: object,
+    parts: Collection[Part],
+    vocabulary: Vocabulary,
+    report: Report | None = None,
+) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
     Members of other tasks and unknown members are ignored; `mentions` that no task reads are looked
-    at for display only. An empty struct and empty arrays are answers without hits.
+    at for display only. An empty struct, empty arrays and nil are answers without hits; so is an
+    empty array, which PHP writes for an empty struct. `report` has what was odd as it was decoded.
     """
-    report = Report()
+    report = report or Report()
     payloads: dict[TaskName, Any] = {}
     kept = 0
     if isinstance(value, dict):
@@ -91,7 +97,7 @@ def check(value: object, parts: Collection[Part], vocabulary: Vocabulary) -> Che
                 kept += part.count(payload)
         if MENTIONS in value and all(part.key != MENTIONS for part in parts):
             read_mentions(value[MENTIONS], report)
-    else:
+    elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
     return _judged(report, payloads, kept)
 

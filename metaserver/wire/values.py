@@ -16,8 +16,23 @@ from typing import TypeAlias
 from metaserver.errors import HubError, PeerError
 from metaserver.lifecycle import Outcome
 
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for a value of an answer that could not be read; `kind` is what it should have been.
+
+    It is of no agreed type, so that only an answer that needs the value fails.
+    """
+
+    kind: str
+
+    def __str__(self) -> str:
+        return f"unreadable {self.kind}"
+
+
 Value: TypeAlias = (
-    "bool | int | float | str | bytes | datetime | Sequence[Value] | Mapping[str, Value] | None"
+    "bool | int | float | str | bytes | datetime | Sequence[Value] | Mapping[str, Value] "
+    "| Unreadable | None"
 )
 """An XML-RPC value; the decoder builds `list` for an array and `dict` for a struct."""
 

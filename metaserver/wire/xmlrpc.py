@@ -24,6 +24,7 @@ from metaserver.wire.values import (
     Limits,
     MethodCall,
     MethodResponse,
+    Unreadable,
     Value,
     WireError,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "Limits",
     "MethodCall",
     "MethodResponse",
+    "Unreadable",
     "Value",
     "WireError",
     "call_template",

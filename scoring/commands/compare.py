@@ -8,9 +8,9 @@ from scoring.files import read_gold
 from scoring.options import (
     add_format,
     add_policy,
+    add_resampling,
     add_runs,
     add_task_and_gold,
-    positive,
     scorecards_of,
 )
 from scoring.report import comparison_report
@@ -30,8 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="M",
         help=f"default auc_ipr; {', '.join(ITEM_MEASURES)}; ACT: {', '.join(ACT_MEASURES)}",
     )
-    parser.add_argument("--resamples", type=positive, default=10_000, metavar="N")
-    parser.add_argument("--seed", type=int, default=2009, metavar="N")
+    add_resampling(parser)
     parser.add_argument("--no-pairs", action="store_true", help="leave the paired tests out")
     add_format(parser)
     parser.set_defaults(command=compare_runs)

@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scoring.ensemble import (
-    CUTOFF,
+from scoring.cross_validation import (
+    CRITERIA,
+    CrossValidation,
+    TeamChoice,
+    counted_articles,
     cross_validate,
-    item_hits,
-    one_run_a_team,
     score_hits,
-    train,
 )
+from scoring.ensemble import CUTOFF, Ensemble, item_hits, train
 from scoring.errors import OptionError
 from scoring.files import Run, read_gold, read_run, result_lines
 from scoring.gold import ItemGold
 from scoring.options import (
+    add_articles,
     add_format,
     add_lenient_ranks,
     add_runs,
+    add_seed,
     add_task_and_gold,
     positive,
     warn,
+    warn_of,
 )
 from scoring.report import scores_report
-from scoring.scorecard import Signature
+from scoring.scorecard import ItemScorecard, Signature
+from scoring.tables import Cell
 from scoring.tasks import Task, pair
 
 _BETA = 10.0  # the overview's: a curator rather strikes a candidate out than looks for one
@@ -52,50 +57,135 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--beta", type=float, default=_BETA, metavar="B", help="of the report's F (default 10)"
     )
     parser.add_argument("--folds", type=positive, default=10, metavar="N")
-    parser.add_argument("--seed", type=int, default=2009, metavar="N")
+    add_seed(parser)
     parser.add_argument(
         "--team",
         metavar="REGEX",
         help="its first group in a run's name is the team; only a team's best run takes part",
     )
     parser.add_argument(
+        "--criterion",
+        choices=CRITERIA,
+        default="f_score",
+        help="macro-average by which a team's run is chosen (default f_score)",
+    )
+    parser.add_argument(
         "--explain", nargs="+", metavar="ID", help="article and accessions of one candidate"
     )
+    add_articles(parser)
     add_lenient_ranks(parser)
     add_format(parser)
     parser.set_defaults(command=ensemble)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Campaign:
+    """What the command was given: the gold, the members' runs, and what they score.
+
+    `counted` are the articles that everything is trained and scored on.
+    """
+
+    gold: ItemGold
+    runs: Sequence[Run]
+    applied: Sequence[Run]
+    author: Run | None
+    counted: frozenset[str]
+    cards: Sequence[ItemScorecard]  # of the runs, then of the author
+    choice: TeamChoice | None
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The places of the runs that take part when all counted articles train."""
+        return self.choice.best(self.counted) if self.choice else range(len(self.runs))
+
+    def trained(self, training_cutoff: int) -> Ensemble:
+        """Return the ensemble of all counted articles."""
+        members = [self.runs[place] for place in self.places]
+        return train(self.gold, members, training_cutoff=training_cutoff, articles=self.counted)
+
+    def combined(self) -> list[Run]:
+        """Return the members' runs that are to be combined."""
+        return [(self.applied or self.runs)[place] for place in self.places]
+
+
 def ensemble(args: argparse.Namespace) -> int:
     """Print members and cross-validated consensus; write the consensus to `--out`."""
     _check(args)
+    given = _given(args)
+    if args.explain:
+        print(*_explained(args, given), sep="\n")
+        return 0
+    validated = _validated(args, given)
+    consensus = validated.hits
+    if given.applied:
+        trained = given.trained(args.training_cutoff)
+        consensus = trained.rank(given.combined(), cutoff=args.cutoff)
+    if args.out:
+        args.out.write_text("".join(result_lines(args.task, consensus.items())))
+    seeded = replace(given.cards[0].signature, seed=args.seed)
+    card = score_hits(given.gold, validated.hits, "consensus", seeded, given.counted)
+    extra = _memberships(given, validated) if given.choice else ()
+    print(scores_report([*given.cards, card], args.format, extra=extra))
+    return 0
+
+
+def _given(args: argparse.Namespace) -> _Campaign:
+    """Read the files, and score the runs on the articles that count."""
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
+    runs, applied = _read(args, args.runs), _read(args, args.apply or [])
+    authors = _read(args, [args.author] if args.author else [])
+    members = [*runs, *authors]
+    counted = counted_articles(gold, members, args.articles)
+    if len(counted) < len(gold):
+        left_out = f"{len(gold) - len(counted)} of {len(gold)} gold articles are left out"
+        warn_of(f"{left_out}: not all runs answered them; --articles all counts them")
     signature = _signature(args, gold)
-    runs, applied = _chosen(args, gold, signature)
-    if args.explain:
-        print(*_explained(args, gold, runs, applied or runs), sep="\n")
-        return 0
-    author = _read(args, [args.author])[0] if args.author else None
-    consensus = cross_validate(
-        gold,
-        runs,
-        author=author,
+    cards = [score_hits(gold, item_hits(run), run.name, signature, counted) for run in members]
+    choice = None
+    if args.team:
+        teams = [_team(args.team, run.name) for run in runs]
+        choice = TeamChoice(teams, cards[: len(runs)], gold, args.criterion)
+    return _Campaign(
+        gold=gold,
+        runs=runs,
+        applied=applied,
+        author=authors[0] if authors else None,
+        counted=counted,
+        cards=cards,
+        choice=choice,
+    )
+
+
+def _validated(args: argparse.Namespace, given: _Campaign) -> CrossValidation:
+    return cross_validate(
+        given.gold,
+        given.runs,
+        articles=args.articles,
+        choice=given.choice,
+        author=given.author,
         folds=args.folds,
         training_cutoff=args.training_cutoff,
         cutoff=args.cutoff,
         seed=args.seed,
     )
-    members = [*runs, author] if author else runs
-    cards = [score_hits(gold, item_hits(run), run.name, signature) for run in members]
-    cards.append(score_hits(gold, consensus, "consensus", replace(signature, seed=args.seed)))
-    if applied:
-        trained = train(gold, runs, training_cutoff=args.training_cutoff)
-        consensus = trained.rank(applied, cutoff=args.cutoff)
-    if args.out:
-        args.out.write_text("".join(result_lines(args.task, consensus.items())))
-    print(scores_report(cards, args.format))
-    return 0
+
+
+def _memberships(given: _Campaign, validated: CrossValidation) -> list[Mapping[str, Cell]]:
+    """Return, a row a scorecard, in how many folds a run was its team's, and whether in the end."""
+    folds = len(validated.members)
+    rows: list[Mapping[str, Cell]] = []
+    for place in range(len(given.cards) + 1):  # runs, author, consensus
+        of_runs = place < len(given.runs)
+        taken = sum(place in fold for fold in validated.members)
+        member = "yes" if place in given.places else "no"
+        rows.append(
+            {
+                "folds": f"{taken}/{folds}" if of_runs else None,
+                "member": member if of_runs else None,
+            }
+        )
+    return rows
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -113,22 +203,11 @@ def _signature(args: argparse.Namespace, gold: ItemGold) -> Signature:
     return Signature(
         task=Task(args.task),
         gold=gold.digest,
+        articles=args.articles,
         cutoff=args.cutoff,
         beta=args.beta,
         ranks="lenient" if args.lenient_ranks else "strict",
     )
-
-
-def _chosen(
-    args: argparse.Namespace, gold: ItemGold, signature: Signature
-) -> tuple[list[Run], list[Run]]:
-    """Return the members' runs to train on and to apply, a team's best only where asked for."""
-    runs, applied = _read(args, args.runs), _read(args, args.apply or [])
-    if not args.team:
-        return runs, applied
-    teams = [_team(args.team, run.name) for run in runs]
-    places = one_run_a_team(gold, runs, teams, signature)
-    return [runs[at] for at in places], [applied[at] for at in places if applied]
 
 
 def _team(pattern: str, name: str) -> str:
@@ -146,13 +225,11 @@ def _read(args: argparse.Namespace, paths: Sequence[Path]) -> list[Run]:
     return runs
 
 
-def _explained(
-    args: argparse.Namespace, gold: ItemGold, runs: Sequence[Run], applied: Sequence[Run]
-) -> Iterator[str]:
+def _explained(args: argparse.Namespace, given: _Campaign) -> Iterator[str]:
     article, *accessions = args.explain
     item = accessions[0] if len(accessions) == 1 else pair(accessions[0], accessions[1])
-    trained = train(gold, runs, training_cutoff=args.training_cutoff)
-    parts = trained.explain(applied, article, item)
+    trained = given.trained(args.training_cutoff)
+    parts = trained.explain(given.combined(), article, item)
     yield f"log-odds that {' '.join(accessions)} is correct for {article}, by run:"
     yield from (f"{value:+9.4f}  {name}" for name, value in parts.items())
     yield f"{sum(parts.values()):+9.4f}  in all"

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from metaserver.web.app import make_app
 from tests.unit.metaserver.web.challenge import Challenge
@@ -26,7 +26,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 10_000  # ms
+PATIENCE = 60_000  # ms; a loaded machine is slow, and a condition that never comes is a failure
+expect.set_options(timeout=PATIENCE)
 
 
 class Site:

@@ -50,9 +50,18 @@ def ruby(port: int, folder: Path) -> Command:
 
 
 def php(port: int, folder: Path) -> Command:
+    return _php(port, "php_xmlrpc.php")
+
+
+def careless(port: int, folder: Path) -> Command:
+    """Return a server of PHP's that is as easily written as read wrongly."""
+    return _php(port, "php_careless.php")
+
+
+def _php(port: int, script: str) -> Command:
     found = program("php", "-r", 'exit(function_exists("xmlrpc_server_create") ? 0 : 1);')
     quiet = ["-d", "display_errors=0", "-d", "log_errors=0"]
-    return [found, *quiet, "-S", f"127.0.0.1:{port}", _script("php_xmlrpc.php")]
+    return [found, *quiet, "-S", f"127.0.0.1:{port}", _script(script)]
 
 
 def node(port: int, folder: Path) -> Command:

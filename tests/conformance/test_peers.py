@@ -17,7 +17,7 @@ from metaserver.services.conformance import conformance
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import CheckedAnswer
 from metaserver.wire.xmlrpc import decode_response
-from tests.conformance.foreign import LANGUAGES, Command, running
+from tests.conformance.foreign import LANGUAGES, Command, careless, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
 
 PAYLOADS = {
@@ -103,6 +103,36 @@ async def test_a_failure_of_its_code_does_not_pass_for_an_answer(peer: str) -> N
 async def test_a_server_that_is_there_is_found(peer: str) -> None:
     async with article_caller() as caller:
         assert await caller.probe(server(peer)) is None
+
+
+async def test_perl_sends_a_length_and_chunks_above_a_mebibyte(tmp_path: Path) -> None:
+    with running(perl, tmp_path) as url:
+        async with article_caller("large " + LINE * 40_000, "small") as caller:
+            large, answer = await caller.call(server(url), 0, 1)
+            small, _ = await caller.call(server(url), 1, 1)
+    assert (large.outcome, small.outcome) == (Outcome.OK, Outcome.OK), large.message
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+    assert large.bytes_in > 2_000_000
+    assert large.bytes_out > 2 * 2**20
+    assert evidence(large)[0].endswith("." * 2_000_000)
+
+
+async def test_a_careless_server_of_php_is_read(tmp_path: Path) -> None:
+    with running(careless, tmp_path) as url:
+        async with article_caller(TEXT, "nothing") as caller:
+            attempt, answer = await caller.call(server(url), 0, 1)
+            nothing, _ = await caller.call(server(url), 1, 1)
+    assert attempt.outcome is Outcome.OK, attempt.message
+    assert answer is not None
+    assert answer.payloads == {"INT": [["P04637", 1, 0.5]]}
+    assert [str(problem) for problem in attempt.problems] == [
+        "made: '00000000T00:00:00' is no dateTime.iso8601",
+        "made: '00000000T00:00:00' is no dateTime.iso8601",
+        "made: a second member of this name; the last one counts",
+    ]
+    assert evidence(attempt) == ["Ångström"]
+    assert (nothing.outcome, nothing.message) == (Outcome.OK, "")
 
 
 @pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next

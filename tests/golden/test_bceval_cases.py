@@ -121,6 +121,37 @@ REJECTED_BY_RULE = {
     "act_true_false_words": "a class is 0 or 1",
     "act_int2": "a class is 0 or 1",
 }
+STRICTER_THAN_THE_PROGRAM = {  # what it accepts, though none of its cases has it
+    "int_space_around_accession": ("INT", Files(f"{A}\tP04637 \t1\t0.9\n"), "run.tsv:1:column 2"),
+    "int_space_around_article": ("INT", Files(f" {A}\tP04637\t1\t0.9\n"), "run.tsv:1:column 1"),
+    "int_space_around_rank": ("INT", Files(f"{A}\tP04637\t 1\t0.9\n"), "run.tsv:1:column 3"),
+    "int_space_around_confidence": ("INT", Files(f"{A}\tP04637\t1\t0.9 \n"), "run.tsv:1:column 4"),
+    "int_gold_space_around": ("INT", Files(gold=f"{A}\t P04637\n"), "gold.tsv:1:column 2"),
+    "act_gold_space_around": ("ACT", Files(gold=f"{A}\t1 \n"), "gold.tsv:1:column 2"),
+    "int_gold_blank_line": ("INT", Files(gold="\n" + GOLD["INT"]), "gold.tsv:1: blank line"),
+    "ipt_gold_blank_line": ("IPT", Files(gold=GOLD["IPT"] + "\n"), "gold.tsv:5: blank line"),
+    "act_gold_blank_line": ("ACT", Files(gold=GOLD["ACT"] + "\n"), "gold.tsv:8: blank line"),
+    "int_dup_outside_gold": (
+        "INT",
+        Files(RUN["INT"] + "10.1/x\tP1\t1\t0.9\n10.1/x\tP1\t2\t0.8\n"),
+        "run.tsv:7:column 2",
+    ),
+    "int_dup_rank_outside_gold": (
+        "INT",
+        Files(RUN["INT"] + "10.1/x\tP1\t1\t0.9\n10.1/x\tP2\t1\t0.8\n"),
+        "run.tsv:7:column 3",
+    ),
+    "ipt_dup_outside_gold": (
+        "IPT",
+        Files(RUN["IPT"] + "10.1/x\tP1\tP2\t1\t0.9\n10.1/x\tP2\tP1\t2\t0.8\n"),
+        "run.tsv:6:column 2",
+    ),
+    "act_dup_outside_gold": (
+        "ACT",
+        Files(RUN["ACT"] + "10.1/x\t1\t4\t0.5\n10.1/x\t1\t5\t0.4\n"),
+        "run.tsv:9:column 1",
+    ),
+}
 ACCEPTED_BY_RULE = {
     "act_pos_only": "the official program crashes on unreported relevant articles",
 }
@@ -175,16 +206,7 @@ def test_accepts_and_rejects_as_the_official_program(
         assert not NOT_OFFERED.isdisjoint(arguments)
         return
     files = FILES.get(name, Files())
-    contents = {
-        "run.tsv": files.run if files.run is not None else RUN[task],
-        "gold.tsv": files.gold if files.gold is not None else GOLD[task],
-        "ho": MAP,
-        "of": files.taxa if files.taxa is not None else TAXA,
-    }
-    for file, text in contents.items():
-        (tmp_path / file).write_bytes(text.encode())
-    command = ["evaluate", "--task", task, "--gold", str(tmp_path / "gold.tsv"), *ours]
-    status = main([*command, str(tmp_path / "run.tsv"), "--json"])
+    status = evaluate(task, files, tmp_path, *ours)
     output = capsys.readouterr()
 
     accepted = official["rc"] == 0
@@ -206,9 +228,39 @@ def test_accepts_and_rejects_as_the_official_program(
             assert [values[key] for key in ("tp", "fp", "fn")] == [int(n) for n in counts.groups()]
 
 
+def evaluate(task: str, files: Files, folder: Path, *options: str) -> int:
+    contents = {
+        "run.tsv": files.run if files.run is not None else RUN[task],
+        "gold.tsv": files.gold if files.gold is not None else GOLD[task],
+        "ho": MAP,
+        "of": files.taxa if files.taxa is not None else TAXA,
+    }
+    for file, text in contents.items():
+        (folder / file).write_bytes(text.encode())
+    command = ["evaluate", "--task", task, "--gold", str(folder / "gold.tsv"), *options]
+    return main([*command, str(folder / "run.tsv"), "--json"])
+
+
+@pytest.mark.parametrize("options", [[], ["--views", "all"], ["--lenient-ranks"]])
+@pytest.mark.parametrize("name", STRICTER_THAN_THE_PROGRAM)
+def test_stricter_refusals_name_their_place(
+    name: str, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task, files, place = STRICTER_THAN_THE_PROGRAM[name]
+    if "--views" in options:
+        if task == "ACT":
+            return  # has no views
+        options = [*options, "--map", str(tmp_path / "ho"), "--taxa", str(tmp_path / "of")]
+    assert evaluate(task, files, tmp_path, *options) == 2
+    output = capsys.readouterr()
+    assert output.out == ""
+    [problem] = output.err.splitlines()
+    assert f"{tmp_path}/{place}" in problem
+
+
 def test_every_difference_is_documented() -> None:
     text = (Path(__file__).parents[2] / "docs/scoring.md").read_text()
-    for name in (*REJECTED_BY_RULE, *ACCEPTED_BY_RULE):
+    for name in (*REJECTED_BY_RULE, *ACCEPTED_BY_RULE, *STRICTER_THAN_THE_PROGRAM):
         assert f"`{name}`" in text
     for option in NOT_OFFERED:
         assert f"`{option}`" in text

@@ -4,8 +4,10 @@ import json
 from collections import defaultdict
 from typing import Any
 
+import numpy as np
 import pytest
 
+from scoring import ppi3d
 from scoring.ppi3d import Ppi3dScorecard, evaluate, expected_score, simulate
 from tests.shared import shared
 
@@ -58,6 +60,18 @@ def test_tables_2_and_3_are_reproduced(
         assert found.auprc == pytest.approx(cell["auprc_published"], abs=0.005)
         assert found.auroc == pytest.approx(cell["auroc"], abs=0.005)
         assert found.auprc == pytest.approx(cell["auprc"], abs=0.005)
+
+
+def test_which_table_is_which(golden: dict[str, Any]) -> None:
+    """Table 2 scatters about AUPRC as a million pairs do, Table 3 less, about AUROC."""
+    scatter = {
+        name: np.std([cell[f"{name}_published"] - cell[name] for cell in golden["cells"]])
+        for name in ("auprc", "auroc")
+    }
+    assert "T3 sd .00063, T2 .0017" in golden["parameters_recovered"]["n"]
+    assert scatter["auroc"] == pytest.approx(0.00063, abs=5e-5)
+    assert scatter["auprc"] == pytest.approx(0.0017, abs=1e-4)
+    assert "Tables 2 (AUPRC) and 3 (AUROC)" in (ppi3d.__doc__ or "")
 
 
 def test_how_far_table_4_is(golden: dict[str, Any]) -> None:

@@ -230,7 +230,7 @@ DOCUMENTS = {
     ),
     "a million namespaces": attack(array_of(b"<value xmlns='urn:%d'/>", 1_000_000), SHAPE),
     "a million prefixes": attack(
-        array_of(b"<value xmlns:p%d='u'/>", 1_000_000), XML, message="names with a prefix"
+        array_of(b"<value xmlns:p%d='u'/>", 1_000_000), XML, message="32 names that XML-RPC"
     ),
     "a million attributes": attack(
         flood(VALUE + b"<value ", counted(b"a%d='' ", 1_000_000)), XML, message="a tag or comment"
@@ -249,8 +249,8 @@ DOCUMENTS = {
     ),
     "an int of a million digits": attack(
         answering(inside(b"<value><int>" + b"9" * 1_000_000 + b"</int></value>")),
-        XML,
-        message="is no int",
+        SHAPE,
+        message="got unreadable int",
     ),
     "a double of ten million digits": attack(
         answering(inside(b"<value><double>0." + b"1" * 10_000_000 + b"</double></value>")), SHAPE
@@ -278,6 +278,69 @@ DOCUMENTS = {
     "250,000 hits of other types": attack(
         array_of(HIT.replace(b"<i4>", b"").replace(b"</i4>", b"") % (b"7", b"7"), 250_000),
         NO_VALID_HIT,
+    ),
+    "a million values that cannot be read": attack(
+        array_of(b"<value><int>x</int></value>", 1_000_000), SHAPE, message="expected struct"
+    ),
+    "half a million types that are none": attack(
+        array_of(b"<value><a>x</a></value>", 500_000), SHAPE, message="expected struct"
+    ),
+    "a type of a million elements": attack(
+        flood(VALUE + b"<value><a>", forever(b"<a>x</a>" * 8_000)), TOO_LARGE, message="values"
+    ),
+    "a type of a million names": attack(
+        flood(VALUE + b"<value><a>", counted(b"<a%d/>", 1_000_000)), XML, message="32 names"
+    ),
+    "a type nested without end": attack(
+        answering(inside(b"<value>" + b"<a>" * 1_000_000)), XML, message="nested deeper"
+    ),
+    "half a million members of one name": attack(
+        flood(
+            VALUE + b"<value><struct>",
+            counted(b"<member><name>normalizations</name><value/></member>", 500_000),
+        ),
+        XML,
+    ),
+    "a fault code of ten million letters": attack(
+        answering(
+            b"<methodResponse><fault><value><struct><member><name>faultCode</name><value>"
+            + b"x" * 10_000_000
+            + b"</value></member></struct></value></fault></methodResponse>"
+        ),
+        Outcome.FAULT,
+        message="x" * 80 + ": ",
+    ),
+    "a fault string of a million values": attack(
+        answering(
+            b"<methodResponse><fault><value><struct><member><name>faultString</name>"
+            b"<value><array><data>" + b"<value/>" * 1_000_000
+            + b"</data></array></value></member></struct></value></fault></methodResponse>"
+        ),
+        Outcome.FAULT,
+        message="0: array of 1000000",
+    ),
+    "NUL bytes without end": attack(flood(GOOD, forever(b"\0" * CHUNK)), TOO_LARGE),
+    "spaces before without end": attack(
+        flood(b"\xef\xbb\xbf", forever(b"\n\xef\xbb\xbf" * 10_000)), TOO_LARGE
+    ),
+    "a charset that is none": attack(
+        answering(GOOD, content_type="text/xml; charset=zlib"), XML, message="'zlib' is not known"
+    ),
+    "a charset that is slow": attack(
+        answering(
+            inside(b"<value>" + b"a" * 10_000_000 + b"</value>"),
+            content_type="text/xml; charset=punycode",
+        ),
+        XML,
+        message="'punycode' is not known",
+    ),
+    "ten million letters of two encodings": attack(
+        answering(
+            b"<?xml version='1.0' encoding='gb18030'?>"
+            + inside(b"<value>" + b"\xb0\xa1" * 5_000_000 + b"</value>").partition(b"?>")[2],
+            content_type="text/xml; charset=utf-8",
+        ),
+        SHAPE,
     ),
     "encodings that are none": attack(
         answering(b"<?xml version='1.0' encoding='zlib'?>" + GOOD.partition(b"?>")[2]), XML
@@ -346,6 +409,45 @@ HEADS = {
         TIMEOUT,
         time_limit=1.0,
     ),
+    "busy for ever": attack(
+        answering(b"", status="503 Busy", retry_after="99999999999999999999"), HTTP,
+        message="no time or try is left",
+    ),
+    "busy again and again": attack(
+        answering(b"", status="429 Busy", retry_after="0"), HTTP, TIMEOUT, time_limit=3.0
+    ),
+    "busy until a date of thousands of digits": attack(
+        answering(b"", status="503 Busy", retry_after="Sun, 06 Nov " + "9" * 7_000), HTTP,
+        message="expected 200",
+    ),
+    "a length and chunks, now and then a byte": attack(
+        slowly(OK + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\nX: ", b"y"),
+        TIMEOUT,
+        time_limit=0.5,
+    ),
+    "a length and chunks without end": attack(
+        flood(
+            b"",
+            forever(b"10000\r\n" + b" " * CHUNK + b"\r\n"),
+            content_length="5",
+            transfer_encoding="chunked",
+        ),
+        TOO_LARGE,
+    ),
+    "a header of spaces": attack(
+        sending(OK + (b"X: " + b" " * 7_000 + b"y\r\n") * 9 + b"Content-Length: 0\r\n\r\n"), XML
+    ),
+    "a length, chunks and one header of spaces": attack(
+        sending(
+            OK + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\nX: " + b" " * 65_000
+            + b"y\r\n\r\n"
+        ),
+        HTTP, CONNECT,
+    ),
+    "a length and headers without end": attack(
+        slowly(OK + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", b"X: y\r\n" * 10_000),
+        HTTP,
+    ),
     "another protocol": attack(
         sending(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n" + GOOD), HTTP
     ),
@@ -358,6 +460,18 @@ COMPRESSED = {
     ),
     "a zlib bomb": attack(
         answering(zlib.compress(BLANK), content_encoding="deflate"), TOO_LARGE, message="bytes"
+    ),
+    "a bomb of raw deflate": attack(
+        answering(zlib.compress(BLANK)[2:-4], content_encoding="deflate"),
+        TOO_LARGE,
+        message="bytes",
+    ),
+    "raw deflate that opens to nothing": attack(
+        flood(b"", forever(b"\x03\x00" * 10_000), content_encoding="deflate"), TOO_LARGE
+    ),
+    "raw deflate of empty blocks": attack(
+        flood(b"", forever(b"\x00\x00\x00\xff\xff" * 10_000), content_encoding="deflate"),
+        TOO_LARGE,
     ),
     "a bomb of small members": attack(
         answering(
@@ -393,6 +507,8 @@ COMPRESSED = {
 
 LONG = {
     "a bomb of values",
+    "a million values that cannot be read",
+    "half a million types that are none",
     "a million namespaces",
     "an array of a million ints",
     "250,000 hits of one protein",

@@ -5,7 +5,7 @@ import io
 import socket
 import threading
 from contextlib import asynccontextmanager
-from xmlrpc.client import Fault, ServerProxy
+from xmlrpc.client import Fault, ServerProxy, dumps
 
 import aiohttp
 import pytest
@@ -13,6 +13,7 @@ from aiohttp import web
 
 from annotators.check import check
 from annotators.server import HELP, MAX_REQUEST_BYTES, Kit, application
+from tests.integration.peers import answering, peer
 
 
 @asynccontextmanager
@@ -134,6 +135,17 @@ async def test_check_says_what_is_wrong_with_an_answer():
     async with serving(echo) as url:
         assert not await check(url, show=lines.append)
     assert any("text: unknown member" in line for line in lines)
+
+
+@pytest.mark.parametrize("value", [None, [], {}])
+async def test_check_passes_what_the_hub_takes_for_nothing_found(value):
+    body = b"\r\n" + dumps((value,), methodresponse=True, allow_none=True).encode()
+    lines: list[str] = []
+    async with peer(answering(body)) as there:
+        assert not await check(there.url, show=lines.append)  # for what it says of its state
+    wrong = [line for line in lines if line.startswith("wrong")]
+    assert len(wrong) == 1
+    assert "the server's state" in wrong[0]
 
 
 async def test_check_says_that_nobody_is_there():

@@ -20,6 +20,7 @@ from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
 from metaserver.config import Settings
 from metaserver.errors import InputError
+from metaserver.records import ServerName
 from metaserver.store.tables import metadata
 from tests.integration.hub import DEMO
 from tests.integration.kits import served
@@ -92,6 +93,8 @@ async def test_an_archive_is_read_back_as_it_was(
     assert first.read_bytes() == second.read_bytes()
     async with at_work(other) as running:
         assert await boards_of(running) == before
+        registered = running.service.phase("test").servers[ServerName("blue-1")]
+        assert f"blue:{SECRET}@" in registered.server.url
     status = await command("import", first, "--config", elsewhere)
     assert status == 2
     assert "there is a store already" in capsys.readouterr().err
@@ -113,7 +116,8 @@ def check_contents(archive: Path) -> None:
     assert {run["server"] for run in boards["INT"]["runs"]} == {"blue-1", "file"}
     assert sum(name.startswith("phases/test/frozen/") for name in names) == 4
     assert b"gold.set" in contents["tables/audit.jsonl"]
-    assert not any(SECRET.encode() in content for content in contents.values())
+    told = [name for name, content in contents.items() if SECRET.encode() in content]
+    assert told == ["tables/servers.jsonl"]  # where it is read back from, and nowhere else
     assert len(contents[CHECKSUMS].splitlines()) == len(names) - 1
 
 

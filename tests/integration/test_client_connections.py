@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Sequence
 
 import psutil
@@ -52,6 +53,51 @@ async def test_a_server_that_says_it_closes_is_connected_to_anew() -> None:
     async with peer(one_answer) as there, article_caller() as caller:
         assert await outcomes(caller, there.url, 3) == [Outcome.OK] * 3
         assert (there.connections, len(there.requests)) == (3, 3)
+
+
+BOTH = {
+    "length first": "Content-Length: 4\r\nTransfer-Encoding: chunked",
+    "chunks first": "transfer-encoding: Chunked\r\nContent-length: {length}",
+    "a length beyond the answer": "Content-Length: 99999999\r\nTransfer-Encoding: chunked",
+}
+
+
+@pytest.mark.parametrize("fields", BOTH.values(), ids=BOTH)
+@pytest.mark.parametrize("size", [1, 50, 100_000], ids=["by bytes", "by pieces", "at once"])
+async def test_chunks_override_a_length_and_the_connection_is_not_used_again(
+    fields: str, size: int
+) -> None:
+    async def both(connection: Connection) -> None:
+        await connection.request()
+        head = f"HTTP/1.1 200 OK\r\n{fields.format(length=len(GOOD))}\r\n\r\n".encode()
+        sent = head + b"%x\r\n%s\r\n0\r\n\r\n" % (len(GOOD), GOOD)
+        for start in range(0, len(sent), size):
+            await connection.send(sent[start : start + size])
+            await asyncio.sleep(0)
+        await connection.request()  # none comes on this connection
+        await connection.respond(GOOD)
+
+    async with peer(both) as there, article_caller() as caller:
+        ends = [await caller.call(server(there.url), 0, 1) for _ in range(3)]
+    assert [ended.outcome for ended, _ in ends] == [Outcome.OK] * 3
+    assert {unpack(ended.raw) for ended, _ in ends} == {GOOD}
+    assert (there.connections, len(there.requests)) == (3, 3)
+
+
+async def test_an_answer_after_interim_ones_is_read() -> None:
+    async def continued(connection: Connection) -> None:
+        for _ in range(2):
+            await connection.request()
+            await connection.send(
+                b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x"
+            )
+            await asyncio.sleep(0.01)
+            await connection.send(b"\r\n\r\n")
+            await connection.respond(GOOD)
+
+    async with peer(continued) as there, article_caller() as caller:
+        assert await outcomes(caller, there.url, 2) == [Outcome.OK] * 2
+        assert there.connections == 1
 
 
 async def closes_after_each_answer(connection: Connection) -> None:
@@ -212,10 +258,23 @@ async def test_cookies_are_neither_kept_nor_sent() -> None:
     assert all("cookie" not in request.headers for request in there.requests)
 
 
-async def test_user_and_password_of_a_url_are_sent_as_the_header() -> None:
+@pytest.mark.parametrize(
+    ("login", "header"),
+    [
+        ("team:secret", b"team:secret"),
+        ("team:s%C3%A9cr%D0%BFt", "team:sécrпt".encode()),
+        ("a%20b:c%3A%40%2F", b"a b:c:@/"),
+        ("team", b"team:"),
+        (":secret", b":secret"),
+    ],
+)
+async def test_user_and_password_of_a_url_are_sent_as_the_header(login: str, header: bytes) -> None:
     async with peer(answering(GOOD)) as there:
-        await call(there.url.replace("http://", "http://team:secret@"))
-    assert there.requests[0].headers["authorization"] == "Basic dGVhbTpzZWNyZXQ="
+        ended, _ = await call(there.url.replace("http://", f"http://{login}@"))
+    assert ended.outcome is Outcome.OK
+    (request,) = there.requests
+    assert request.headers["authorization"] == f"Basic {b64encode(header).decode()}"
+    assert request.line == "POST /RPC2 HTTP/1.1"
 
 
 async def test_proxies_of_the_environment_are_not_used() -> None:

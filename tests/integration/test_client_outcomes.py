@@ -271,6 +271,13 @@ async def test_a_redirect_is_named_and_not_followed(status: int) -> None:
     assert elsewhere.connections == 0
 
 
+@pytest.mark.parametrize("place", ["/x?key=secret", "https://me:secret@example.org/?a=secret"])
+async def test_a_redirect_gives_no_secret_away(place: str) -> None:
+    ended = await attempt(answering(b"", status="301 Moved", location=place))
+    assert "secret" not in ended.message
+    assert "?***" in ended.message
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -91,11 +91,14 @@ challenges:
         good.replace("release: test", "release: none")
         .replace("gold_int.tsv", "none.tsv")
         .replace("phase: one", "phase: one, opens: 2026-12-02, closes: 2026-12-01")
+        + f"notices: {{smtp_host: mail.example.org, smtp_starttls: false, smtp_ca: {path}}}"
     )
     ended = await metaserver("doctor", "--config", path)
     assert ended.status == 1
     wrong = [line.split(": ")[0] for line in ended.stdout.splitlines() if line.startswith("error")]
+    assert "notices.smtp_starttls: mail, and the password of smtp_user, go" in ended.stdout
     assert [place.split()[-1] for place in wrong] == [
+        "notices.smtp_ca",
         "challenges[0].phases[0].closes",
         "challenges[0].phases[0].release",
         "challenges[0].phases[0].gold.INT",

@@ -16,7 +16,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from metaserver.client.guard import AddressGuard
-from metaserver.client.http import check_url
+from metaserver.client.urls import check_url
 from metaserver.errors import InputError
 from metaserver.lifecycle import Outcome
 from metaserver.records import Attempt

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from alembic import command
 
-from metaserver.packing import unpack
-from metaserver.store.database import migrate, sqlite_engine
+from metaserver.cells import inert
+from metaserver.packing import pack, unpack
+from metaserver.store.database import alembic_config, migrate, sqlite_engine
+from metaserver.store.keys import keyed_digest
 from tests.integration.hub import boards, build_release, metaserver
 
 pytestmark = pytest.mark.slow
@@ -22,6 +27,8 @@ pytestmark = pytest.mark.slow
 RELEASED = Path(__file__).parents[1] / "unit" / "metaserver" / "store"
 STORE = "metaserver.sqlite"
 SCHEMAS = ("0001",)
+REWRITTEN = {("gold", "checksum")}
+"""What a migration changes: digests of gold are keyed since schema 0003."""
 
 
 def restore(schema: str, path: Path) -> None:
@@ -57,41 +64,79 @@ async def test_every_row_is_still_there(schema: str, tmp_path: Path) -> None:
     after = rows(path)
     for table, kept in before.items():
         assert kept, f"the dump says nothing of {table}"
-        assert [{name: row[name] for name in kept[0]} for row in after[table]] == kept
+        same = [name for name in kept[0] if (table, name) not in REWRITTEN]
+        assert [[row[name] for name in same] for row in after[table]] == [
+            [row[name] for name in same] for row in kept
+        ]
     store = sqlite3.connect(path)
     assert store.execute("PRAGMA foreign_key_check").fetchall() == []
     assert store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     store.close()
 
 
+async def test_no_digest_of_gold_stays_that_a_guess_could_be_checked_by(tmp_path: Path) -> None:
+    """Schema 0002 kept plain digests of gold: beside the gold, and in boards for everybody."""
+    path = tmp_path / "run" / STORE
+    restore("0001", path)
+    engine = sqlite_engine(path)
+    async with engine.begin() as connection:
+        await connection.run_sync(_upgraded_to, "0002")
+    old = b'{"views":{"raw":{"signature":"ACT|gold:0123456789ab|articles:answered|release:r"}}}'
+    store = sqlite3.connect(path)
+    known = {"id": "b1", "phase_id": 1, "task": "ACT", "gold_version": 3, "reason": "frozen"}
+    row = known | {"created_at": 0.0, "document": pack(old)}
+    marks = ", ".join(f":{name}" for name in row)
+    store.execute(f"INSERT INTO frozen_boards ({', '.join(row)}) VALUES ({marks})", row)
+    store.commit()
+    store.close()
+    await migrate(engine, path)
+    await engine.dispose()
+    after = rows(path)
+    [board] = after["frozen_boards"]
+    assert unpack(board["document"]) == old.replace(b"gold:0123456789ab", b"gold:3")
+    [key] = after["hub_keys"]
+    for gold in after["gold"]:
+        content = unpack(gold["content"])
+        assert gold["checksum"] == keyed_digest(bytes.fromhex(key["value"]), content)
+        assert hashlib.sha256(content).hexdigest() not in repr(after)
+
+
+def _upgraded_to(connection: sa.Connection, revision: str) -> None:
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
 @pytest.mark.parametrize("schema", SCHEMAS)
 async def test_a_run_goes_on_and_reports_the_same(schema: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     restore(schema, out / STORE)
-    command: list[object] = ["run", "--articles", tmp_path / "articles", "--out", out]
-    command += ["--uniprot", await build_release(tmp_path / "release"), "--attempts", 2]
+    words: list[object] = ["run", "--articles", tmp_path / "articles", "--out", out]
+    words += ["--uniprot", await build_release(tmp_path / "release"), "--attempts", 2]
     (tmp_path / "articles").mkdir()
     found = rows(out / STORE)
     for article in found["articles"]:
         (tmp_path / article["source"]).write_bytes(unpack(article["text"]))
     for gold in found["gold"]:
         (tmp_path / gold["source"]).write_bytes(unpack(gold["content"]))
-        command += [f"--gold-{gold['task'].lower()}", tmp_path / gold["source"]]
+        words += [f"--gold-{gold['task'].lower()}", tmp_path / gold["source"]]
     for server in found["servers"]:  # nobody is there any more: nothing may be asked again
-        command += ["--server", f"{server['name']}={server['url']}"]
+        words += ["--server", f"{server['name']}={server['url']}"]
 
     refused = await metaserver("attempts", "--out", out)
     assert refused.status == 2
     assert f"has schema {schema}" in refused.stderr
-    ended = await metaserver(*command)
+    ended = await metaserver(*words)
     assert ended.status == 0, ended.stderr
-    assert (out / "attempts.tsv").read_text() == _reported(schema, "attempts.tsv")
-    expected = json.loads(_reported(schema, "boards.json"))
-    assert set(boards(out)) == set(expected)
+    reported = [line.split("\t") for line in _reported(schema, "attempts.tsv").split("\n")]
+    expected = "\n".join("\t".join(map(inert, cells)) for cells in reported)
+    assert (out / "attempts.tsv").read_text() == expected  # that release left formulas in it
+    scored = json.loads(_reported(schema, "boards.json"))
+    assert set(boards(out)) == set(scored)
     for task, board in boards(out).items():
         scores = {run["server"]: run["score"] for run in board["runs"]}
-        assert set(scores) == set(expected[task])
-        for server, score in expected[task].items():
+        assert set(scores) == set(scored[task])
+        for server, score in scored[task].items():
             assert {name: scores[server][name] for name in score} == score
     shown = await metaserver("attempts", "--out", out)
     assert shown.status == 0, shown.stderr

@@ -554,6 +554,25 @@ async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor
 # -- teams and tokens ------------------------------------------------------------------------------
 
 
+async def test_what_a_revoked_token_made_can_be_revoked_later(
+    running: Running, ana: Visitor
+) -> None:
+    page = await ana.post("/organise/tokens", label="bob", role="organiser", days="")
+    [secret] = re.findall(r'<code id="secret" tabindex="0">([^<]+)</code>', page.text)
+    bob = (await running.do("tokens.list"))[-1].id
+    async with visiting(running) as visitor:
+        await visitor.sign_in(secret)
+        await visitor.post("/organise/teams/blue/tokens", label="of bob", days="")
+    await ana.post(f"/organise/tokens/{bob}/revoke")
+    page = await ana.get("/organise/tokens")
+    assert f'action="/organise/tokens/{bob}/revoke"' in page.text
+    assert "Revoke bob and all it made" in page.said
+    assert (await running.do("tokens.list"))[-1].revoked_at is None
+    await ana.post(f"/organise/tokens/{bob}/revoke", made_with_it="true")
+    assert (await running.do("tokens.list"))[-1].revoked_at is not None
+    assert "and all it made" not in (await ana.get("/organise/tokens")).said.split("bob")[1]
+
+
 async def test_tokens_are_revoked_and_teams_retired(running: Running, ana: Visitor) -> None:
     issued = await running.do("tokens.create", team="blue", label=MARKUP)
     page = await ana.get("/organise/teams/blue")

@@ -16,6 +16,7 @@ from aiohttp.typedefs import Handler
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
+from metaserver.plans import NoticePlan
 from tests.integration.console import Visitor, organiser_token, token_of, visiting
 from tests.integration.hub import answer_for
 from tests.integration.kits import served
@@ -323,6 +324,20 @@ async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor
         assert "New token for for ana" in page.said
 
 
+async def test_a_token_can_be_revoked_with_all_that_it_made(
+    running: Running, blue: Visitor
+) -> None:
+    own = (await running.do("tokens.list"))[-1].id
+    page = await blue.post("/team/tokens", label="child", role="team", days="")
+    page = await blue.get("/team/tokens")
+    assert page.text.count('name="made_with_it"') == 1  # the child has made none
+    child = (await running.do("tokens.list"))[-1]
+    assert child.parent == own
+    page = await blue.post(f"/team/tokens/{own}/revoke", made_with_it="true")
+    assert page.path.startswith("/signin")  # it was this session's
+    assert all(one.revoked_at for one in await running.do("tokens.list") if one.team == "blue")
+
+
 async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor) -> None:
     page = await blue.post("/team/tokens", label=MARKUP, role="team", days="")
     secret = re.search(r"<code id=\"secret\"[^>]*>(bcms_[^<]+)<", page.text)
@@ -367,7 +382,15 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     assert secret
     page = await blue.get("/team/settings")
     assert secret[1] not in page.text
-    assert 'value="http://127.0.0.1:9/hook"' in page.text
+    assert 'value="http://127.0.0.1:9/***"' in page.text
+    page = await blue.post("/team/notices", webhook="http://127.0.0.1:9/***")
+    assert "Notices are on" in page.said
+    assert 'id="secret"' not in page.text  # webhook and secret are kept
+    team = await running.service.team("blue")
+    assert team.notices == NoticePlan(webhook="http://127.0.0.1:9/hook", secret=secret[1])
+    page = await blue.post("/team/notices", webhook="http://127.0.0.2:9/***")
+    assert page.status == 422
+    assert "*** stands for what is kept" in page.said
     ids = re.findall(r'\sid="([^"]+)"', page.text)
     assert len(ids) == len(set(ids))
 

@@ -10,10 +10,12 @@ import pytest
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.tokens import IssuedToken
+from metaserver.records import TeamName
 from metaserver.store import audit, teams, tokens
 from metaserver.store.store import open_store
 from tests.integration.hub import metaserver
-from tests.integration.service import Running, at_work, settings
+from tests.integration.service import ORGANISER, Running, at_work, settings
 
 pytestmark = pytest.mark.slow
 
@@ -132,3 +134,57 @@ async def test_a_team_has_its_own_tokens_and_an_organiser_all(tmp_path: Path) ->
         assert held == [False, True, False, True]
         assert not any(made.token in log for made in (first, second, third, fourth))
         assert "tokens.revoke" in log
+
+
+def holder(issued: IssuedToken) -> Caller:
+    """Return who asks with a token."""
+    team = TeamName(issued.team) if issued.team else None
+    return Caller(role=issued.role, team=team, token_id=issued.id, name=str(issued.role))
+
+
+async def test_what_a_token_made_ends_with_it(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        for name in ("green", "violet"):
+            await running.do("teams.create", team=name)
+        short = await running.do("tokens.create", role="organiser", days=1)
+        lasting = await running.do("tokens.create", holder(short), role="organiser")
+        longer = await running.do("tokens.create", holder(short), role="organiser", days=30)
+        green = await running.do("tokens.create", holder(lasting), role="team", team="green")
+        shorter = await running.do("tokens.create", holder(green), role="reader", days=0.5)
+        assert lasting.expires_at == longer.expires_at == green.expires_at == short.expires_at
+        assert shorter.expires_at < short.expires_at
+
+        listed = {one.id: one for one in await running.do("tokens.list")}
+        assert listed[shorter.id].parent == green.id
+        assert listed[green.id].parent == lasting.id
+        seen = await running.do("tokens.list", holder(green))
+        assert [(one.id, one.parent) for one in seen] == [  # nothing of organisers' tokens
+            (green.id, None), (shorter.id, green.id),
+        ]  # fmt: skip
+
+        await running.do("tokens.revoke", id=lasting.id)
+        assert await refusal(running, "tokens.create", holder(lasting), role="reader") is (
+            Refusal.TOKEN  # it asked before it was revoked, and comes to its turn afterwards
+        )
+        given = {"id": short.id, "made_with_it": True}
+        violet = running.team("violet")
+        assert await refusal(running, "tokens.revoke", violet, **given) is Refusal.UNKNOWN
+        await running.do("tokens.revoke", **given)
+        assert await refusal(running, "tokens.revoke", ORGANISER, **given) is Refusal.STATE
+        listed = {one.id: one for one in await running.do("tokens.list")}
+        made = (short, lasting, longer, green, shorter)
+        assert all(listed[one.id].revoked_at for one in made)
+        [entry, *_] = await running.do("audit.list", subject=f"token {short.id}")
+        assert entry.detail["others"] == [longer.id, green.id, shorter.id]
+
+
+async def test_all_that_a_token_made_is_revoked_at_the_command_line(tmp_path: Path) -> None:
+    path = tmp_path / "hub.sqlite"
+    await printed("create", "--role", "organiser", "--store", path)
+    async with open_store(path) as store, store.writing() as connection:
+        child, secret = await tokens.issue(connection, Role.READER, "child", parent=1)
+    assert f"{child}\treader\t\tchild\tholds\t" in (await printed("list", "--store", path))
+    assert (await printed("list", "--store", path)).rstrip().endswith("never\t1")
+    await printed("revoke", 1, "--made-with-it", "--store", path)
+    async with open_store(path) as store, store.reading() as connection:
+        assert await tokens.find(connection, secret, 0.0) is None

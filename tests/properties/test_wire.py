@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from metaserver.wire.report import Report
 from metaserver.wire.stream import Stream
 from metaserver.wire.xmlrpc import (
     Decoder,
@@ -78,7 +79,9 @@ HEAD = "<methodResponse><params><param>"
 
 # What an XML parser takes apart, and what may stand before a message.
 BITS = [*PARTS, "<!-- a -->", "<![CDATA[<i8>&]]>", "<?x y?>", "&#13;", "&#xe9;", "&#xffff;", "]]>",
-        "\r\n", " a='1'>", "<ex:i8>7</ex:i8>", "\x7f", "\ufffe", "\U0010ffff"]  # fmt: skip
+        "\r\n", " a='1'>", "<ex:i8>7</ex:i8>", "\x7f", "\ufffe", "\U0010ffff", "<int>x</int>",
+        "<double>nan</double>", "<date/>", "<a b='c'><int>1</int></a>", "\0",
+        "<member><name>x</name><value/></member>" * 2]  # fmt: skip
 HEADS = [
     *(f"<?xml version={v!r}{e}?>{s}" for v in ("1.0", "1.1") for e in ("", " encoding='UTF-8'",
       ' encoding="utf-8"', " encoding='iso-8859-1'", " encoding='utf-16'", " standalone='yes'")
@@ -121,11 +124,13 @@ def test_a_spoilt_message_gives_a_value_or_our_error(value: Any, data: st.DataOb
     attempt(bytes(body), data.draw(st.integers(1, 2_000)))
 
 
-def outcome(reader: Decoder | Stream, body: bytes) -> str:
+def outcome(kind: type[Decoder | Stream], body: bytes, charset: str | None = None) -> str:
     """Return all that can be told of a body's message, to the last bit, or the error in full."""
+    report = Report()
+    reader = kind(Limits(), charset=charset, report=report)
     try:
         reader.feed(body)
-        return repr(reader.close())
+        return f"{reader.close()!r} {report.problem_count} {report.problems}"
     except WireError as error:
         return f"{error.outcome} {error.message}"
 
@@ -142,14 +147,15 @@ def test_a_short_message_is_read_as_a_stream_would_be(
         text = text[:place] + bit + text[place:]
     coding = data.draw(st.sampled_from(["utf-8", "utf-8", "iso-8859-1", "utf-16"]))
     body = (head + text).encode(coding, "replace")
-    assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
+    charset = data.draw(st.sampled_from([None, None, "utf-8", "us-ascii", "iso-8859-1", "utf-7"]))
+    assert outcome(Decoder, body, charset) == outcome(Stream, body, charset)
 
 
 @MORE
 @given(MARKUP)
 def test_short_markup_is_read_as_a_stream_would_be(markup: str) -> None:
     body = f"{HEAD}<value>{markup}</value></param></params></methodResponse>".encode()
-    assert outcome(Decoder(), body) == outcome(Stream(Limits()), body)
+    assert outcome(Decoder, body) == outcome(Stream, body)
 
 
 @MORE

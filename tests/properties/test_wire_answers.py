@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from metaserver.lifecycle import ANSWERED
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import MAX_PROBLEMS, CheckedAnswer, Ruling, check
+from metaserver.wire.values import Unreadable
 
 
 class Release:
@@ -34,6 +35,7 @@ SCALARS: st.SearchStrategy[Any] = (
     | st.text(max_size=5)
     | st.binary(max_size=3)
     | st.datetimes()
+    | st.just(Unreadable("double"))
 )
 ANYTHING = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner)

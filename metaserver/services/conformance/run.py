@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
-from metaserver.client.http import HttpClient, address
+from metaserver.client.http import HttpClient
+from metaserver.client.urls import address
 from metaserver.lifecycle import ANSWERED, RULES, Outcome
 from metaserver.records import Attempt, Server
 from metaserver.services.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle

@@ -18,6 +18,7 @@ from metaserver.archive.writing import Manifest, export_store
 from metaserver.config import Settings
 from metaserver.dispatch.steps import whole
 from metaserver.errors import HubError, MetaserverError
+from metaserver.private import FOLDER_MODE
 from metaserver.services.jobs import Progress
 
 KIND = "export"
@@ -56,7 +57,7 @@ class Exporting:
     async def write(self, progress: Progress) -> Exported:
         """Write an archive in place of the last one; nothing is left of one that is not whole."""
         self.clear()
-        self._folder.mkdir(mode=0o700, parents=True)
+        self._folder.mkdir(mode=FOLDER_MODE, parents=True)
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
         given = (self._store, self.archive, self._settings, theirs)

@@ -16,6 +16,7 @@ from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.desk import Desk, posted
 from metaserver.web.forms import Form, Wording
+from metaserver.web.held import holds, made_with
 from metaserver.web.organise.outlook import team_path
 from metaserver.web.organise.sheet import Sheet, tried
 from metaserver.web.visitor import caller_of
@@ -34,7 +35,10 @@ TOKEN = Sheet(
     names=("label", "days"),
     wording={
         "label": Wording(help="Who or what holds it: “Ana's laptop”, “nightly script”."),
-        "days": Wording(label="Days", help="It holds so many days; empty: until it is revoked."),
+        "days": Wording(
+            label="Days",
+            help="It holds so many days; empty: until it is revoked. No longer than yours.",
+        ),
     },
 )
 RETIRED = Sheet(given=OneTeam, names=())
@@ -109,6 +113,7 @@ class TeamPages:
             servers=[server for server in servers if server.team == team.team],
             now=self.desk.service.clock(),
             mine=caller_of(request).token_id,
+            made=made_with(tokens, self.desk.service.clock()),
             form=form,
             issued=issued,
         )
@@ -152,9 +157,3 @@ class TeamPages:
         if isinstance(done, RefusedError):
             return self._confirm(team, done)
         raise web.HTTPSeeOther(team_path(team.team))
-
-
-def holds(token: TokenDetail, now: float) -> bool:
-    """Whether a token opens anything now."""
-    over = token.expires_at is not None and token.expires_at <= now
-    return token.revoked_at is None and not over

@@ -11,6 +11,7 @@ from metaserver.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.desk import Desk, posted
 from metaserver.web.forms import Form, Wording
+from metaserver.web.held import made_with
 from metaserver.web.organise.outlook import team_path
 from metaserver.web.organise.sheet import Sheet, tried
 from metaserver.web.organise.teams import TOKEN
@@ -64,6 +65,7 @@ class TokenPages:
             tokens=[token for token in known if token.team is None],
             now=self.desk.service.clock(),
             mine=caller_of(request).token_id,
+            made=made_with(known, self.desk.service.clock()),
             form=form,
             issued=issued,
             refused=str(refused or ""),
@@ -79,9 +81,10 @@ class TokenPages:
 
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token; the page that lists it says so."""
-        number = request.match_info["id"]
+        number, sent = request.match_info["id"], await posted(request)
+        given = {"id": number, "made_with_it": "made_with_it" in sent}
         known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        done = await tried(self.desk, request, "tokens.revoke", ("id",), id=number)
+        done = await tried(self.desk, request, "tokens.revoke", ("id",), **given)
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form({"role": "organiser"}), refused=done)
         team = next((token.team for token in known if str(token.id) == number), None)

@@ -14,7 +14,8 @@ from metaserver.errors import RefusedError
 from metaserver.lifecycle import PhaseState
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.runs import MAX_BYTES, RunContent, RunDetail, UploadRun
+from metaserver.operations.runs import RunContent, RunDetail, UploadRun
+from metaserver.operations.text_files import MOST_BYTES
 from metaserver.web.bodies import upload
 from metaserver.web.desk import Desk, posted
 from metaserver.web.forms import Wording
@@ -32,7 +33,7 @@ SHEET = Sheet(
         "content": Wording(
             label="Result file",
             kind="file",
-            help=f"In BC II.5 format, plain or gzip; at most {MAX_BYTES >> 20} MiB unpacked.",
+            help=f"In BC II.5 format, plain or gzip; at most {MOST_BYTES >> 20} MiB unpacked.",
         ),
     },
 )

@@ -40,7 +40,8 @@ def wording() -> dict[str, Wording]:
         "url": Wording(
             label="URL",
             help="Where it listens: http://HOST:PORT/PATH, or https. The hub must be able to"
-            " reach it.",
+            " reach it. A user, password or query in it is shown to nobody again: *** stands for"
+            " what is kept.",
         ),
         "method": Wording(
             help="The XML-RPC method that annotates; keep this unless yours has another name."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from metaserver.client.urls import shown_webhook
 from metaserver.errors import RefusedError
 from metaserver.operations.teams import NoticeChange, NoticeDetail, TeamChange
 from metaserver.web.desk import Desk, mended, posted
@@ -22,7 +23,7 @@ NOTICE_WORDING = {
     "webhook": Wording(
         label="Webhook",
         help="A URL that is sent a JSON message when a server is down, up again or finished;"
-        " empty: none.",
+        " empty: none. Only its host is shown again; leave it so to keep the one that there is.",
     ),
     "email": Wording(
         label="Send an e-mail to the team's address as well",
@@ -62,7 +63,7 @@ class SettingsPages:
         status: int = 200,
     ) -> web.Response:
         team = await self.desk.service.team(scope.team.team)
-        plan = {"webhook": team.notices.webhook, "email": team.notices.email}
+        plan = {"webhook": shown_webhook(team.notices.webhook), "email": team.notices.email}
         said = {"title": scope.team.title, "email": scope.team.email}
         return self.desk.answer(
             "team_settings.html",

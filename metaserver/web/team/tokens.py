@@ -11,6 +11,7 @@ from metaserver.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.desk import Desk, mended, posted
 from metaserver.web.forms import Form, Wording, values_of
+from metaserver.web.held import made_with
 from metaserver.web.team.scope import scope_of
 from metaserver.web.visitor import caller_of
 
@@ -22,7 +23,10 @@ WORDING = {
         help="A token of the team can do all that you can here; a reader's only reads.",
         choices=[("team", "everything for this team"), ("reader", "read what is public")],
     ),
-    "days": Wording(label="Days", help="It holds so many days; empty: until it is revoked."),
+    "days": Wording(
+        label="Days",
+        help="It holds so many days; empty: until it is revoked. No longer than yours.",
+    ),
 }
 
 
@@ -65,6 +69,7 @@ class TokenPages:
             tokens=[token for token in known if token.team == scope.team.team],
             now=self.desk.service.clock(),
             mine=caller_of(request).token_id,
+            made=made_with(known, self.desk.service.clock()),
             form=form or Form.of(NewToken, FIELDS, wording=WORDING),
             issued=issued,
             refused=refused,
@@ -89,7 +94,12 @@ class TokenPages:
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else None
         try:
-            await self.desk.ask(request, "tokens.revoke", id=request.match_info["id"])
+            await self.desk.ask(
+                request,
+                "tokens.revoke",
+                id=request.match_info["id"],
+                made_with_it="made_with_it" in sent,
+            )
         except RefusedError as error:
             refused = mended(error)
             return await self._show(

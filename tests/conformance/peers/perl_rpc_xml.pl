@@ -15,6 +15,7 @@ sub get_annotation {
     die "out of memory\n" if $text =~ /^crash/;
     my $seen = sprintf '%d %08x', length $text, crc32(encode_utf8($text));
     $seen .= " $context->{article_id}" if $context;
+    $seen .= '.' x 2_000_000 if $text =~ /^large/;    # above 1 MiB: a length, and chunks as well
     return {    # plain scalars: RPC::XML guesses int, double or string from how they look
         interaction => [RPC::XML::boolean->new(1), 0.75],
         normalizations => [

@@ -3,23 +3,32 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from scoring import evaluate_runs, plots, read_gold
 from scoring.cli import main
 from scoring.files import result_lines
 from tests.unit.scoring.campaign import campaign
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
+ONE = "other\tP1\t1\t0.9\n"
 ACT_GOLD = "a\t1\nb\t0\nc\t1\nd\t0\n"
 ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    texts = {"gold": GOLD, "run": RUN, "act_gold": ACT_GOLD, "act_run": ACT_RUN}
+    texts = {
+        "one": "other\tP1\t1\t0.9\n",
+        "gold": GOLD,
+        "run": RUN,
+        "act_gold": ACT_GOLD,
+        "act_run": ACT_RUN,
+    }
     for name, text in texts.items():
         (tmp_path / f"{name}.tsv").write_text(text)
     return tmp_path
@@ -107,6 +116,7 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
         (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
         (("ensemble", *INT, "run.tsv", "--team", "("), "--team '('"),
+        (("ensemble", *INT, "run.tsv", "one.tsv"), "no article of the gold is answered by all"),
         (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
     ],
@@ -148,7 +158,92 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--json", "--no-pairs") == 0
     values = json.loads(capsys.readouterr().out)
     assert [one["run"] for one in values["intervals"]] == ["best", "run"]
-    assert values["pairs"] == []
+    assert values["tests"] is None
+
+
+def test_a_comparison_has_counts_of_articles_in_every_format(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    outputs = {}
+    for style in ("text", "json", "csv", "latex"):
+        command = ("compare", *INT, "run.tsv", "half.tsv", "--resamples", "20")
+        assert run(folder, *command, "--format", style) == 0
+        outputs[style] = capsys.readouterr().out
+    lines = outputs["text"].splitlines()
+    assert lines[1].split()[:3] == ["run", "articles", "score"]
+    assert [line.split()[:2] for line in lines[2:4]] == [["half", "1/2"], ["run", "2/2"]]
+    assert lines[6].split()[:5] == ["a", "b", "articles", "difference", "p"]
+    assert lines[7].split()[:4] == ["run", "half", "1/2", "-0.500"]
+    values = json.loads(outputs["json"])
+    found = [(one["articles_scored"], one["articles_in_gold"]) for one in values["intervals"]]
+    assert found == [(1, 2), (2, 2)]
+    (pair,) = values["tests"]["pairs"]
+    assert (pair["articles_scored"], pair["articles_in_gold"]) == (1, 2)
+    rows = csv.DictReader(io.StringIO(outputs["csv"]))
+    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [
+        ("1", "2"),
+        ("2", "2"),
+    ]
+    assert r"half & 1/2 & 1.000" in outputs["latex"]
+    assert outputs["latex"].startswith("% INT|gold:")
+
+
+def test_a_comparison_of_all_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    options = ("--articles", "all", "--resamples", "20", "--json")
+    assert run(folder, "compare", *INT, "run.tsv", "half.tsv", *options) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert {one["articles_scored"] for one in values["intervals"]} == {2}
+    assert values["tests"]["pairs"][0]["articles_scored"] == 2
+    assert "|articles:all|" in values["signature"]
+
+
+@pytest.mark.parametrize(("resamples", "flips"), [("9", "9 random"), ("10000", "all 16")])
+def test_a_comparison_says_what_it_could_not_find(
+    resamples: str, flips: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five articles have 16 flips, and 9 random flips a p of 0.1 at least."""
+    articles = "abcde"
+    (tmp_path / "gold.tsv").write_text("".join(f"{name}\tP1\n" for name in articles))
+    for run_, item in (("right", "P1"), ("wrong", "X")):
+        lines = "".join(f"{name}\t{item}\t1\t0.5\n" for name in articles)
+        (tmp_path / f"{run_}.tsv").write_text(lines)
+    command = ("compare", *INT, "right.tsv", "wrong.tsv", "--resamples", resamples)
+    assert run(tmp_path, *command) == 0
+    text = capsys.readouterr().out
+    floor = r"0\.[1-9]" if flips.startswith("9") else r"0\.0625"
+    assert re.search(
+        f"^note: with {flips} flips no p_adjusted can be below {floor}, "
+        r"so that nothing can be found at 0\.05$",
+        text,
+        re.MULTILINE,
+    )
+    assert "note: 1 of 1 pairs have a p_floor above 0.05" in text
+    assert run(tmp_path, *command, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
+
+
+def test_runs_with_no_article_in_common(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "first.tsv").write_text("a\tP1\t1\t0.7\n")
+    (folder / "second.tsv").write_text("b\tP3\t1\t0.7\n")
+    assert run(folder, "compare", *INT, "first.tsv", "second.tsv", "--resamples", "20") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[5] == "paired sign-flip tests of auc_ipr, the only flip, step-down maxT"
+    assert lines[7].split() == ["first", "second", "0/2", "n/a", *["1.000"] * 3]
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--seed", "-1"), ("--seed", "x"), ("--resamples", "0"), ("--resamples", "1000001")],
+)
+def test_numbers_that_no_comparison_can_use(
+    option: str, value: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        run(folder, "compare", *INT, "run.tsv", option, value)
+    assert stopped.value.code == 2
+    assert f"argument {option}: {value!r}; expected an integer" in capsys.readouterr().err
 
 
 def test_explain_shows_the_sum_behind_the_score(
@@ -189,6 +284,18 @@ def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], fo
     assert pictures[0].startswith(b"<?xml")
 
 
+def test_plots_name_the_articles_that_count(folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    gold = read_gold("INT", folder / "gold.tsv")
+    (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
+    cards = evaluate_runs("INT", gold, [folder / "run.tsv", folder / "half.tsv"])
+    legend = plots.curves(cards).axes[0].get_legend()
+    assert legend is not None
+    names = [text.get_text() for text in legend.get_texts()]
+    assert names == [text.get_text() for text in plots.scatter(cards).axes[0].texts]
+    assert names == ["run (2/2)", "half (1/2)"]
+
+
 def test_ensemble_writes_what_evaluate_reads(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,8 +314,12 @@ def test_ensemble_writes_what_evaluate_reads(
     out = tmp_path / "consensus.tsv"
     assert main([*command, "--out", str(out), "--json"]) == 0
     cards = json.loads(capsys.readouterr().out)
-    assert [card["run"].split("_")[1] for card in cards[:-1]] == ["T0", "T1", "T2"]
-    assert cards[-1]["run"] == "consensus"
+    assert [card["run"] for card in cards] == [*(path.stem for path in old), "consensus"]
+    members = [card["run"].split("_")[1] for card in cards if card["member"] == "yes"]
+    assert members == ["T0", "T1", "T2"]
+    folds = [int(card["folds"].removesuffix("/10")) for card in cards[:-1]]
+    assert sum(folds) == 3 * 10
+    assert cards[-1]["member"] is None
     assert cards[-1]["macro"]["f_score"] > max(one["macro"]["f_score"] for one in cards[:-1])
 
     gold = ["--gold", str(tmp_path / "new_gold.tsv"), "--json", "--beta", "10", "--cutoff", "30"]
@@ -216,6 +327,39 @@ def test_ensemble_writes_what_evaluate_reads(
     *members, consensus = json.loads(capsys.readouterr().out)
     assert consensus["macro"]["f_score"] > max(one["macro"]["f_score"] for one in members)
 
+    assert main([*command]) == 0
+    text = capsys.readouterr().out.splitlines()
+    assert text[0].split()[:3] == ["run", "articles", "TP"]
+    assert text[0].split()[-2:] == ["folds", "member"]
+    assert text[7].split()[-2:] == ["n/a", "n/a"]
+
     article, item = out.read_text().split("\t")[:2]
     assert main([*command, "--explain", article, item]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("in all")
+
+
+def test_an_ensemble_scores_all_on_the_same_articles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, runs = campaign(systems=3, articles=12)
+    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
+    (tmp_path / "gold.tsv").write_text("".join(lines))
+    for place, run_ in enumerate(runs):
+        left_out = {f"article{place}", f"article{place + 1}"}
+        kept = [answer for answer in run_.answers.items() if answer[0] not in left_out]
+        (tmp_path / f"r{place}.tsv").write_text("".join(result_lines("INT", kept)))
+    command = ("ensemble", "--task", "INT", "--gold", "gold.tsv", "r0.tsv", "r1.tsv", "r2.tsv")
+    for style in ("text", "latex"):
+        assert run(tmp_path, *command, "--folds", "3", "--format", style) == 0
+        output = capsys.readouterr()
+        assert output.err == (
+            "warning: 4 of 12 gold articles are left out: not all runs answered them; "
+            "--articles all counts them\n"
+        )
+        assert output.out.count(" 8/12 ") == 4
+    assert run(tmp_path, *command, "--folds", "3", "--articles", "all", "--format", "csv") == 0
+    output = capsys.readouterr()
+    assert output.err == ""
+    rows = list(csv.DictReader(io.StringIO(output.out)))
+    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [("12", "12")] * 4
+    assert all("|articles:all|" in row["signature"] for row in rows)

@@ -1,13 +1,15 @@
 """Readers and the writer: every problem with its place, and the forms of file they take."""
 
 import gzip
+import random
 from collections import deque
 from pathlib import Path
 
 import pytest
 
 from scoring import FormatError, Hit, evaluate_files, read_gold, read_run, result_lines
-from scoring.text import MOST_UNPACKED, line_blocks
+from scoring.errors import MOST_CHARACTERS, MOST_PROBLEMS
+from scoring.text import MOST_LINE, MOST_UNPACKED, _chunks, line_blocks
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tP3\t1\t0.7\n"
@@ -127,16 +129,52 @@ def test_unreadable_files(content: bytes, message: str, tmp_path: Path) -> None:
 
 
 def test_a_file_that_unpacks_to_too_much(tmp_path: Path) -> None:
-    line = gzip.compress(b"a\tP1\n" * (MOST_UNPACKED >> 10))
+    """Random digits compress to half their size, so that the ratio says nothing."""
+    digits = random.Random(1).randbytes(1 << 20).hex().encode() + b"\n"
     bomb = tmp_path / "bomb.tsv.gz"
-    bomb.write_bytes(line * 205)  # of 5 / 1024 each
+    bomb.write_bytes(gzip.compress(digits, 1) * ((MOST_UNPACKED >> 21) + 1))
     with pytest.raises(FormatError, match=r"bomb\.tsv\.gz: unpacks to more than 536,870,912 bytes"):
+        deque(_chunks(bomb), maxlen=0)
+
+
+@pytest.mark.parametrize("size", [2 << 20, 32 << 20, 256 << 20])
+def test_a_small_file_that_unpacks_to_much(size: int, tmp_path: Path) -> None:
+    bomb = write(tmp_path, gzip.compress(b"a\tP1\n" * (size // 5)), "bomb.tsv.gz")
+    with pytest.raises(FormatError, match="unpacks to more than 200 times its size"):
         deque(line_blocks(bomb), maxlen=0)
 
 
-def test_a_line_longer_than_many_blocks(tmp_path: Path) -> None:
-    blocks = line_blocks(write(tmp_path, b"a" * 3_000_000 + b"\r\nb", "long.tsv"))
-    assert b"".join(blocks) == b"a" * 3_000_000 + b"\nb\n"
+@pytest.mark.parametrize("length", [MOST_LINE - 8, MOST_LINE + 1, 3_000_000])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_a_long_line(length: int, end: bytes, tmp_path: Path) -> None:
+    """Both readers read it, or both say that it is too long."""
+    gold = write(tmp_path, GOLD, "gold.tsv")
+    run = write(tmp_path, b"a" * length + b"\tP1\t1\t1" + end, "run.tsv")
+    if length < MOST_LINE:
+        assert evaluate_files("INT", gold, run).to_dict()["fp"] == 0  # its article is not in gold
+        assert list(read_run("INT", run).answers) == ["a" * length]
+        return
+    for read in (lambda: evaluate_files("INT", gold, run), lambda: read_run("INT", run)):
+        with pytest.raises(FormatError, match="a line of more than 65,536 bytes"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("line", "most"),
+    [(b"\n", "blank line"), (b"#\n", "comment"), (b"a\n", "1 columns"), (b"a\tb\tc\td\n", "rank")],
+)
+def test_reading_ends_after_many_problems(line: bytes, most: str, tmp_path: Path) -> None:
+    """A million faulty lines are not a million problems."""
+    found = problems(tmp_path, "INT", line * 1_000_000)
+    assert len(found) == MOST_PROBLEMS + 1
+    assert all(most in problem or "confidence" in problem for problem in found[:-1])
+    assert found[-1].endswith("reading ended here, after 500 problems; mend these first")
+
+
+def test_a_long_field_is_not_repeated_whole(tmp_path: Path) -> None:
+    [problem] = problems(tmp_path, "INT", b"a\tP1\t" + b"x" * 60_000 + b"\t1\n")
+    assert problem.endswith("…")
+    assert len(problem) < 2 * MOST_CHARACTERS
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

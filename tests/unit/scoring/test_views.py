@@ -1,10 +1,13 @@
 """The rules of mapping and filtering that the golden numbers do not reach."""
 
+import time
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 
 import pytest
 
-from scoring import FormatError, Hit, ItemGold, OptionError, View, select_views
+from scoring import VIEWS, FormatError, Hit, ItemGold, OptionError, View, select_views
+from scoring.biocreative import match
 from scoring.tasks import Task
 
 GOLD = ItemGold(task=Task.INT, items={"a": frozenset({"P1", "P2"})})
@@ -20,9 +23,37 @@ def test_mapped_duplicates_keep_the_best_rank_and_ranks_close_up() -> None:
     assert found == [Hit("P1", 1, 1.0), Hit("X", 2, 0.5), Hit("P2", 3, 0.2)]
 
 
-def test_a_gold_accession_stands_for_itself() -> None:
+@pytest.mark.parametrize(
+    ("homologs", "taxa", "correct"),
+    [
+        (None, None, (2, 4)),
+        ({"P1": frozenset({"Q1"})}, None, (2, 3)),
+        (None, dict.fromkeys(("P1", "P2", "Q1"), "9606"), (1, 3)),
+        ({"P1": frozenset({"Q1"})}, dict.fromkeys(("P1", "P2"), "9606"), (1, 2)),
+    ],
+    ids=VIEWS,
+)
+def test_the_rank_counts_and_not_the_order_of_the_lines(
+    homologs: dict[str, frozenset[str]] | None,
+    taxa: dict[str, str] | None,
+    correct: tuple[int, ...],
+) -> None:
+    view = View(homologs=homologs, taxa=taxa)
+    for listed in permutations(hits("X", "P2", "Q1", "P1")):
+        found = view.apply(listed, GOLD.items["a"])
+        assert [hit.rank for hit in found] == [*range(1, len(found) + 1)]
+        assert match(found, GOLD.items["a"]).ranks == correct
+
+
+def test_a_gold_item_stands_for_itself_only() -> None:
     view = View(name="mapped", homologs={"P1": frozenset({"P2"})})
     assert view.apply(hits("P2"), GOLD.items["a"]) == hits("P2")
+
+
+def test_what_stands_for_several_gold_accessions_becomes_all_of_them() -> None:
+    view = View(name="mapped", homologs=dict.fromkeys(("P1", "P2"), frozenset({"Q1"})))
+    found = view.apply(hits("X", "Q1", "P2", "Y"), GOLD.items["a"])
+    assert found == [Hit("X", 1, 1.0), Hit("P1", 2, 1 / 2), Hit("P2", 3, 1 / 2), Hit("Y", 4, 1 / 4)]
 
 
 def test_only_the_articles_own_gold_is_mapped_to() -> None:
@@ -30,11 +61,54 @@ def test_only_the_articles_own_gold_is_mapped_to() -> None:
     assert view.apply(hits("Q1"), GOLD.items["a"]) == hits("Q1")
 
 
-def test_pairs_are_mapped_member_by_member_and_stay_unordered() -> None:
-    view = View(name="mapped", homologs={"P1": frozenset({"Z1"}), "P2": frozenset({"Z2"})})
+PAIRS = View(name="mapped", homologs={"P1": frozenset({"Z1"}), "P2": frozenset({"Z2"})})
+
+
+def test_pairs_are_unordered_when_they_are_mapped() -> None:
     pairs = [Hit(("Z1", "Z2"), 1, 1.0), Hit(("P1", "P2"), 2, 0.5), Hit(("P2", "Z9"), 3, 0.2)]
-    found = view.apply(pairs, frozenset({("P1", "P2")}))
+    found = PAIRS.apply(pairs, frozenset({("P1", "P2")}))
     assert found == [Hit(("P1", "P2"), 1, 1.0), Hit(("P2", "Z9"), 2, 0.2)]
+
+
+def test_a_pair_is_mapped_as_a_whole_or_not_at_all() -> None:
+    pairs = [Hit(("Z1", "Z2"), 1, 1.0), Hit(("P1", "Z2"), 2, 0.5), Hit(("Z1", "Z1"), 3, 0.2)]
+    gold = frozenset({("P1", "P3"), ("P2", "P4")})  # both members known, but not together
+    assert PAIRS.apply(pairs, gold) == pairs
+
+
+def test_a_pair_becomes_every_gold_pair_that_it_matches() -> None:
+    view = View(name="mapped", homologs=dict.fromkeys(("P1", "P2"), frozenset({"Z"})))
+    gold = frozenset({("P1", "P1"), ("P1", "P2"), ("P2", "P3")})
+    assert view.apply([Hit(("Z", "Z"), 1, 1.0)], gold) == [
+        Hit(("P1", "P1"), 1, 1.0),
+        Hit(("P1", "P2"), 2, 1.0),
+    ]
+    assert view.apply([Hit(("P3", "Z"), 1, 1.0)], gold) == [Hit(("P2", "P3"), 1, 1.0)]
+
+
+def test_pairs_of_homologs_of_everything_cost_no_more_for_a_larger_gold() -> None:
+    """A team can list all pairs of accessions that stand for much of the gold."""
+
+    def seconds(size: int) -> float:
+        known = [f"P{number}" for number in range(size)]
+        gold = frozenset(combinations_with_replacement(known, 2))
+        homologs = dict.fromkeys(known, frozenset(f"Q{number}" for number in range(150)))
+        view = View(name="mapped", homologs=homologs)
+        pairs = combinations_with_replacement(sorted(homologs[known[0]]), 2)
+        listed = [Hit(item, rank, 1.0) for rank, item in enumerate(pairs, start=1)]
+        begun = time.process_time()
+        found = view.apply(listed, gold)
+        taken = time.process_time() - begun
+        assert {hit.item for hit in found} == gold
+        return taken
+
+    few, many = (min(seconds(size) for _ in range(3)) for size in (4, 40))  # 10 and 820 pairs
+    assert many < 10 * few
+
+
+def test_hits_for_an_article_without_gold_stay() -> None:
+    view = View(name="both", homologs={"P1": frozenset({"Q1"})}, taxa={"P1": "9606"})
+    assert view.apply(hits("Q1", "M1"), frozenset()) == hits("Q1", "M1")
 
 
 def test_a_pair_passes_the_filter_only_with_both_members() -> None:

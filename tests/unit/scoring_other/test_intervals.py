@@ -29,4 +29,4 @@ def test_a_negative_number_of_resamples_is_refused(capsys: pytest.CaptureFixture
     with pytest.raises(SystemExit) as caught:
         main(["ppi3d", "--scores", "x", "--resamples", "-1"])
     assert caught.value.code == 2
-    assert "-1 is not 0 or more" in capsys.readouterr().err
+    assert "'-1'; expected an integer from 0 to 1000000" in capsys.readouterr().err

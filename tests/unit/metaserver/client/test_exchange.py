@@ -62,3 +62,17 @@ async def test_only_a_kept_connection_without_a_word_is_stale() -> None:
     assert not exchange.stale
     exchange.restart()
     assert not exchange.stale
+
+
+async def test_a_request_that_begins_once_more_keeps_nothing_of_an_earlier_answer() -> None:
+    exchange = Exchange(100)
+    exchange.keep(b"x" * 200)
+    exchange.bytes_in += 200
+    exchange.mark("head")
+    exchange.report.note("a", "odd")
+    exchange.restart()
+    assert (unpack(exchange.raw()), exchange.opened, exchange.report.problem_count) == (b"", 0, 0)
+    exchange.keep(b"y" * 200)
+    assert unpack(exchange.raw()) == b"y" * 100
+    assert exchange.phases().wait is None
+    assert exchange.bytes_in == 200  # all that came counts

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.client.http import address, check_url, masked
+from metaserver.client.urls import address, check_url, masked
 from metaserver.errors import InputError
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metaserver.corpus import read_articles
+from metaserver.corpus.bioc import MOST_OBJECTS
 from metaserver.corpus.files import article_files, read_bytes
+from metaserver.corpus.markup import MOST_TAGS
 from metaserver.errors import InputError
 from metaserver.records import Article
 from tests.shared import shared
@@ -220,6 +223,68 @@ def test_a_file_above_the_limit_is_refused_compressed_or_not(
     assert read_bytes(_write(tmp_path, "a.txt", pack(whole)), limit=2**20) == whole
     with pytest.raises(InputError, match="larger than 1 MiB"):
         read_bytes(_write(tmp_path, "a.txt", pack(whole + b"x")), limit=2**20)
+
+
+@pytest.mark.parametrize("size", [2, 16, 128])
+def test_a_small_file_that_unpacks_to_much_is_refused(size: int, tmp_path: Path) -> None:
+    bomb = _write(tmp_path, "a.txt", gzip.compress(b"\n" * (size << 20)))
+    with pytest.raises(InputError, match="unpacks to more than 200 times its size"):
+        read_bytes(bomb)
+
+
+@pytest.mark.parametrize(
+    ("before", "tags", "after"),
+    [
+        (b"<article><body><p>", b"<b/>", b"</p></body></article>"),
+        (b"<PubmedArticleSet>", b"<b/>", b"</PubmedArticleSet>"),
+        (b"<collection><document><id>1</id>", b"<passage/>", b"</document></collection>"),
+    ],
+)
+def test_more_tags_than_an_article_has_are_refused(
+    before: bytes, tags: bytes, after: bytes, tmp_path: Path
+) -> None:
+    path = _write(tmp_path, "a.xml", before + tags * (MOST_TAGS + 1) + after)
+    assert "more than 1,000,000 tags in one article" in _refusal(path)
+
+
+def test_many_articles_may_have_more_tags_than_one(tmp_path: Path) -> None:
+    """The bound is of the tree that is held at a time: blocks end between articles."""
+    record = b"<PubmedArticle><PMID>%d</PMID><Abstract><AbstractText>T</AbstractText></Abstract>"
+    end = b"<x/>" * 150_000 + b"</PubmedArticle>"
+    records = b"".join(record % one + end for one in range(10))
+    path = _write(tmp_path, "a.xml", b"<PubmedArticleSet>" + records + b"</PubmedArticleSet>")
+    assert len(_read(path)) == 10
+
+
+def test_an_encoding_that_hides_tags_is_refused(tmp_path: Path) -> None:
+    text = "<?xml version='1.0' encoding='cp037'?><article><p>Words</p></article>"
+    path = _write(tmp_path, "a.xml", text.encode("cp037"))
+    assert "cp037" in _refusal(path).lower() or "broken XML" in _refusal(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "iso-8859-1", "windows-1252", "us-ascii"])
+def test_other_encodings_are_read(encoding: str, tmp_path: Path) -> None:
+    text = f"<?xml version='1.0' encoding='{encoding}'?>" + samples.JATS.partition("?>")[2]
+    path = _write(tmp_path, "a.xml", text.encode(encoding, "xmlcharrefreplace"))
+    assert [article.id for article in _read(path)] == ["900001"]
+
+
+def test_more_objects_than_a_file_may_have_are_refused(tmp_path: Path) -> None:
+    text = b'{"documents":[' + b"{}," * MOST_OBJECTS + b"{}]}"
+    assert "more than 1,000,000 JSON objects" in _refusal(_write(tmp_path, "a.json", text))
+
+
+def test_infons_that_are_not_read_take_no_memory(tmp_path: Path) -> None:
+    """A hundred thousand keys of one passage are passed over."""
+    infons = {f"key {number}": number for number in range(100_000)}
+    document = {"id": "1", "passages": [{"infons": infons | {"type": "title"}, "text": "T"}]}
+    path = _write(tmp_path, "a.json", json.dumps(document))
+    tracemalloc.start()
+    [article] = _read(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert article.title == "T"
+    assert peak < 3 * path.stat().st_size
 
 
 _TEXTS = st.text(st.characters(codec="utf-8"), max_size=60)

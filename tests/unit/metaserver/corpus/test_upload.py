@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.corpus.upload import read_upload
+from metaserver.corpus.upload import MOST_ARTICLES, read_upload
 from metaserver.errors import InputError
 from metaserver.records import Article
 from tests.unit.metaserver.corpus.test_zipped import zipped
@@ -49,3 +49,11 @@ def test_every_fault_is_told_with_its_place_in_the_zip(tmp_path: Path) -> None:
 def test_a_zip_without_articles_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^c.zip: no article"):
         read(zipped(("a.pdf", b"%PDF")), "c.zip", tmp_path)
+
+
+def test_more_articles_than_a_corpus_has_are_refused(tmp_path: Path) -> None:
+    documents = (
+        b'{"id":"%d","passages":[{"text":"a"}]}' % number for number in range(MOST_ARTICLES + 1)
+    )
+    with pytest.raises(InputError, match="more than 100,000 articles"):
+        read(b'{"documents":[' + b",".join(documents) + b"]}", "a.json", tmp_path)

@@ -53,7 +53,11 @@ class Hub:
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """By name and the values of the labels, in the order of their names."""
-        text, content_type = self.metrics.render()
+        return self.read(self.metrics.render())
+
+    def read(self, rendered: tuple[bytes, str]) -> dict[tuple[str, ...], float]:
+        """Read what was rendered, as `samples` does."""
+        text, content_type = rendered
         assert content_type.startswith("text/plain")
         return {
             (sample.name, *sample.labels.values()): sample.value
@@ -122,6 +126,38 @@ def test_gauges_are_read_when_they_are_asked_for() -> None:
     assert before["metaserver_lanes", "up"] == before["metaserver_lanes", "down"] == 1
     assert before["metaserver_lanes", "paused"] == 0
     assert before["metaserver_event_streams",] == 3
+
+
+def test_a_teams_metrics_are_of_its_servers_alone() -> None:
+    hub = Hub()
+    hub.publish(LaneChanged(server=ONE, in_flight=2, down=""))
+    hub.publish(LaneChanged(server=TWO, in_flight=3, down="refused"))
+    for event in (ended(ONE, Outcome.OK), ended(TWO, Outcome.FAULT)):
+        hub.publish(event)
+    own = hub.read(hub.metrics.render_of({ONE.name}))
+    assert own["metaserver_attempts_total", "ok", "one"] == 1
+    assert own["metaserver_requests_in_flight",] == 2
+    assert own["metaserver_articles_waiting",] == 2
+    assert own["metaserver_lanes", "up"] == 1
+    assert own["metaserver_lanes", "down"] == 0
+    assert not [key for key in own if "two" in key]
+    names = {key[0].removesuffix("_created").removesuffix("_total") for key in own}
+    assert names == {
+        "metaserver_attempts", "metaserver_lanes", "metaserver_articles_waiting",
+        "metaserver_requests_in_flight",
+    }  # fmt: skip
+    none = hub.read(hub.metrics.render_of(set()))
+    assert not [value for value in none.values() if value]
+
+
+def test_the_hubs_metrics_name_no_server() -> None:
+    hub = Hub()
+    hub.publish(ended(ONE, Outcome.OK))
+    told, all_of_it = hub.read(hub.metrics.render_hub()), hub.samples()
+    left_out = {key for key in all_of_it if key not in told}
+    assert left_out
+    assert all(key[0].startswith("metaserver_attempts_") for key in left_out)
+    assert told["metaserver_hits_kept_total",] == 7
 
 
 def test_the_hub_and_its_process_are_told() -> None:

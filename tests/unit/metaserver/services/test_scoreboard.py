@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.services.scoreboard import Scoreboard, ScoredTask, ranked
+from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.plugin import Score
@@ -64,16 +64,17 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     assert [task.name for task in board.tasks()] == ["INT"]
 
 
-def test_a_signature_tells_gold_and_release_apart(int_task: ScoredTask, tmp_path: Path) -> None:
+def test_a_signature_tells_gold_and_release_apart(int_task: ScoredTask) -> None:
     def signature(task: ScoredTask) -> str:
         return Scoreboard([task]).board(task.plugin.name).signature
 
-    (tmp_path / "gold.tsv").write_text("100\tP04637\n")
-    other_gold = replace(int_task, gold=INT.read_gold(tmp_path / "gold.tsv"))
+    int_task = replace(int_task, mark=GoldMark(1, "c0ffee"))
+    other_gold = replace(int_task, mark=GoldMark(2, "badcab"))
     other_release = replace(int_task, release="2026_02")
     signatures = {signature(task) for task in (int_task, other_gold, other_release)}
     assert len(signatures) == 3
     assert signature(int_task) == signature(replace(int_task))
+    assert signature(int_task).startswith("INT|gold:1|articles:answered|")
     assert signature(int_task).endswith("|release:2026_01")
 
 

@@ -28,6 +28,7 @@ BOARD = Board(
     rows=[row("r1", "red", 1), row("b1", "blue", 2), row("b2", "blue", 2), row("b3", "blue", 4),
           row("b4", "blue", None)],
     signature="s",
+    gold="c0ffee",
 )  # fmt: skip
 FROZEN = freeze(ACT, [BOARD], phase="test", reason="frozen", at=0.0)
 
@@ -51,6 +52,17 @@ def test_who_sees_how_many_runs(visibility: Visibility, reader: Reader, runs: in
     frozen = seen_frozen(FROZEN, visibility, reader)
     assert (len(frozen.board("raw").rows) if frozen else 0) == runs
     assert bool(board.hidden) == (frozen is None)
+
+
+@pytest.mark.parametrize("visibility", Visibility)
+@pytest.mark.parametrize("reader", [ANYBODY, BLUE, ORGANISER])
+def test_organisers_alone_see_the_golds_digest(visibility: Visibility, reader: Reader) -> None:
+    frozen = seen_frozen(FROZEN, visibility, reader)
+    boards = [seen(BOARD, visibility, reader), *([frozen.board("raw")] if frozen else [])]
+    for board in boards:
+        assert board.signature == ("s|mark:c0ffee" if reader.organiser else "s")
+        assert reader.organiser or "c0ffee" not in repr(board)
+    assert frozen is None or reader.organiser or b"c0ffee" not in frozen.encode()
 
 
 def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:

@@ -156,3 +156,41 @@ async def test_sessions_end_and_are_purged(store: Store, tmp_path: Path) -> None
 async def test_tokens_are_made_while_others_are_found(store: Store) -> None:
     made = await asyncio.gather(*(issued(store) for _ in range(10)))
     assert all(await asyncio.gather(*(found(store, secret) for _, secret in made)))
+
+
+async def test_a_token_ends_with_the_one_that_it_was_made_with(store: Store) -> None:
+    parent_id, _ = await issued(store, expires_at=NOW + DAY)
+    async with store.reading() as connection:
+        parent = await tokens.get(connection, parent_id)
+    assert tokens.last_moment(parent, None) == NOW + DAY
+    assert tokens.last_moment(parent, NOW + 2 * DAY) == NOW + DAY
+    assert tokens.last_moment(parent, NOW + 1) == NOW + 1
+    assert tokens.last_moment(None, None) is None
+
+
+async def test_all_that_a_token_made_can_be_revoked_with_it(store: Store) -> None:
+    first, _ = await issued(store)
+    second, _ = await issued(store, parent=first)
+    third, secret = await issued(store, parent=second)
+    other, _ = await issued(store)
+    token = await found(store, secret)
+    assert token is not None
+    assert token.parent == second
+    async with store.writing() as connection:
+        cookie, _ = await tokens.begin_session(connection, token, NOW, DAY)
+        assert await tokens.revoke(connection, second, NOW) == [second]
+    assert await found(store, secret) is not None  # it alone was revoked
+    async with store.writing() as connection:
+        assert await tokens.revoke(connection, first, NOW, made_with_it=True) == [first, third]
+        assert await tokens.revoke(connection, first, NOW, made_with_it=True) == []
+        assert await tokens.find_session(connection, cookie, NOW) is None
+        assert await tokens.holding(connection, other, NOW) is not None
+    assert await found(store, secret) is None
+
+
+async def test_a_long_line_of_tokens_is_revoked_at_once(store: Store) -> None:
+    made = None
+    async with store.writing() as connection:
+        for _ in range(2_000):
+            made, _ = await tokens.issue(connection, Role.READER, "", parent=made)
+        assert len(await tokens.revoke(connection, 1, NOW, made_with_it=True)) == 2_000

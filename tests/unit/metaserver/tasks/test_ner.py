@@ -18,7 +18,7 @@ from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from metaserver.corpus import read_articles
 from metaserver.errors import InputError
 from metaserver.records import ArticleId, ServerName
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.tasks.ner import NER
 from metaserver.wire.report import Report, Severity
 from scoring.semeval_files import read_ner_gold, read_ner_run
@@ -156,16 +156,12 @@ class TestScoring:
         score = NER.scorer(gold).score()
         assert (score.values["mis"], score.values["strict_f"]) == (3, None)
 
-    def test_the_signature_names_the_gold(self, gold: Any, tmp_path: Path) -> None:
-        other = tmp_path / "other.tsv"
-        other.write_text("3\n2\t5-8\tTP53\tgene\n1\t11-13\tp53\tprotein\n1\t0-3\tMDM2\tprotein\n")
-        signatures = [
-            Scoreboard([ScoredTask(plugin=NER, gold=one, release="r")]).board(NER.name).signature
-            for one in (gold, NER.read_gold(other))
-        ]
-        assert signatures[0] == signatures[1]
-        assert signatures[0].startswith("NER|gold:")
-        assert signatures[0].endswith("|release:r")
+    def test_the_signature_names_the_gold_by_its_version(self, gold: Any) -> None:
+        task = ScoredTask(plugin=NER, gold=gold, release="r", mark=GoldMark(2, "c0ffee"))
+        board = Scoreboard([task]).board(NER.name)
+        assert board.signature.startswith("NER|gold:2|articles:all|version:")
+        assert board.signature.endswith("|release:r")
+        assert board.gold == "c0ffee"
 
 
 def test_a_bad_gold_table_is_told_in_one_line(tmp_path: Path) -> None:

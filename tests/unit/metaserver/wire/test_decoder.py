@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 import pytest
 
 from metaserver.lifecycle import Outcome
+from metaserver.records import Problem
+from metaserver.wire.report import Report, Severity
 from metaserver.wire.stream import Stream
 from metaserver.wire.xmlrpc import (
     CHUNK,
@@ -20,6 +22,7 @@ from metaserver.wire.xmlrpc import (
     Limits,
     MethodCall,
     MethodResponse,
+    Unreadable,
     Value,
     WireError,
     decode_call,
@@ -65,6 +68,21 @@ def array(items: str) -> str:
         ("<value><ex:i8>7</ex:i8></value>", 7),
         ("<value><ex:i1>7</ex:i1></value>", 7),
         ("<value><ex:float>0.5</ex:float></value>", 0.5),
+        ("<value><ex:biginteger>-9007199254740993</ex:biginteger></value>", -9007199254740993),
+        ("<value><ex:bigdecimal>0.50</ex:bigdecimal></value>", 0.5),
+        ("<value><ex:bigdecimal>1E-7</ex:bigdecimal></value>", 1e-7),
+        ("<value><ex:serializable>aGVsbG8=</ex:serializable></value>", b"hello"),
+        ("<value><ex:dateTime>2026-01-02T03:04:05.678Z</ex:dateTime></value>",
+         datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC)),
+        ("<value><double>1e-05</double></value>", 1e-5),
+        ("<value><double>.5</double></value>", 0.5),
+        ("<value><double>+1.</double></value>", 1.0),
+        ("<value xml:space='preserve'><string xml:lang='en'> x </string></value>", " x "),
+        ("<value><?php x?><![CDATA[a]]><!-- b -->c</value>", "ac"),
+        ("<value><dateTime.iso8601>1998-07-17T14:08:55+02:00</dateTime.iso8601></value>",
+         datetime(1998, 7, 17, 12, 8, 55, tzinfo=UTC)),
+        ("<value><dateTime.iso8601>19980717T140855</dateTime.iso8601></value>",
+         datetime(1998, 7, 17, 14, 8, 55)),
         ("<value><base64>aGVs\n bG8=</base64></value>", b"hello"),
         ("<value><base64/></value>", b""),
         ("<value><dateTime.iso8601>19980717T14:08:55</dateTime.iso8601></value>",
@@ -169,24 +187,154 @@ def test_what_was_read_goes_with_its_last_reference(tail: str, attributes: str) 
         gc.enable()
 
 
+def fed(decoder: Decoder, body: bytes, size: int) -> Decoder:
+    """Return the decoder, fed with a body in pieces of `size`."""
+    for start in range(0, len(body), size):
+        decoder.feed(body[start : start + size])
+    return decoder
+
+
+UNREADABLE = [
+    ("<int>x</int>", "int", "'x' is no int"),
+    ("<int/>", "int", "'' is no int"),
+    ("<int>1_0</int>", "int", "'1_0' is no int"),
+    ("<int>1.0</int>", "int", "'1.0' is no int"),
+    ("<int>١</int>", "int", "'١' is no int"),
+    ("<i8>9223372036854775808</i8>", "i8", "'9223372036854775808' is no i8"),
+    (f"<int>{'9' * 100_000}</int>", "int", f"'{'9' * 40}' is no int"),
+    ("<double>nan</double>", "double", "'nan' is no double"),
+    ("<double>NaN</double>", "double", "'NaN' is no double"),
+    ("<double>INF</double>", "double", "'INF' is no double"),
+    ("<double>-Infinity</double>", "double", "'-Infinity' is no double"),
+    ("<double>1e999</double>", "double", "'1e999' is no double"),
+    ("<double>0,5</double>", "double", "'0,5' is no double"),
+    ("<double/>", "double", "'' is no double"),
+    ("<boolean>2</boolean>", "boolean", "'2' is no boolean"),
+    ("<nil>0</nil>", "nil", "'0' is no nil"),
+    ("<base64>a</base64>", "base64", "'a' is no base64"),
+    ("<dateTime.iso8601>soon</dateTime.iso8601>", "dateTime.iso8601",
+     "'soon' is no dateTime.iso8601"),
+    ("<dateTime.iso8601/>", "dateTime.iso8601", "'' is no dateTime.iso8601"),
+    ("<dateTime.iso8601>00000000T00:00:00</dateTime.iso8601>", "dateTime.iso8601",
+     "'00000000T00:00:00' is no dateTime.iso8601"),
+    ("<ex:i2>x</ex:i2>", "i2", "'x' is no ex:i2"),
+    ("<ex:biginteger>9223372036854775808</ex:biginteger>", "biginteger",
+     "'9223372036854775808' is no ex:biginteger"),
+    ("<ex:bigdecimal>1,5</ex:bigdecimal>", "bigdecimal", "'1,5' is no ex:bigdecimal"),
+    ("<date>1</date>", "type", "<date> is no type of XML-RPC"),
+    ("<long a='1' b='2'>7</long>", "type", "<long> is no type of XML-RPC"),
+    ("<ex:node><value><int>1</int></value><member/>x<ex:node/></ex:node>", "type",
+     "<ex:node> is no type of XML-RPC"),
+    ("<value>1</value>", "type", "<value> is no type of XML-RPC"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "kind", "message"), UNREADABLE)
+def test_a_value_of_an_answer_that_cannot_be_read_costs_only_itself(
+    text: str, kind: str, message: str
+) -> None:
+    hits = array(f"<value>a</value><value>{text}</value><value>b</value>")
+    struct = f"<struct><member><name>hits</name>{hits}</member></struct>"
+    report = Report()
+    decoder = Decoder(report=report)
+    decoder.feed(response(f"<value>{struct}</value>", EX))
+    assert decoder.response() == {"hits": ["a", Unreadable(kind), "b"]}
+    assert report.problems == [Problem(path="hits[1]", message=message)]
+    assert report.count(Severity.NOTE) == 1
+
+
+@pytest.mark.parametrize(("text", "kind", "message"), UNREADABLE)
+def test_a_value_of_a_call_that_cannot_be_read_is_refused(
+    text: str, kind: str, message: str
+) -> None:
+    params = f"<params><param><value>{text}</value></param></params>"
+    call = f"<methodCall {EX}><methodName>f</methodName>{params}</methodCall>"
+    if kind == "type":
+        message = message.replace("no type of XML-RPC", "not allowed here")
+    with pytest.raises(WireError) as caught:
+        decode_call(call.encode())
+    assert (caught.value.outcome, caught.value.message) == (Outcome.XML, message)
+
+
+def test_the_first_values_that_cannot_be_read_are_noted_and_the_others_counted() -> None:
+    report = Report()
+    decoder = Decoder(report=report)
+    decoder.feed(response(array("<value><int>x</int></value>" * 5_000)))
+    value = decoder.response()
+    assert isinstance(value, list)
+    assert value == [Unreadable("int")] * 5_000
+    assert all(one is value[0] for one in value)  # none takes memory of its own
+    assert (report.problem_count, len(report.problems)) == (5_000, 100)
+    assert report.problems[99].path == "[99]"
+
+
+@pytest.mark.parametrize("attributes", ["", EX], ids=["plain", "stream"])
+def test_of_members_with_one_name_the_last_counts_and_that_is_noted(attributes: str) -> None:
+    def member(name: str, text: str) -> str:
+        return f"<member><name>{name}</name><value>{text}</value></member>"
+
+    inner = f"<struct>{member('a', '1')}{member('b', '2')}{member('a', '3')}</struct>"
+    outer = f"<struct>{member('x', inner)}{member('x', inner)}</struct>"
+    report = Report()
+    decoder = Decoder(report=report)
+    decoder.feed(response(f"<value>{outer}</value>", attributes))
+    assert decoder.response() == {"x": {"a": "3", "b": "2"}}
+    said = "a second member of this name; the last one counts"
+    assert [str(problem) for problem in report.problems] == [
+        f"x.a: {said}",
+        f"x.a: {said}",
+        f"x: {said}",
+    ]
+
+
+@pytest.mark.parametrize("before", [b"\n", b"\r\n \t\n", b"\xef\xbb\xbf", b"\n\xef\xbb\xbf\n" * 2])
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+@pytest.mark.parametrize("encoding", [None, "utf-8", "iso-8859-1"])
+def test_what_stands_before_the_declaration_is_passed_over(
+    before: bytes, size: int, encoding: str | None
+) -> None:
+    said = f" encoding='{encoding}'" if encoding else ""
+    coding = "utf-8" if b"\xef" in before or not encoding else encoding
+    body = before + f"<?xml version='1.0'{said}?>{response('<value>é</value>').decode()}".encode(
+        coding
+    )
+    assert fed(Decoder(), body, size).response() == "é"
+
+
+def test_an_errors_line_counts_what_stands_before_the_message() -> None:
+    with pytest.raises(WireError, match="line 4, column 16"):
+        decode_response(b"\n\n<?xml version='1.0'?>\n<methodResponse>&e;</methodResponse>")
+
+
+@pytest.mark.parametrize("behind", [b"\0", b"\0" * 100_000, b"\n\0\r\n \t\0"])
+@pytest.mark.parametrize("size", [1, 7, 10**6])
+def test_nul_bytes_behind_a_message_are_passed_over(behind: bytes, size: int) -> None:
+    body = response("<value>x</value>") + behind
+    decoder, stream = Decoder(), Stream(Limits())
+    for start in range(0, len(body), size):
+        decoder.feed(body[start : start + size])
+        stream.feed(body[start : start + size])
+    assert decoder.close() == stream.close() == MethodResponse(value="x")
+
+
+@pytest.mark.parametrize("behind", [b"x", b"\0x", b"\n<a/>", b"\0<!-- -->", b"<br>", b"\0\0\xff"])
+@pytest.mark.parametrize("size", [1, 10**6])
+def test_anything_else_behind_a_message_is_refused(behind: bytes, size: int) -> None:
+    body = response("<value>x</value>") + behind
+    with pytest.raises(WireError, match="not well-formed XML"):
+        fed(Decoder(), body, size).close()
+
+
+@pytest.mark.parametrize("cut", [b"\0", b"</methodResponse\0>"])
+def test_a_nul_byte_within_a_message_is_refused(cut: bytes) -> None:
+    body = response("<value>x</value>").replace(b"</methodResponse>", cut)
+    with pytest.raises(WireError, match="not well-formed XML"):
+        decode_response(body)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("<value><int>x</int></value>", "'x' is no int"),
-        ("<value><int/></value>", "'' is no int"),
-        ("<value><int>1_0</int></value>", "'1_0' is no int"),
-        ("<value><int>١</int></value>", "'١' is no int"),
-        ("<value><i8>9223372036854775808</i8></value>", "'9223372036854775808' is no i8"),
-        ("<value><double>nan</double></value>", "'nan' is no double"),
-        ("<value><double>-Infinity</double></value>", "'-Infinity' is no double"),
-        ("<value><double>1e999</double></value>", "'1e999' is no double"),
-        ("<value><boolean>2</boolean></value>", "'2' is no boolean"),
-        ("<value><nil>0</nil></value>", "'0' is no nil"),
-        ("<value><base64>a</base64></value>", "'a' is no base64"),
-        ("<value><dateTime.iso8601>soon</dateTime.iso8601></value>",
-         "'soon' is no dateTime.iso8601"),
-        ("<value><ex:i2>x</ex:i2></value>", "'x' is no ex:i2"),
-        ("<value><date>1</date></value>", "<date> is not allowed here"),
         ("<value><int>1</int><int>2</int></value>", "two values where one is expected"),
         ("<value><int>1</int><array/></value>", "two values where one is expected"),
         ("<value/><value/>", "two values where one is expected"),
@@ -197,9 +345,14 @@ def test_what_was_read_goes_with_its_last_reference(tail: str, attributes: str) 
         ("<value><struct><member><name>a</name></member></struct></value>",
          "a: a member needs a name and a value"),
         ("<value id='1'/>", "<value> has attributes; XML-RPC has none"),
+        ("<value><int>1<b/></int></value>", "<b> is not allowed here"),
+        ("<value><array><date/></array></value>", "[0]: <date> is not allowed here"),
+        ("<value><date/><date/></value>", "two values where one is expected"),
+        ("<value><int>1</int><date/></value>", "two values where one is expected"),
+        ("<value>" + "<date>" * 265, "nested deeper than 64"),
         ("<value><struct><member><name>hits</name>"
-         + array("<value/>" + array("<value/><value><int>x</int></value>"))
-         + "</member></struct></value>", "hits[1][1]: 'x' is no int"),
+         + array("<value/>" + array("<value/><value id='1'/>"))
+         + "</member></struct></value>", "hits[1][1]: <value> has attributes; XML-RPC has none"),
     ],
 )  # fmt: skip
 def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> None:
@@ -214,7 +367,7 @@ def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> N
     [
         (b"", "not well-formed XML: no element found"),
         (b"<html><p>busy</html>", "<html> is not allowed here"),
-        (b"\n<?xml version='1.0'?><methodResponse/>", "XML or text declaration not at start"),
+        (b"<!-- --><?xml version='1.0'?><methodResponse/>", "declaration not at start"),
         (b"<?xml version='1.0' encoding='x-none'?><methodResponse/>", "'x-none' is not known"),
         (b"<methodResponse><params><param><value>\xe9</value>", "invalid token"),
         (b"<methodResponse><params><param><value>&e;</value>", "undefined entity"),
@@ -225,7 +378,7 @@ def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> N
         (b"<methodResponse><params/></methodResponse>", "a response holds one value or a fault"),
         (response("<value/></param><param><value/>"), "a response holds one value or a fault"),
         (b"<methodResponse><params/><params/></methodResponse>", "a second <params>"),
-        (b"<methodResponse><fault><value/></fault></methodResponse>", "a fault is a struct"),
+        (b"<methodResponse><fault/></methodResponse>", "a value is missing"),
         (b"<methodCall><methodName>f</methodName></methodCall>", "<methodCall> where"),
     ],
 )  # fmt: skip
@@ -305,11 +458,19 @@ class TestLimits:
             return response(array("".join(f"<value><e{n}:nil/></value>" for n in range(count))))
 
         assert decode_response(nils(32)) == [None] * 32
-        with pytest.raises(WireError, match="more than 32 names with a prefix"):
+        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
             decode_response(nils(33))
         declared = "".join(f"<value xmlns:e{n}='urn:{n}'/>" for n in range(33))
-        with pytest.raises(WireError, match="more than 32 names with a prefix"):
+        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
             decode_response(response(array(declared)))
+        strange = "".join(f"<e{n} a{n}=''/>" for n in range(17))
+        with pytest.raises(WireError, match="more than 32 names that XML-RPC does not have"):
+            decode_response(response(f"<value><ex:node>{strange}</ex:node></value>"))
+
+    def test_elements_that_are_no_type_count_as_values(self) -> None:
+        body = response(f"<value><ex:node>{'<a/>' * 9}</ex:node></value>")
+        with pytest.raises(WireError, match="more than 9 values"):
+            decode_response(body, Limits(values=9))
 
     def test_a_text_of_character_references_keeps_its_order(self) -> None:
         text = "".join(chr(0x3B1 + place % 20) for place in range(50_000))
@@ -331,8 +492,15 @@ class TestFaults:
             (f"{STRING}no{END}{CODE}Server.Error{END}", Fault(code="Server.Error", string="no")),
             (f"{CODE}<double>4.5</double>{END}", Fault(code="4.5", string="")),
             ("", Fault(code=0, string="")),
+            (f"{CODE}<nil/>{END}{STRING}<nil/>{END}", Fault(code=0, string="")),
+            (f"{CODE}<array/>{END}{STRING}<struct/>{END}",
+             Fault(code="array of 0", string="struct")),
+            (f"{CODE}x{END}{STRING}<int>7</int>{END}", Fault(code="x", string="7")),
+            (f"{CODE}<double>NaN</double>{END}{STRING}<date/>{END}",
+             Fault(code="unreadable double", string="unreadable type")),
+            (f"{CODE}{'x' * 100_000}{END}{STRING}no{END}", Fault(code="x" * 80, string="no")),
         ],
-    )
+    )  # fmt: skip
     def test_any_order_and_any_code(self, members: str, fault: Fault) -> None:
         body = f"<methodResponse><fault><value><struct>{members}</struct></value></fault>"
         with pytest.raises(FaultError) as caught:
@@ -340,6 +508,16 @@ class TestFaults:
         assert caught.value.fault == fault
         assert caught.value.outcome is Outcome.FAULT
         assert caught.value.message == f"{fault.code}: {fault.string}"
+
+    @pytest.mark.parametrize(
+        ("value", "string"),
+        [("no", "no"), ("<int>7</int>", "7"), ("", ""), ("<array/>", "array of 0")],
+    )
+    def test_a_fault_that_is_no_struct_is_its_string(self, value: str, string: str) -> None:
+        body = f"<methodResponse><fault><value>{value}</value></fault></methodResponse>"
+        with pytest.raises(FaultError) as caught:
+            decode_response(body.encode())
+        assert caught.value.fault == Fault(code=0, string=string)
 
     def test_a_long_string_is_cut_in_the_message(self) -> None:
         assert len(FaultError(Fault(code=1, string="x" * 5_000)).message) == len("1: ") + 2_000

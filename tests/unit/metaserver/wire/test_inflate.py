@@ -13,8 +13,14 @@ from metaserver.wire.xmlrpc import CHUNK, Decoder, Inflater, Limits, WireError
 TEXT = b"one and the same " * 20_000
 
 
-def opened(data: bytes, size: int = 10_000) -> bytes:
-    inflater = Inflater()
+def raw(data: bytes, level: int = -1) -> bytes:
+    """Return deflate without the header of zlib."""
+    compressor = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+def opened(data: bytes, size: int = 10_000, encoding: str = "gzip") -> bytes:
+    inflater = Inflater(encoding)
     pieces = []
     for start in range(0, len(data), size):
         for piece in inflater.feed(data[start : start + size]):
@@ -28,6 +34,36 @@ def opened(data: bytes, size: int = 10_000) -> bytes:
 @pytest.mark.parametrize("data", [gzip.compress(TEXT), zlib.compress(TEXT)], ids=["gzip", "zlib"])
 def test_opens_both_formats_wherever_chunks_end(data: bytes, size: int) -> None:
     assert opened(data, size) == TEXT
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100, 10**6])
+@pytest.mark.parametrize("text", [TEXT, b"", b"x", bytes(range(256)) * 300])
+@pytest.mark.parametrize("level", [0, 1, 6, 9])
+def test_deflate_comes_with_and_without_its_header(text: bytes, level: int, size: int) -> None:
+    for data in (raw(text, level), zlib.compress(text, level), gzip.compress(text, level)):
+        assert opened(data, size, "deflate") == text
+
+
+@pytest.mark.parametrize(
+    "data", [raw(TEXT), b"<?xml version='1.0'?>", b"<methodResponse/>", b"\xff"]
+)
+def test_nothing_else_passes_for_gzip(data: bytes) -> None:
+    with pytest.raises(WireError):
+        opened(data, encoding="gzip")
+
+
+@pytest.mark.parametrize("data", [b"\x4b", raw(TEXT)[:1], raw(TEXT)[:-1], b"<?xml version='1.0'?>"])
+@pytest.mark.parametrize("size", [1, 100])
+def test_deflate_that_is_broken_is_refused(data: bytes, size: int) -> None:
+    with pytest.raises(WireError) as caught:
+        opened(data, size, "deflate")
+    assert caught.value.outcome is Outcome.XML
+
+
+def test_many_raw_streams_are_too_many() -> None:
+    with pytest.raises(WireError, match="more than 1,000 gzip streams") as caught:
+        opened(raw(b"") * 2_000, encoding="deflate")
+    assert caught.value.outcome is Outcome.TOO_LARGE
 
 
 def test_gzip_members_may_follow_one_another() -> None:

@@ -13,7 +13,9 @@ from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
 from metaserver.tasks.plugin import TaskPlugin
+from metaserver.wire.report import Report
 from metaserver.wire.validation import CheckedAnswer, Ruling, check
+from metaserver.wire.values import Unreadable
 
 TASKS: Sequence[TaskPlugin] = (ACT, INT, IPT)
 
@@ -69,6 +71,8 @@ def test_an_answer_to_all_tasks() -> None:
         ({"normalizations": [], "pairs": []}, {"INT": [], "IPT": []}),
         ({"interaction": []}, {"ACT": []}),
         ({"normalizations": None, "version": 3}, {}),
+        (None, {}),
+        ([], {}),
     ],
 )
 def test_an_answer_without_hits_is_an_answer(value: object, payloads: object) -> None:
@@ -80,6 +84,22 @@ def test_members_of_other_tasks_and_unknown_members_are_ignored() -> None:
     answer = checked({"pairs": "x", "normalizations": [hit("P1", 1)], "note": 5}, [INT])
     assert (answer.outcome, answer.problem_count) == (Outcome.OK, 0)
     assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
+
+
+def test_what_nobody_reads_and_cannot_be_read_is_ignored() -> None:
+    odd = hit("P1", 1) | {"made": Unreadable("dateTime.iso8601"), "score": Unreadable("double")}
+    answer = checked({"normalizations": [odd], "when": Unreadable("dateTime.iso8601")})
+    assert (answer.outcome, answer.problem_count) == (Outcome.OK, 0)
+    assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
+
+
+def test_what_was_odd_as_the_answer_was_decoded_is_told_and_costs_nothing() -> None:
+    report = Report()
+    report.note("when", "'soon' is no dateTime.iso8601")
+    answer = check({"normalizations": [hit("P1", 1), hit("X1", 2)]}, TASKS, Release(), report)
+    assert answer.outcome is Outcome.PARTIAL
+    assert told(answer)[1:] == ["when: 'soon' is no dateTime.iso8601"]
+    assert answer.problem_count == 2
 
 
 def test_mentions_are_for_display_unless_a_task_reads_them() -> None:
@@ -98,7 +118,10 @@ def test_mentions_are_for_display_unless_a_task_reads_them() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ([], "expected struct, got array of 0"),
+        ([1], "expected struct, got array of 1"),
+        (Unreadable("double"), "expected struct, got unreadable double"),
+        ({"normalizations": [hit("P1", 1, Unreadable("double"))]},
+         "normalizations[0].confidence: expected double, got unreadable double"),
         ("busy", "expected struct, got string 'busy'"),
         ({"normalizations": {}}, "normalizations: expected array, got struct"),
         ({"normalizations": [hit("P1", 1), hit("P2", "x")]},

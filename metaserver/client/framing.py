@@ -1,0 +1,86 @@
+"""Heads of answers that give their length twice: by `Content-Length` and as chunks.
+
+RFC 9112, section 6.3: `Transfer-Encoding` overrides `Content-Length`, and the connection is not
+used again. aiohttp's parser refuses such an answer, but Perl's RPC::XML sends one above 1 MiB. Only
+a head that can be read in one way is mended; any other is left to the parser.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+MAX_HEAD: Final = 65_536
+"""So many bytes are held back until a head is whole; more go to the parser as they are."""
+
+_PROTOCOL: Final = b"HTTP/1."
+_END: Final = re.compile(rb"\r?\n\r?\n")
+_INTERIM: Final = re.compile(rb"HTTP/1\.1 1\d\d[ \r]")
+_STATUS: Final = re.compile(rb"HTTP/1\.1 [2-5]\d\d(?: [^\x00\r\n]*)?")
+_FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):([^\x00\r\n]*)")
+
+
+class HeldHead:
+    """The beginning of an answer, held back until its head is whole.
+
+    `take` returns what goes to the parser: a whole head and what came after it, or all bytes where
+    they are no head. `interim` says whether that was an interim head, which another one follows;
+    `overridden` whether a length was taken out of it.
+    """
+
+    def __init__(self) -> None:
+        self._held = bytearray()
+        self._searched = 0
+        self.interim = False
+        self.overridden = False
+
+    def add(self, data: bytes) -> None:
+        """Hold the next bytes as well."""
+        self._held += data
+
+    def take(self) -> bytes:
+        """Return the bytes for the parser; none while the head is not whole."""
+        held, self.interim = self._held, False
+        if not held.startswith(_PROTOCOL[: len(held)]):
+            return self.rest()
+        end = _END.search(held, max(0, self._searched - 3), MAX_HEAD)
+        if end is None:
+            self._searched = len(held)
+            return b"" if len(held) < MAX_HEAD else self.rest()
+        head = bytes(held[: end.end()])
+        self.interim = _INTERIM.match(head) is not None
+        if self.interim:
+            del held[: end.end()]
+            self._searched = 0
+            return head
+        mended = without_length(head)
+        if mended is not None:
+            self.overridden = True
+            held[: end.end()] = mended
+        return self.rest()
+
+    def rest(self) -> bytes:
+        """Return all that is held."""
+        held = bytes(self._held)
+        self._held.clear()
+        self._searched = 0
+        return held
+
+
+def without_length(head: bytes) -> bytes | None:
+    """Return a head without the length that its chunks override; None where nothing is mended.
+
+    Mended is an answer of HTTP/1.1 in lines as the standard has them, with one length in digits and
+    one `Transfer-Encoding`, which is `chunked`.
+    """
+    status, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    fields = [_FIELD.fullmatch(line) for line in lines]
+    if not _STATUS.fullmatch(status) or None in fields:
+        return None
+    named = [(field[1].lower(), field[2].strip(b" \t")) for field in fields if field is not None]
+    lengths = [value for name, value in named if name == b"content-length"]
+    codings = [value.lower() for name, value in named if name == b"transfer-encoding"]
+    if len(lengths) != 1 or not lengths[0].isdigit() or codings != [b"chunked"]:
+        return None
+    kept = [line for line, (name, _) in zip(lines, named, strict=True) if name != b"content-length"]
+    return b"\r\n".join((status, *kept)) + b"\r\n\r\n"

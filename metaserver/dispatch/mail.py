@@ -1,0 +1,37 @@
+"""E-mail by SMTP: to a server whose certificate is checked, or not at all."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from email.message import EmailMessage
+
+from metaserver.config import NoticeSettings
+
+SMTP_SECONDS = 30.0
+
+
+def send_mail(settings: NoticeSettings, to: str, subject: str, text: str) -> None:
+    """Send one message; blocks.
+
+    With `smtp_starttls`, nothing of it is sent before the server has shown a certificate of its
+    name that `smtp_ca` (empty: the system) vouches for: there is no way back to plain text. Raises
+    `OSError` (TLS errors are such) or `smtplib.SMTPException`.
+    """
+    message = EmailMessage()
+    message["Subject"] = subject
+    message["From"] = settings.smtp_from
+    message["To"] = to
+    message.set_content(text)
+    host, port = settings.smtp_host, settings.smtp_port
+    with smtplib.SMTP(host, port, timeout=SMTP_SECONDS) as smtp:
+        if settings.smtp_starttls:
+            smtp.starttls(context=smtp_context(settings))
+        if settings.smtp_user:
+            smtp.login(settings.smtp_user, settings.smtp_password)
+        smtp.send_message(message)
+
+
+def smtp_context(settings: NoticeSettings) -> ssl.SSLContext:
+    """Return how the server's certificate is checked; `OSError` for a file of no use."""
+    return ssl.create_default_context(cafile=settings.smtp_ca or None)

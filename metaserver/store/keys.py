@@ -1,0 +1,28 @@
+"""The hub's own key: digests of what must stay secret are keyed with it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.store.tables import hub_keys
+
+DIGESTS = "digests"
+"""The name of the key for digests; the migration that brought the table has made it."""
+
+
+async def digest_key(connection: AsyncConnection) -> bytes:
+    """Return the key for digests, 32 bytes of chance; it never changes."""
+    query = sa.select(hub_keys.c.value).where(hub_keys.c.name == DIGESTS)
+    return bytes.fromhex((await connection.execute(query)).scalar_one())
+
+
+def keyed_digest(key: bytes, content: bytes) -> str:
+    """Return a digest of what must stay secret: HMAC-SHA256, hexadecimal.
+
+    Equal contents have equal digests under one key. Without the key nobody can check a guess.
+    """
+    return hmac.new(key, content, hashlib.sha256).hexdigest()

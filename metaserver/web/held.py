@@ -1,0 +1,26 @@
+"""Which tokens hold, and how many of them were made with which: for the pages that list them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from metaserver.operations.tokens import TokenDetail
+
+
+def holds(token: TokenDetail, now: float) -> bool:
+    """Tell whether a token opens anything now."""
+    over = token.expires_at is not None and token.expires_at <= now
+    return token.revoked_at is None and not over
+
+
+def made_with(tokens: Iterable[TokenDetail], now: float) -> Counter[int | None]:
+    """Count the tokens that hold by the id of what they were made with, directly or not."""
+    known = {token.id: token for token in tokens}
+    made: Counter[int | None] = Counter()
+    for token in known.values():
+        above = known.get(token.parent or 0) if holds(token, now) else None
+        while above is not None:
+            made[above.id] += 1
+            above = known.get(above.parent or 0)
+    return made

@@ -1,0 +1,52 @@
+"""The lock files hold what pyproject.toml asks for, each version by its hashes."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tests.shared import ROOT
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+ASKED = {
+    "hub": PROJECT["dependencies"],
+    "dev": PROJECT["dependencies"] + EXTRAS["dev"],
+    "bench": PROJECT["dependencies"] + [one for extra in EXTRAS.values() for one in extra],
+}
+PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^ ;]+)", re.MULTILINE)
+
+
+def locked(name: str) -> Mapping[str, set[Version]]:
+    """Return the versions of each library: several where platforms or Pythons have their own."""
+    found: dict[str, set[Version]] = {}
+    for library, version in PINNED.findall((ROOT / f"requirements/{name}.lock").read_text()):
+        found.setdefault(canonicalize_name(library), set()).add(Version(version))
+    return found
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_lock_file_has_what_the_project_asks_for(name: str) -> None:
+    versions = locked(name)
+    for asked in map(Requirement, ASKED[name]):
+        found = versions.get(canonicalize_name(asked.name))
+        assert found, f"{asked.name} is not in {name}.lock: run `make lock`"
+        assert all(asked.specifier.contains(one) for one in found), f"{asked}: run `make lock`"
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_every_version_is_held_by_a_hash(name: str) -> None:
+    text = (ROOT / f"requirements/{name}.lock").read_text()
+    entries = [entry for entry in re.split(r"\n(?=\S)", text) if PINNED.match(entry)]
+    assert entries
+    assert all("--hash=sha256:" in entry for entry in entries)
+
+
+def test_the_lock_files_agree() -> None:
+    bench = locked("bench")
+    for name in ("hub", "dev"):
+        assert all(versions == bench[library] for library, versions in locked(name).items())

@@ -1,0 +1,136 @@
+"""Mail goes to a server that proves its name, or stays: against a real SMTP server with TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import smtplib
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from aiosmtpd.smtp import SMTP, Envelope, Session
+
+from metaserver.config import NoticeSettings
+from metaserver.dispatch.mail import send_mail
+
+HOST = "127.0.0.1"
+LAST_YEAR = datetime.now(UTC) - timedelta(days=365)
+
+
+@dataclass
+class Mailbox:
+    """What came to an SMTP server; `plain` are the envelopes that came without TLS."""
+
+    messages: list[str] = field(default_factory=list)
+    plain: list[str] = field(default_factory=list)
+
+    async def handle_MAIL(  # as aiosmtpd calls it
+        self, _server: Any, session: Session, envelope: Envelope, address: str, _options: Any
+    ) -> str:
+        envelope.mail_from = address
+        if session.ssl is None:
+            self.plain.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
+        self.messages.append(bytes(envelope.content or b"").decode())
+        return "250 OK"
+
+
+@asynccontextmanager
+async def smtp_server(cert: trustme.LeafCert | None) -> AsyncIterator[tuple[int, Mailbox]]:
+    """Run an SMTP server, with STARTTLS where it has a certificate; gives its port."""
+    loop, mailbox = asyncio.get_running_loop(), Mailbox()
+    context = None
+    if cert is not None:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        cert.configure_cert(context)
+
+    def connected() -> SMTP:
+        return SMTP(mailbox, hostname="mail.test", tls_context=context, loop=loop)
+
+    server = await loop.create_server(connected, HOST, 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1], mailbox
+
+
+def settings(port: int, ca: Path | None, **changes: Any) -> NoticeSettings:
+    values = {"smtp_host": HOST, "smtp_port": port, "smtp_ca": str(ca or "")}
+    return NoticeSettings(**values | changes)
+
+
+async def send(given: NoticeSettings) -> None:
+    await asyncio.to_thread(send_mail, given, "blue@example.org", "A subject", "the text\n")
+
+
+@pytest.fixture
+def ca(tmp_path: Path) -> trustme.CA:
+    made = trustme.CA()
+    made.cert_pem.write_to_path(tmp_path / "ca.pem")
+    return made
+
+
+async def test_mail_goes_to_a_server_that_proves_its_name(tmp_path: Path, ca: trustme.CA) -> None:
+    async with smtp_server(ca.issue_cert(HOST)) as (port, mailbox):
+        await send(settings(port, tmp_path / "ca.pem"))
+    assert "To: blue@example.org" in mailbox.messages[0]
+    assert "the text" in mailbox.messages[0]
+    assert mailbox.plain == []
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "trusted", "told"),
+    [
+        (HOST, {}, "", "unable to get local issuer certificate"),
+        (HOST, {}, "other.pem", "unable to get local issuer certificate"),
+        ("mail.example.org", {}, "ca.pem", "IP address mismatch"),
+        (HOST, {"not_before": LAST_YEAR, "not_after": LAST_YEAR + timedelta(days=30)}, "ca.pem",
+         "certificate has expired"),
+    ],
+)  # fmt: skip
+async def test_a_server_that_does_not_is_sent_nothing(
+    tmp_path: Path, ca: trustme.CA, name: str, values: Any, trusted: str, told: str
+) -> None:
+    trustme.CA().cert_pem.write_to_path(tmp_path / "other.pem")
+    async with smtp_server(ca.issue_cert(name, **values)) as (port, mailbox):
+        with pytest.raises(ssl.SSLCertVerificationError, match=told):
+            await send(settings(port, tmp_path / trusted if trusted else None))
+    assert mailbox == Mailbox()
+
+
+async def test_there_is_no_way_back_to_plain_text(tmp_path: Path, ca: trustme.CA) -> None:
+    async with smtp_server(None) as (port, mailbox):  # as if who is between took STARTTLS out
+        with pytest.raises(smtplib.SMTPNotSupportedError):
+            await send(settings(port, tmp_path / "ca.pem"))
+        assert mailbox == Mailbox()
+        await send(settings(port, None, smtp_starttls=False))  # asked for in the settings
+    assert len(mailbox.messages) == len(mailbox.plain) == 1
+
+
+async def test_a_server_that_refuses_tls_is_sent_nothing() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 here\r\n")
+        while line := await reader.readline():
+            heard.append(line.split()[0].upper())
+            answers = {
+                b"EHLO": b"250-here\r\n250 STARTTLS\r\n",
+                b"STARTTLS": b"454 not now\r\n",
+                b"QUIT": b"221 bye\r\n",
+            }
+            writer.write(answers.get(heard[-1], b"250 ok\r\n"))
+            await writer.drain()
+        writer.close()
+
+    heard: list[bytes] = []
+    server = await asyncio.start_server(talk, HOST, 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(smtplib.SMTPResponseException, match="not now"):
+            await send(settings(port, None, smtp_user="hub", smtp_password="secret"))
+    assert not {b"AUTH", b"MAIL", b"DATA"} & set(heard)

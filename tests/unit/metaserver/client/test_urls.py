@@ -1,0 +1,75 @@
+"""What is shown of a URL, and what *** in a given one stands for."""
+
+import pytest
+
+from metaserver.client.urls import completed, shown, shown_webhook
+from metaserver.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("url", "seen"),
+    [
+        ("http://example.org:81/RPC2", "http://example.org:81/RPC2"),
+        ("http://team:secret@example.org/RPC2", "http://***@example.org/RPC2"),
+        ("http://team@example.org", "http://***@example.org"),
+        ("http://example.org/a?key=secret#part", "http://example.org/a?***"),
+        ("http://example.org/#secret", "http://example.org/#***"),
+        ("http://example.org/a@b?c=d@e", "http://example.org/a@b?***"),
+        ("http://u:p@[::1]:80/x", "http://***@[::1]:80/x"),
+        ("http://u:p@e.org?secret", "http://***@e.org?***"),
+        ("secret@example.org", "***@example.org"),
+    ],
+)
+def test_secrets_are_not_shown(url: str, seen: str) -> None:
+    assert shown(url) == shown(seen) == seen
+    assert "secret" not in shown(url)
+
+
+def test_a_webhook_is_shown_by_its_host() -> None:
+    url = "https://u:p@hooks.example.org:444/services/T0/SECRET?x=y"
+    assert shown_webhook(url) == "https://hooks.example.org:444/***"
+    assert shown_webhook("") == ""
+
+
+KEPT = "https://team:secret@example.org/RPC2?key=hidden"
+
+
+@pytest.mark.parametrize(
+    ("given", "becomes"),
+    [
+        (shown(KEPT), KEPT),
+        ("https://***@example.org/other?***", "https://team:secret@example.org/other?key=hidden"),
+        ("https://***@example.org:443/", "https://team:secret@example.org:443/"),
+        ("https://new:pass@example.org/?***", "https://new:pass@example.org/?key=hidden"),
+        ("https://***@EXAMPLE.org/x?y=1", "https://team:secret@EXAMPLE.org/x?y=1"),
+        ("https://example.org/RPC2", "https://example.org/RPC2"),  # taken away
+        ("http://elsewhere.org/?a=b", "http://elsewhere.org/?a=b"),
+    ],
+)
+def test_what_is_not_written_again_is_kept(given: str, becomes: str) -> None:
+    assert completed(given, KEPT, "url") == becomes
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "https://***@attacker.org/RPC2",  # a secret is for one host alone
+        "https://attacker.org/RPC2?***",
+        "http://***@example.org/RPC2",  # and not to be sent in plain text
+        "https://***@example.org:8443/RPC2",
+        "https://team:***@example.org/RPC2",
+        "https://***@example.org/RPC2?key=***",
+        "https://***@example.org/RPC2#***",
+    ],
+)
+def test_a_secret_goes_nowhere_else(given: str) -> None:
+    kept = KEPT.removesuffix("?key=hidden") if "#" in given else KEPT
+    with pytest.raises(InputError, match=r"stands for what is kept"):
+        completed(given, kept, "url")
+
+
+def test_the_mask_stands_for_nothing_in_a_new_url() -> None:
+    with pytest.raises(InputError, match="write it"):
+        completed("http://***@example.org/", "", "url")
+    with pytest.raises(InputError, match="write it"):
+        completed("http://***@example.org/?***", "http://me@example.org/", "url")

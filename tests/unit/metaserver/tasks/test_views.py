@@ -1,0 +1,74 @@
+"""Live views are those that `scoring` makes with the files of the release, hit by hit."""
+
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from metaserver.tasks.views import release_views
+from metaserver.uniprot import Release
+from metaserver.uniprot.views import ortholog_lines, taxon_lines, write_lines
+from scoring import Hit, ItemGold, View, pair, select_views
+from scoring.tasks import Item, Task
+from scoring.views import members
+from tests.unit.metaserver.uniprot.samples import SOURCES, build
+
+HUMAN, MOUSE, RAT, COW, COLI, SECONDARY = (
+    "P04637",
+    "P02340",
+    "P10361",
+    "P68250",
+    "P0A7G6",
+    "Q15087",  # of the human entry: no primary accession
+)
+GOLD: dict[Task, dict[str, frozenset[Item]]] = {
+    Task.INT: {
+        "a1": frozenset({HUMAN}),
+        "a2": frozenset({HUMAN, MOUSE}),
+        "a3": frozenset({SECONDARY}),
+    },
+    Task.IPT: {
+        "a1": frozenset({(MOUSE, HUMAN)}),
+        "a2": frozenset({pair(HUMAN, COLI), pair(MOUSE, COLI)}),
+        "a3": frozenset({pair(SECONDARY, HUMAN)}),
+    },
+}
+NAMES = [RAT, SECONDARY, COW, HUMAN, "Q00000", COLI, MOUSE]
+ITEMS: dict[Task, list[Item]] = {
+    Task.INT: [*NAMES],
+    Task.IPT: [pair(NAMES[left], NAMES[right]) for left in range(7) for right in range(left, 7)],
+}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    return build(tmp_path_factory.mktemp("uniprot"), SOURCES)
+
+
+@pytest.mark.parametrize("task", GOLD)
+def test_every_hit_is_seen_as_with_the_files(task: Task, release: Release, tmp_path: Path) -> None:
+    gold = ItemGold(task=task, items=GOLD[task])
+    hits = [Hit(item, rank, 0.5) for rank, item in enumerate(ITEMS[task], start=1)]
+    views = list(release_views(gold, release))
+    assert [view.name for view in views] == ["mapped", "filtered", "both"]
+    for live, filed in zip(views, from_files(gold, release, tmp_path), strict=True):
+        seen = [live.apply(article, hits) for article in gold.items]
+        assert seen == [filed.apply(hits, items) for items in gold.items.values()]
+        assert seen[0] != hits
+        assert live.apply("an article without gold", hits) == hits
+
+
+def test_an_ortholog_of_several_gold_accessions_becomes_all_of_them(release: Release) -> None:
+    gold = ItemGold(task=Task.INT, items=GOLD[Task.INT])
+    mapped = next(release_views(gold, release))
+    found = mapped.apply("a2", [Hit(COW, 1, 0.5), Hit(RAT, 2, 0.4)])
+    assert [hit.item for hit in found] == [COW, *sorted([HUMAN, MOUSE])]
+
+
+def from_files(gold: ItemGold, release: Release, folder: Path) -> list[View]:
+    """Return the views that `scoring evaluate` makes with the files of the release."""
+    names = [one for item in chain.from_iterable(gold.items.values()) for one in members(item)]
+    homologs, taxa = folder / "homologs", folder / "taxa"
+    write_lines(homologs, ortholog_lines(release, names))
+    write_lines(taxa, taxon_lines(release, names))
+    return select_views(gold, ["mapped", "filtered", "both"], homologs=homologs, taxa=taxa)
