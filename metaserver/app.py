@@ -225,6 +225,7 @@ async def serve_app(
         app,
         access_log=None,
         handle_signals=False,
+        auto_decompress=False,  # what is compressed is refused
         keepalive_timeout=idle,
         shutdown_timeout=LAST_SECONDS,
     )

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from metaserver.app import STORE_FILE
 from metaserver.config import (
@@ -25,9 +24,11 @@ from metaserver.config import (
 from metaserver.corpus import read_articles
 from metaserver.dispatch.mail import smtp_context
 from metaserver.errors import InputError
+from metaserver.plans import DATES
 from metaserver.records import ArticleId, TaskName
 from metaserver.tasks.plugin import LabelledTask, installed_tasks
 from metaserver.uniprot import Release
+from metaserver.zones import known_zone, read_moment
 
 OTHERS = 0o077  # of a file's mode
 ROOM = 2**30  # bytes free that a hub should have to begin with
@@ -166,34 +167,31 @@ def _releases(settings: Settings) -> Iterator[Finding]:
 
 
 def _challenge(settings: Settings, challenge: ChallengeSettings, where: str) -> Iterator[Finding]:
-    try:
-        zone = ZoneInfo(challenge.timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        message = f"{challenge.timezone!r} is not a time zone such as Europe/Madrid"
+    zone = challenge.timezone
+    if known_zone(zone) is None:
+        message = f"{zone!r} is not a time zone such as Europe/Madrid"
         yield Finding(Severity.ERROR, f"{where}.timezone", message)
-        zone = ZoneInfo("UTC")
+        zone = "UTC"
     for index, phase in enumerate(challenge.phases):
         place = f"{where}.phases[{index}]"
         yield from _dates(phase, zone, place)
         yield from _phase(settings, phase, place)
 
 
-def _dates(phase: PhaseSettings, zone: ZoneInfo, where: str) -> Iterator[Finding]:
+def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
     before: tuple[str, datetime] | None = None
-    for name in ("opens", "freezes", "closes"):
+    for name in DATES:
         said = getattr(phase, name)
         if not said:
             message = "no date: by hand only"
             yield Finding(Severity.OK, f"{where}.{name}", message)
             continue
         try:
-            moment = datetime.fromisoformat(said)
-        except ValueError:
-            message = f"{said!r} is not a date such as 2026-12-01T09:00"
-            yield Finding(Severity.ERROR, f"{where}.{name}", message)
+            moment = read_moment(said, zone)
+        except ValueError as error:
+            yield Finding(Severity.ERROR, f"{where}.{name}", str(error))
             continue
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=zone)
-        if before is not None and moment <= before[1]:
+        if before is not None and moment.timestamp() <= before[1].timestamp():
             yield Finding(Severity.ERROR, f"{where}.{name}", f"must be after {before[0]}")
         else:
             yield Finding(Severity.OK, f"{where}.{name}", moment.isoformat())

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from metaserver.client.http import open_client
+from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.errors import InputError
 from metaserver.lifecycle import Outcome
+from metaserver.plans import Count, Seconds
 from metaserver.records import Server, ServerName, TaskName
-from metaserver.services.conformance import Conformance, Step, conformance
+from metaserver.remote.commands import DEFAULT_URL, URL_VARIABLE
+from metaserver.remote.hub import AnsweredError, Hub, read_url
+from metaserver.services.conformance import Conformance, Step, Terms, conformance
 from metaserver.services.conformance.articles import ARTICLES
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary
 from metaserver.wire.validation import Vocabulary
 
@@ -48,8 +53,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
     add("--concurrency", type=int, default=limits.concurrency, metavar="N",
         help="requests it shall have in flight (default %(default)s)")  # fmt: skip
-    add("--timeout", type=float, default=limits.timeout, metavar="S",
-        help=f"for one article, in seconds (default {limits.timeout:g})")  # fmt: skip
+    add("--phase", metavar="NAME",
+        help="test as for this phase of the hub: with its tasks and limits")  # fmt: skip
+    add("--hub", metavar="URL", default=os.environ.get(URL_VARIABLE, DEFAULT_URL),
+        help=f"the phase's hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
+    add("--timeout", type=float, metavar="S",
+        help=f"seconds an article (default the phase's, else {limits.timeout:g})")  # fmt: skip
+    add("--answer-bytes", type=int, metavar="N",
+        help=f"the largest answer (default the phase's, else {limits.answer_bytes})")  # fmt: skip
     add("--uniprot", type=Path, metavar="RELEASE_DIR",
         help="the release that accessions are checked by (default: their form alone)")  # fmt: skip
     add("--json", action="store_true", help="print the result as JSON, the steps on stderr")
@@ -58,13 +69,60 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    server, settings = _read_server(args), _read_settings(args)
+    phase = _ask_phase(args.hub, args.phase) if args.phase is not None else None
+    server, settings = _read_server(args), _read_settings(args, phase)
     release = Release.open(args.uniprot) if args.uniprot else None
     vocabulary = ReleaseVocabulary(release=release) if release else FormatVocabulary()
-    found = asyncio.run(_probe(server, settings, vocabulary, as_json=args.json))
+    known = installed_tasks()
+    tasks = [known[TaskName(name)] for name in phase.tasks] if phase else list(known.values())
+    given = Given(
+        terms=Terms(
+            phase=phase.phase if phase else "",
+            tasks=tuple(one.name for one in tasks if not server.tasks or one.name in server.tasks),
+            release=release.name if release else "",
+            timeout=settings.limits.timeout,
+            answer_bytes=settings.limits.answer_bytes,
+        ),
+        tasks=tasks,
+        vocabulary=vocabulary,
+        limits=settings.http_limits(),
+    )
+    if phase and phase.release not in _names(args.uniprot, release):
+        message = f"the hub checks accessions by release {phase.release}: --uniprot gives it"
+        print(_printable(message), file=sys.stderr)
+    found = asyncio.run(_probe(server, given, as_json=args.json))
     if args.json:
         print(msgspec.json.format(msgspec.json.encode(found)).decode())
     return PASSED if found.passed else FAILED
+
+
+def _names(folder: Path | None, release: Release | None) -> set[str]:
+    """Return what a release may be called: a hub knows it by its folder."""
+    return {folder.resolve().name, release.name} if folder and release else set()
+
+
+class AskedPhase(msgspec.Struct, frozen=True):
+    """What a hub says of a phase, as far as a test depends on it."""
+
+    phase: str
+    tasks: tuple[str, ...]
+    release: str
+    timeout: Seconds
+    answer_bytes: Count
+
+
+def _ask_phase(hub: str, name: str) -> AskedPhase:
+    """Ask a hub for a phase; `InputError` where it has none, or one of tasks not installed here."""
+    try:
+        path = "/phases/{phase}"
+        answer = Hub(url=read_url(hub)).ask("GET", path, places={"phase": name})
+        phase = msgspec.convert(answer, AskedPhase)
+    except (AnsweredError, msgspec.ValidationError) as error:
+        raise InputError("--phase", str(error)) from error
+    for task in phase.tasks:
+        if task not in installed_tasks():
+            raise InputError("--phase", f"its task {task!r} is not installed here")
+    return phase
 
 
 def _read_server(args: argparse.Namespace) -> Server:
@@ -94,34 +152,53 @@ def _read_tasks(option: str | None) -> tuple[TaskName, ...]:
     return names
 
 
-def _read_settings(args: argparse.Namespace) -> Settings:
-    """Return the settings of a hub that was given these limits."""
-    given = {"limits": {"timeout": args.timeout, "concurrency": args.concurrency}}
+def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settings:
+    """Return the settings of a hub that was given these limits, else the phase's."""
+    limits: dict[str, float] = {"concurrency": args.concurrency}
+    for name in ("timeout", "answer_bytes"):
+        value = getattr(args, name)
+        if value is None and phase is not None:
+            value = getattr(phase, name)
+        if value is not None:
+            limits[name] = value
+    given = {"limits": limits}
     try:
         return msgspec.convert(given, Settings)
     except msgspec.ValidationError as error:
         raise InputError("options", str(error)) from error
 
 
-async def _probe(
-    server: Server, settings: Settings, vocabulary: Vocabulary, *, as_json: bool
-) -> Conformance:
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a server is tested with."""
+
+    terms: Terms
+    tasks: Sequence[TaskPlugin]
+    vocabulary: Vocabulary
+    limits: HttpLimits
+
+
+async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
+    def say(line: str) -> None:
+        print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
+
     def show(step: Step) -> None:
         for line in _lines(step):
-            print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
+            say(line)
 
-    async with open_client(settings.http_limits()) as client:
+    say(given.terms.words())
+    async with open_client(given.limits) as client:
         found = await conformance(
             client,
             server,
-            list(installed_tasks().values()),
-            vocabulary,
-            time_limit=settings.limits.timeout,
+            given.tasks,
+            given.vocabulary,
+            time_limit=given.terms.timeout,
             on_step=show,
         )
     if not as_json:
         print("passed" if found.passed else "failed: the hub would send it no article")
-    return found
+    return msgspec.structs.replace(found, terms=given.terms)
 
 
 def _lines(step: Step) -> Iterator[str]:

@@ -16,6 +16,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from metaserver.plans import PhasePlan
+from metaserver.services.conformance import Conformance, Verdict
 from metaserver.store import tables as t
 
 FORMAT = 2
@@ -59,13 +61,15 @@ class Records:
 class ArchivedTable:
     """A table as it is archived: `file` names the file of a row's `Kept.FILE` column.
 
-    One with `records` has no `tables/NAME.jsonl`.
+    One with `records` has no `tables/NAME.jsonl`. `types` are what JSON values must be when they
+    are read back.
     """
 
     table: sa.Table
     kept: Mapping[str, Kept] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
     records: Records | None = None
+    types: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -128,12 +132,17 @@ TABLES = (
     ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
     ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
-    ArchivedTable(table=t.servers, kept={"conformance": Kept.JSON}),
+    ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, kept={"text": Kept.RECORD}, records=ARTICLES),
-    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}),
+    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}, types={"plan": PhasePlan}),
     ArchivedTable(table=t.gold, kept={"content": Kept.FILE}, file=_gold),
+    ArchivedTable(
+        table=t.trials,
+        kept={"verdict": Kept.JSON, "report": Kept.JSON},
+        types={"verdict": Verdict, "report": Conformance},
+    ),
     ArchivedTable(table=t.lanes),
     ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),
     ArchivedTable(table=t.raw_answers, kept={"body": Kept.RECORD}, records=RAW_ANSWERS),

@@ -178,6 +178,8 @@ def _value(archived: ArchivedTable, name: str, data: bytes) -> Any:
             raise InputError(archived.name, f"{name} is longer than {MAX_VALUE:,} bytes")
         return _fitting(archived.table.c[name], msgspec.json.decode(data))
     data.decode()  # what is kept as JSON is read later on: its syntax was checked with its row's
+    if name in archived.types:
+        msgspec.json.decode(data, type=archived.types[name])  # it is used as it is
     return pack(data) if kept is Kept.PACKED_JSON else data
 
 

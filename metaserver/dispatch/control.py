@@ -243,6 +243,7 @@ class Lanes:
             await running.add(registered, LaneControl(control=control, note=reason))
         else:
             running.boards.watch.control(registered.server.name, control, reason)
+            running.boards.touch()
 
     def _ended(self, key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
         if failure is None:

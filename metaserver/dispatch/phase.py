@@ -22,7 +22,7 @@ from metaserver.dispatch.boards import (
 from metaserver.dispatch.rescoring import Scored, ignored, score_answers
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.lifecycle import ANSWERED, PhaseState, ServerState
+from metaserver.lifecycle import ANSWERED, OPEN_STATES, PhaseState, ServerState
 from metaserver.records import PhaseName, ServerName, TaskName
 from metaserver.services.live import Entry, LiveBoards
 from metaserver.services.monitor import Watch
@@ -77,7 +77,13 @@ class RunningPhase:
         self.offline: dict[ServerName, OfflineRun] = {}
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self.boards = LiveBoards(
-            Watch(phase.name, len(corpus), settings.limits.timeout, clock=clock),
+            Watch(
+                phase.name,
+                len(corpus),
+                settings.limits.timeout,
+                clock=clock,
+                opened=lambda: self.phase.state(clock()) in OPEN_STATES,
+            ),
             scoreboard,
             blocked=lambda: store.blocked,
         )
@@ -143,6 +149,7 @@ class RunningPhase:
         """Take over a changed plan; its limits hold for lanes that are started from now on."""
         self.phase = phase
         self.settings = settings.of_phase(phase.plan.limits)
+        self.boards.watch.limit(self.settings.limits.timeout)
         self._caller = self._make_caller()
 
     def key(self, server: Registered) -> LaneKey:

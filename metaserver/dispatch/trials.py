@@ -10,21 +10,66 @@ from typing import Any
 
 import msgspec
 
-from metaserver.client.http import HttpClient
+from metaserver.client.http import HttpClient, HttpLimits
+from metaserver.config import Settings
+from metaserver.dispatch.phase import RunningPhase
 from metaserver.dispatch.steps import whole
-from metaserver.records import ServerName
-from metaserver.services.conformance import Conformance, Step, conformance
+from metaserver.errors import Refusal, RefusedError
+from metaserver.records import Server, ServerName
+from metaserver.services.conformance import Conformance, Step, Terms, Verdict, conformance
 from metaserver.store import servers
+from metaserver.store import trials as kept
 from metaserver.store.servers import Registered
 from metaserver.store.store import Store
-from metaserver.tasks.plugin import TaskPlugin
+from metaserver.store.trials import NO_PHASE
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.validation import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """What a server is tested with: the tasks, the release and the limits of one phase.
+
+    `phase_id` is None where no phase is planned.
+    """
+
+    terms: Terms
+    phase_id: int | None
+    tasks: Sequence[TaskPlugin]
+    vocabulary: Vocabulary
+    limits: HttpLimits
+
+    @classmethod
+    def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
+        """Return those of a phase; where there is none, those of the hub's own settings."""
+        settings = running.settings if running else settings
+        tasks = running.tasks if running else list(installed_tasks().values())
+        asked = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
+        return cls(
+            terms=Terms(
+                phase=running.name if running else NO_PHASE,
+                tasks=tuple(asked),
+                release=running.phase.release if running else "",
+                timeout=settings.limits.timeout,
+                answer_bytes=settings.limits.answer_bytes,
+            ),
+            phase_id=running.phase.id if running else None,
+            tasks=tasks,
+            vocabulary=running.vocabulary if running else FormatVocabulary(),
+            limits=settings.http_limits(),
+        )
 
 
 @dataclass(kw_only=True, slots=True)
 class Trial:
-    """A conformance run under way: the steps so far, and the task that ends with its report."""
+    """A conformance run under way: of which server, on which terms, the steps so far.
 
+    `task` ends with its report.
+    """
+
+    server: Server
+    terms: Terms
     steps: list[Step] = field(default_factory=list)
     task: asyncio.Task[Conformance]
 
@@ -37,36 +82,33 @@ class Trials:
         self._client = client
         self._trials: dict[ServerName, Trial] = {}
 
-    def begin(
-        self,
-        registered: Registered,
-        tasks: Sequence[TaskPlugin],
-        vocabulary: Vocabulary,
-        time_limit: float,
-    ) -> Trial:
-        """Begin a server's run, or join the one that is under way."""
-        name = registered.server.name
-        known = self._trials.get(name)
+    def begin(self, registered: Registered, given: Conditions) -> Trial:
+        """Begin a server's run, or join the same one that is under way.
+
+        Raises `RefusedError` while another one of the server is under way.
+        """
+        server = registered.server
+        known = self._trials.get(server.name)
         if known is not None and not known.task.done():
-            return known
+            return _joined(known, server, given.terms)
         steps: list[Step] = []
         run = conformance(
-            self._client,
-            registered.server,
-            tasks,
-            vocabulary,
-            time_limit=time_limit,
+            self._client.bounded(given.limits),
+            server,
+            given.tasks,
+            given.vocabulary,
+            time_limit=given.terms.timeout,
             on_step=steps.append,
         )
-        task = asyncio.create_task(self._keep(registered, run), name=f"test {name}")
-        self._trials[name] = Trial(steps=steps, task=task)
-        task.add_done_callback(functools.partial(self._forget, name))
-        return self._trials[name]
+        task = asyncio.create_task(self._keep(registered, given, run), name=f"test {server.name}")
+        trial = Trial(server=server, terms=given.terms, steps=steps, task=task)
+        self._trials[server.name] = trial
+        task.add_done_callback(functools.partial(self._forget, server.name))
+        return trial
 
-    def under_way(self, name: ServerName) -> Sequence[Step] | None:
-        """Return the steps so far of a server's run, None where none is under way."""
-        trial = self._trials.get(name)
-        return None if trial is None else tuple(trial.steps)
+    def under_way(self, name: ServerName) -> Trial | None:
+        """Return a server's run that is under way."""
+        return self._trials.get(name)
 
     async def close(self) -> None:
         """End the runs under way; nothing is kept of them."""
@@ -75,16 +117,40 @@ class Trials:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def report(self, registered: Registered, phase_id: int | None) -> Conformance | None:
+        """Return how a server's last run for a phase went, None before the first."""
+        async with self._store.reading() as connection:
+            found = await kept.report(connection, registered.id, phase_id)
+        return None if found is None else msgspec.json.decode(found, type=Conformance)
+
     async def _keep(
-        self, registered: Registered, run: Coroutine[Any, Any, Conformance]
+        self, registered: Registered, given: Conditions, run: Coroutine[Any, Any, Conformance]
     ) -> Conformance:
-        report = await run
-        await whole(self._store_report(registered, report))
+        report = msgspec.structs.replace(await run, terms=given.terms)
+        await whole(self._store_report(registered, given, report))
         return report
 
-    async def _store_report(self, registered: Registered, report: Conformance) -> None:
+    async def _store_report(
+        self, registered: Registered, given: Conditions, report: Conformance
+    ) -> None:
+        """Keep a report, unless the server was changed meanwhile."""
+        verdict = Verdict(
+            terms=given.terms,
+            at=report.at,
+            passed=report.passed,
+            reasons=tuple(report.reasons()),
+        )
         async with self._store.writing() as connection:
-            await servers.set_conformance(connection, registered, msgspec.json.encode(report))
+            now = await servers.get(connection, registered.server.name)
+            if now is None or now.server != registered.server:
+                return
+            await kept.keep(
+                connection,
+                registered.id,
+                given.phase_id,
+                verdict=msgspec.json.encode(verdict),
+                report=msgspec.json.encode(report),
+            )
 
     def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
         self._trials.pop(name, None)
@@ -92,8 +158,18 @@ class Trials:
             task.exception()  # whoever waits for it is told
 
 
-def report(registered: Registered) -> Conformance | None:
-    """Return how a server's last conformance run went, None before the first."""
-    if registered.conformance is None:
-        return None
-    return msgspec.json.decode(registered.conformance, type=Conformance)
+def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
+    """Return a run under way to who asks for the same one."""
+    if (known.server, known.terms) == (server, terms):
+        return known
+    phase = f" for phase {known.terms.phase}" if known.terms.phase else ""
+    other = phase if known.terms.phase != terms.phase else " as it was before a change"
+    raise RefusedError(
+        Refusal.STATE, f"it is being tested{other}: wait until that has ended", field="server"
+    )
+
+
+def verdict(registered: Registered, phase: str) -> Verdict | None:
+    """Return how a server's last run for a phase ended, None before the first."""
+    found = registered.verdicts.get(phase)
+    return None if found is None else msgspec.json.decode(found, type=Verdict)

@@ -18,6 +18,7 @@ from metaserver.operations import (
     table,
     teams,
     tokens,
+    trials,
 )
 from metaserver.operations.table import Operation
 
@@ -32,6 +33,7 @@ MODULES = tuple(
         teams,
         tokens,
         servers,
+        trials,
         lanes,
         attempts,
         monitoring,

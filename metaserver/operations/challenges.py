@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from msgspec import Meta
@@ -18,9 +17,11 @@ from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases
 from metaserver.store.phases import Challenge
+from metaserver.zones import known_zone, read_moment
 
-YEARS = range(1970, 3000)
-Zone = Annotated[str, Meta(description="The time zone its dates are told in: Europe/Madrid")]
+Zone = Annotated[
+    str, Meta(max_length=100, description="The time zone its dates are told in: Europe/Madrid")
+]
 
 
 class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -42,7 +43,7 @@ class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
 @operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
 async def set_challenge(service: Service, caller: Caller, given: NewChallenge) -> ChallengeDetail:
     """Make a challenge, or change its title and time zone."""
-    _zone(given.timezone)
+    _need_zone(given.timezone)
     async with service.store.writing() as connection:
         await phases.set_challenge(connection, given.challenge, given.title, given.timezone)
         await noted(
@@ -86,23 +87,16 @@ async def challenge_named(service: Service, name: str) -> Challenge:
 
 
 def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:
-    """Read a date told in a time zone (or with an offset); None where there is none."""
+    """Read a date that is told in a time zone (or with an offset); None where there is none."""
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(text)
+        return read_moment(text, timezone)
     except ValueError as error:
-        message = f"{text!r} is not a date such as 2026-12-01T09:00"
-        raise RefusedError(Refusal.INVALID, message, field=field) from error
-    if moment.year not in YEARS:  # the first and the last do not exist in every time zone
-        message = f"{text!r} is not from {YEARS[0]} to {YEARS[-1]}"
-        raise RefusedError(Refusal.INVALID, message, field=field)
-    return moment if moment.tzinfo else moment.replace(tzinfo=_zone(timezone))
+        raise RefusedError(Refusal.INVALID, str(error), field=field) from error
 
 
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+def _need_zone(name: str) -> None:
+    if known_zone(name) is None:
         message = f"{name!r} is not a time zone such as Europe/Madrid"
-        raise RefusedError(Refusal.INVALID, message, field="timezone") from error
+        raise RefusedError(Refusal.INVALID, message, field="timezone")

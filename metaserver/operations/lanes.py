@@ -13,7 +13,6 @@ from msgspec import Meta
 
 from metaserver.dispatch.control import Noting
 from metaserver.dispatch.phase import RunningPhase
-from metaserver.dispatch.trials import report
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
@@ -21,6 +20,7 @@ from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
+from metaserver.operations.trials import need_passed
 from metaserver.records import ArticleId
 from metaserver.store.servers import Registered
 
@@ -73,7 +73,7 @@ class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail:
     """Send a server the phase's articles, one after another, until all are answered.
 
-    It must have passed its test.
+    It must have passed its test for this phase.
     """
     registered, running = await _ready(service, caller, given)
     note = _noting(caller, "servers.start", running, registered)
@@ -175,12 +175,7 @@ async def _ready(
     """Return a server that may be sent articles, and the phase."""
     registered = await service.server_in_use(caller, given.server)
     running = service.phase(given.phase)
-    last = report(registered)
-    if last is None:
-        raise RefusedError(Refusal.STATE, "it has not been tested: test it first", field="server")
-    if not last.passed:
-        reasons = "; ".join(last.reasons())
-        raise RefusedError(Refusal.STATE, f"its test failed: {reasons}", field="server")
+    need_passed(service, registered, running)
     _within_limits(running, registered)
     return registered, running
 

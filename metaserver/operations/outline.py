@@ -155,6 +155,11 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.doc.split("\n\n", 1)[0]
 
     @property
+    def takes_file(self) -> bool:
+        """Whether there is a file in what it is given."""
+        return any(parameter.kind is Kind.FILE for parameter in self.parameters)
+
+    @property
     def gives_file(self) -> bool:
         """Whether there is a file in what it returns."""
         fields = self.result.fields if self.result else ()
@@ -198,8 +203,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     def needs_option(self, parameter: Parameter) -> bool:
         """Whether the command cannot do without an option: the name of a file it knows itself."""
-        named = any(one.kind is Kind.FILE for one in self.parameters)
-        return parameter.required and not (named and parameter.name == FILE_NAME)
+        return parameter.required and not (self.takes_file and parameter.name == FILE_NAME)
 
 
 def _option(parameter: Parameter, *, needed: bool) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo
 
 import msgspec
 from msgspec import Meta
@@ -19,13 +18,15 @@ from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
 from metaserver.operations.planning import checked, known_corpus, need_release, reached
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
-from metaserver.plans import PhaseLimits, PhasePlan
+from metaserver.plans import DATES, Change, PhaseLimits, PhasePlan
 from metaserver.records import PhaseName
 from metaserver.store import phases
 from metaserver.store.phases import Phase
+from metaserver.zones import moved, shown_name
 
 Date = Annotated[
-    str, Meta(description="2026-12-01T09:00 in the challenge's zone, or with an offset")
+    str,
+    Meta(max_length=64, description="2026-12-01T09:00 in the challenge's zone, or with an offset"),
 ]
 Kind = Annotated[Literal["training", "test"], Meta(description="What it is while it is open")]
 TasksField = Annotated[
@@ -74,19 +75,27 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone."""
+    """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone.
+
+    `coming` is what the clock does to it if nobody changes anything, the next change first.
+    `timezone` is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds
+    for an article) and `answer_bytes` are what holds: the phase's own limit, else the hub's.
+    """
 
     phase: str
     challenge: str
     title: str
     timezone: str
     state: PhaseState
+    coming: tuple[Change, ...]
     kind: PhaseState
     opens: datetime | None
     freezes: datetime | None
     closes: datetime | None
     tasks: tuple[str, ...]
     limits: PhaseLimits
+    timeout: float
+    answer_bytes: int
     visibility: Visibility
     release: str
     articles: int
@@ -96,19 +105,25 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 def detail(service: Service, running: RunningPhase) -> PhaseDetail:
     """Return what is shown of a phase."""
-    phase = running.phase
+    phase, now = running.phase, service.clock()
     return PhaseDetail(
         phase=phase.name,
         challenge=phase.challenge,
         title=phase.plan.title,
-        timezone=phase.timezone,
-        state=phase.state(service.clock()),
+        timezone=shown_name(phase.timezone),
+        state=phase.state(now),
+        coming=tuple(
+            msgspec.structs.replace(change, at=moved(change.at, phase.timezone))
+            for change in phase.coming(now)
+        ),
         kind=phase.plan.kind,
         opens=_in_zone(phase, phase.plan.opens),
         freezes=_in_zone(phase, phase.plan.freezes),
         closes=_in_zone(phase, phase.plan.closes),
         tasks=tuple(task.name for task in running.tasks),
         limits=phase.plan.limits,
+        timeout=running.settings.limits.timeout,
+        answer_bytes=running.settings.limits.answer_bytes,
         visibility=phase.plan.visibility,
         release=phase.release,
         articles=len(running.corpus),
@@ -163,7 +178,7 @@ async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseD
     }
     if given.kind is not None:
         values["kind"] = PhaseState(given.kind)
-    for name in ("opens", "freezes", "closes"):
+    for name in DATES:
         if (value := getattr(given, name)) is not None:
             values[name] = moment_in(value, zone, name)
     plan = checked(msgspec.structs.replace(before, **values))
@@ -239,7 +254,7 @@ async def _reopened(service: Service, name: str) -> RunningPhase:
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(ZoneInfo(phase.timezone))
+    return None if moment is None else moved(moment, phase.timezone)
 
 
 def _told(given: NewPhase | PhaseChange) -> dict[str, object]:

@@ -6,10 +6,10 @@ import itertools
 import re
 
 from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import PhaseState
+from metaserver.lifecycle import OPEN_STATES, PhaseState
 from metaserver.operations.fields import NAME, NAME_HELP, need_one_of
 from metaserver.operations.service import Service
-from metaserver.plans import PhasePlan
+from metaserver.plans import DATES, PhasePlan
 from metaserver.store import phases
 from metaserver.store.phases import CorpusVersion, Phase
 from metaserver.tasks.plugin import installed_tasks
@@ -18,10 +18,10 @@ from metaserver.uniprot import Release
 
 def checked(plan: PhasePlan) -> PhasePlan:
     """Return a plan that makes sense; `RefusedError` names the field."""
-    dates = [(name, getattr(plan, name)) for name in ("opens", "freezes", "closes")]
+    dates = [(name, getattr(plan, name)) for name in DATES]
     known = [(name, moment) for name, moment in dates if moment is not None]
     for (earlier, first), (later, second) in itertools.pairwise(known):
-        if first >= second:
+        if first.timestamp() >= second.timestamp():  # one zone's dates compare by the clock's face
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
         need_one_of(task, installed_tasks(), "tasks")
@@ -56,9 +56,10 @@ def need_release(service: Service, name: str) -> None:
 def reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
     """Return what a phase has reached under another plan.
 
-    Where its dates led it, other dates may lead it back; what a hand did stays.
+    Where its dates led it, other dates may lead it back; what a hand did stays. One that stays
+    open is of the plan's kind.
     """
     if phase.reached is not phase.plan.state(now, None):
-        return phase.reached
+        return plan.kind if phase.reached in OPEN_STATES else phase.reached
     state = plan.state(now, None)
     return None if state is PhaseState.SETUP else state

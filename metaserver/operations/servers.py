@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import functools
 from collections.abc import Sequence
@@ -13,21 +12,19 @@ import sqlalchemy as sa
 from msgspec import Meta
 
 from metaserver.client.urls import check_url, completed, shown
-from metaserver.dispatch.trials import Trial, report
 from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, need_one_of
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
+from metaserver.operations.trials import Tested, TrialState, newest_test, tests
 from metaserver.plans import PhaseLimits
 from metaserver.records import Server, ServerName, TaskName
-from metaserver.services.conformance import Conformance
 from metaserver.store import runs, servers
 from metaserver.store.servers import Registered
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.uniprot.vocabulary import FormatVocabulary
 
 Url = Annotated[str, Meta(max_length=2_000, description="http://HOST:PORT/PATH or https://...")]
 Method = Annotated[
@@ -86,7 +83,10 @@ class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A server as its team and organisers see it; `tested` is how its last test went.
+    """A server as its team and organisers see it.
+
+    `tested` is how its newest test stands, for whichever phase that was, and `reasons` are what was
+    wrong; `tests` has one of each phase that is not over.
 
     In `url`, *** is in the places of user info, query and fragment: these can be written, not read.
     """
@@ -99,14 +99,16 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     concurrency: int
     retired: bool
-    tested: Literal["never", "passed", "failed"]
+    tested: TrialState
+    tested_for: str
     reasons: tuple[str, ...]
+    tests: tuple[Tested, ...]
     phases: tuple[LaneStanding, ...]
 
 
 def detail(service: Service, registered: Registered) -> ServerDetail:
     """Return what is shown of a server."""
-    server, last = registered.server, report(registered)
+    server, newest = registered.server, newest_test(service, registered)
     return ServerDetail(
         server=server.name,
         team=registered.team,
@@ -116,8 +118,10 @@ def detail(service: Service, registered: Registered) -> ServerDetail:
         tasks=server.tasks,
         concurrency=server.concurrency,
         retired=registered.retired_at is not None,
-        tested="never" if last is None else "passed" if last.passed else "failed",
-        reasons=tuple(last.reasons()) if last else (),
+        tested=newest.state,
+        tested_for=newest.phase,
+        reasons=newest.reasons,
+        tests=tuple(tests(service, registered)),
         phases=tuple(_standings(service, server.name)),
     )
 
@@ -142,7 +146,7 @@ def _standings(service: Service, name: ServerName) -> Sequence[LaneStanding]:
 
 @operation("Servers.register", "POST /servers", Role.TEAM)
 async def register(service: Service, caller: Caller, given: RegisterServer) -> ServerDetail:
-    """Register an annotation server. Test it next, then start it."""
+    """Register an annotation server. Test it next for a phase, then start it there."""
     team = await _owner(service, caller, given.team)
     server = _checked(
         Server(
@@ -190,7 +194,7 @@ async def get(service: Service, caller: Caller, given: OneServer) -> ServerDetai
 
 @operation("Servers.update", "PATCH /servers/{server}", Role.TEAM)
 async def update(service: Service, caller: Caller, given: ServerChange) -> ServerDetail:
-    """Change a server that is not at work. It must be tested again.
+    """Change a server that is not at work. It must be tested again, for each phase.
 
     *** in the given URL stands for the secrets that are kept, at the same scheme, host and port.
     """
@@ -211,37 +215,6 @@ async def update(service: Service, caller: Caller, given: ServerChange) -> Serve
     changed = await service.server(caller, given.server)
     await service.dispatcher.lanes.changed(changed)
     return detail(service, changed)
-
-
-@operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
-async def test(service: Service, caller: Caller, given: OneServer) -> Conformance:
-    """Test a server as the hub will use it; what fails keeps it out of the queue.
-
-    Takes as long as the server takes for some ten articles.
-    """
-    registered = await service.server_in_use(caller, given.server)
-    await noted_test(service, caller, given.server)
-    return await asyncio.shield(begin_test(service, registered).task)
-
-
-async def noted_test(service: Service, caller: Caller, server: str) -> None:
-    """Write into the audit log that a test was asked for."""
-    async with service.store.writing() as connection:
-        await noted(connection, caller, "servers.test", server)
-
-
-def begin_test(service: Service, registered: Registered) -> Trial:
-    """Begin a server's conformance run, or join the one under way.
-
-    Accessions are checked as in the phase that is open, or the newest; without any, by format.
-    """
-    phases = list(service.dispatcher.phases.values())
-    running = next((known for known in phases if known.state in OPEN_STATES), None)
-    running = running or (phases[-1] if phases else None)
-    tasks = running.tasks if running else list(installed_tasks().values())
-    vocabulary = running.vocabulary if running else FormatVocabulary()
-    limits = (running.settings if running else service.settings).limits
-    return service.trials.begin(registered, tasks, vocabulary, limits.timeout)
 
 
 @operation("Servers.retire", "POST /servers/{server}/retire", Role.TEAM)

@@ -61,7 +61,10 @@ class _Watched:
 
 
 class Watch:
-    """The monitor of one phase: `total` articles a server, `time_limit` seconds each."""
+    """The monitor of one phase: `total` articles a server, `time_limit` seconds each.
+
+    `opened` tells whether articles are sent now: only then a queue has a time that is left.
+    """
 
     def __init__(
         self,
@@ -70,11 +73,14 @@ class Watch:
         time_limit: float,
         *,
         clock: Callable[[], float] = time.time,
+        opened: Callable[[], bool] = lambda: True,
     ) -> None:
         self._phase = phase
         self._total = total
         self._time_limit = time_limit
         self._clock = clock
+        self._opened = opened
+        self._open = opened()
         self._servers: dict[ServerName, _Watched] = {}
         self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
@@ -101,12 +107,19 @@ class Watch:
         watched.control, watched.control_note = control, note
         watched.status = self._told = None
 
+    def limit(self, seconds: float) -> None:
+        """Take in another time limit for an article."""
+        self._time_limit, self._told = seconds, None
+        for watched in self._servers.values():
+            watched.status = None
+
     def found_down(self, server: ServerName, why: str) -> None:
         """Take in that a server was down when it was last watched."""
         self._servers[server].down = why
 
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's row of the monitor as of now."""
+        self._look()
         return self._status(self._servers[server])
 
     def state(self, server: ServerName) -> tuple[ServerState, str]:
@@ -165,10 +178,18 @@ class Watch:
 
     def snapshot(self, blocked: str = "") -> Monitor:
         """Return the monitor as of now; `blocked` is why no answer can be stored."""
+        self._look()
         key = (blocked, int(self._clock() // BIN_SECONDS))
         if self._told is None or self._told[0] != key:
             self._told = (key, self._snapshot(blocked))
         return self._told[1]
+
+    def _look(self) -> None:
+        """Take in whether the phase is open: every row says something else then."""
+        if self._open is not (opened := self._opened()):
+            self._open, self._told = opened, None
+            for watched in self._servers.values():
+                watched.status = None
 
     def _snapshot(self, blocked: str) -> Monitor:
         edges, counts = self._times.shape(self._time_limit)
@@ -184,11 +205,16 @@ class Watch:
             p95=p95,
             p99=p99,
             errors=tuple(reversed(self._errors)),
-            finished=all(
-                watched.end in (LaneEnd.FINISHED, LaneEnd.ABANDONED)
-                for watched in self._servers.values()
-            ),
+            finished=self._finished(),
             blocked=blocked,
+        )
+
+    def _finished(self) -> bool:
+        """Return whether there are servers, and nothing more is sent to any of them."""
+        rows = [(watched, self._status(watched).state) for watched in self._servers.values()]
+        return bool(rows) and all(
+            state is ServerState.FINISHED or watched.end is LaneEnd.ABANDONED
+            for watched, state in rows
         )
 
     def _throughput(self) -> Sequence[float]:
@@ -224,7 +250,7 @@ class Watch:
             p95=p95,
             p99=p99,
             network_share=watched.network / watched.total if watched.total else None,
-            eta=_eta(watched, self._total - watched.finished),
+            eta=_eta(watched, self._total - watched.finished) if self._open else None,
             outcomes=dict(watched.outcomes),
         )
 
@@ -235,7 +261,7 @@ def _network(phases: Phases) -> float:
 
 
 def _eta(watched: _Watched, left: int) -> float | None:
-    """Seconds until the queue is empty if the server goes on as in its last attempts."""
+    """Return the seconds until the queue is empty if the server goes on as in its last attempts."""
     if not (left and watched.recent and watched.finished) or watched.down:
         return None
     seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.lifecycle import PhaseState
 from metaserver.packing import pack, unpack
-from metaserver.plans import PhasePlan
+from metaserver.plans import Change, PhasePlan
 from metaserver.records import PhaseName, TaskName
 from metaserver.store.database import insert
 from metaserver.store.keys import digest_key, keyed_digest
@@ -51,6 +51,10 @@ class Phase:
     def state(self, now: float) -> PhaseState:
         """Return where the phase stands at `now` (Unix seconds)."""
         return self.plan.state(now, self.reached)
+
+    def coming(self, now: float) -> Sequence[Change]:
+        """Return what the clock does to it after `now`, the next change first."""
+        return self.plan.coming(now, self.reached)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

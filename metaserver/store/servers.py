@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.lifecycle import Control, Outcome
 from metaserver.records import Server, ServerName, TaskName, TeamName
+from metaserver.store import trials
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import attempts, lanes, servers, teams
@@ -20,14 +21,17 @@ from metaserver.store.writer import LaneKey
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Registered:
-    """A server as kept; `conformance` is JSON of its last conformance run, None before it."""
+    """A server as kept; `verdicts` is JSON of its conformance runs, by the phase's name.
+
+    Two values of a server that differ in its verdicts alone are equal.
+    """
 
     id: int
     server: Server
     team: TeamName | None
     created_at: float
     retired_at: float | None = None
-    conformance: bytes | None = None
+    verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,12 +61,11 @@ async def add(connection: AsyncConnection, server: Server, team_id: int) -> int:
 
 
 async def change(connection: AsyncConnection, server_id: int, server: Server) -> None:
-    """Change a server; what its last conformance run said no longer holds."""
+    """Change a server; what its conformance runs said no longer holds."""
     await connection.execute(
-        sa.update(servers)
-        .where(servers.c.id == server_id)
-        .values(**columns(server), conformance=None)
+        sa.update(servers).where(servers.c.id == server_id).values(**columns(server))
     )
+    await trials.forget(connection, server_id)
 
 
 async def retire(connection: AsyncConnection, server_id: int) -> None:
@@ -72,21 +75,13 @@ async def retire(connection: AsyncConnection, server_id: int) -> None:
     )
 
 
-async def set_conformance(
-    connection: AsyncConnection, registered: Registered, report: bytes
-) -> None:
-    """Keep how a server's conformance run went, unless the server was changed meanwhile."""
-    same = [servers.c.url == registered.server.url, servers.c.method == registered.server.method]
-    same.append(servers.c.parameters == registered.server.parameters)
-    await connection.execute(
-        sa.update(servers).where(servers.c.id == registered.id, *same).values(conformance=report)
-    )
-
-
 async def get(connection: AsyncConnection, name: ServerName) -> Registered | None:
     """Return a server by name."""
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
-    return None if row is None else _registered(row)
+    if row is None:
+        return None
+    known = await trials.verdicts(connection, row.id)
+    return _registered(row, known.get(row.id, {}))
 
 
 async def every(connection: AsyncConnection, team: TeamName | None = None) -> Sequence[Registered]:
@@ -94,7 +89,8 @@ async def every(connection: AsyncConnection, team: TeamName | None = None) -> Se
     query = _servers().order_by(servers.c.id)
     if team is not None:
         query = query.where(teams.c.name == team)
-    return [_registered(row) for row in await connection.execute(query)]
+    known = await trials.verdicts(connection)
+    return [_registered(row, known.get(row.id, {})) for row in await connection.execute(query)]
 
 
 def _servers() -> sa.Select[Any]:
@@ -103,7 +99,7 @@ def _servers() -> sa.Select[Any]:
     )
 
 
-def _registered(row: sa.Row[Any]) -> Registered:
+def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> Registered:
     return Registered(
         id=row.id,
         server=Server(
@@ -117,7 +113,7 @@ def _registered(row: sa.Row[Any]) -> Registered:
         team=None if row.team is None else TeamName(row.team),
         created_at=row.created_at or 0.0,
         retired_at=row.retired_at,
-        conformance=row.conformance,
+        verdicts=verdicts,
     )
 
 

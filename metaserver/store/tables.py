@@ -154,12 +154,22 @@ servers = sa.Table(
     sa.Column("team_id", sa.ForeignKey("teams.id")),  # none: given to `metaserver run`
     sa.Column("created_at", sa.Double),
     sa.Column("retired_at", sa.Double),
-    sa.Column("conformance", sa.LargeBinary),  # JSON of `services.conformance.Conformance`
     sa.Column("url", sa.String, nullable=False),
     sa.Column("method", sa.String, nullable=False),
     sa.Column("parameters", sa.String, nullable=False),
     sa.Column("tasks", sa.JSON, nullable=False),
     sa.Column("concurrency", sa.Integer, nullable=False),
+)
+
+trials = sa.Table(
+    "trials",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("server_id", sa.ForeignKey("servers.id"), nullable=False),
+    sa.Column("phase_id", sa.ForeignKey("phases.id")),  # none: before there was a phase
+    sa.Column("verdict", sa.LargeBinary, nullable=False),  # JSON: `conformance.Verdict`
+    sa.Column("report", sa.LargeBinary, nullable=False),  # JSON: `conformance.Conformance`
+    sa.Index("ix_trials_server_phase", "server_id", "phase_id", unique=True),
 )
 
 lanes = sa.Table(

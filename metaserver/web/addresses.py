@@ -43,18 +43,19 @@ class Proxies:
         end. So it is read from there, as long as who speaks is trusted: what comes before, anybody
         may have written.
         """
-        if not self._trusts(peer):
+        if not self.trusts(peer):
             return Origin(address=_plain(peer), secure=secure)
         told = [part.strip() for value in forwarded for part in value.split(",")]
         address = peer
-        while told and self._trusts(address):
+        while told and self.trusts(address):
             heard = told.pop()
             if read_address(heard) is None:
                 break
             address = heard
         return Origin(address=_plain(address), secure=secure or protocol.strip() == "https")
 
-    def _trusts(self, address: str | None) -> bool:
+    def trusts(self, address: str | None) -> bool:
+        """Whether an address is one of a proxy."""
         read = read_address(address)
         return read is not None and any(read in network for network in self._networks)
 

@@ -7,7 +7,6 @@ the body. An error is `{"error": {"status", "message", "field", "request_id"}}`.
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,9 +19,11 @@ from aiohttp.typedefs import Handler
 from metaserver.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
 from metaserver.operations.table import Operation, perform
+from metaserver.web.aside import LARGE, aside
 from metaserver.web.auth import REQUEST_ID
-from metaserver.web.bodies import upload
+from metaserver.web.bodies import content_type, received, upload
 from metaserver.web.downloads import in_turn
+from metaserver.web.json_values import NAME_LENGTH, bounded, read_object
 from metaserver.web.security import refusal_headers
 from metaserver.web.visitor import caller_of
 
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 NO_STORE = {hdrs.CACHE_CONTROL: "no-store"}
 JSON = "application/json"
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+MESSAGE_LENGTH = 2_000
+"""The most characters of an error that are told: what was sent may be in it."""
 RETRY_SECONDS = 10.0
 """After which a hub whose store could not take a change is worth asking again."""
 
@@ -56,11 +59,12 @@ class Api:
             values = await read_values(request, outline)
 
             async def make() -> web.Response:
-                return answer(await perform(operation, self.service, caller, values))
+                result = await perform(operation, self.service, caller, values)
+                return await aside(request, outline.gives_file, answer, result)
 
             return await (in_turn(request, make) if outline.gives_file else make())
 
-        if any(parameter.kind is Kind.FILE for parameter in outline.parameters):
+        if outline.takes_file:
             handle = upload(handle)
         add: Callable[..., web.RouteDef] = (
             web.get if operation.method == hdrs.METH_GET else partial(web.route, operation.method)
@@ -86,11 +90,7 @@ async def read_values(request: web.Request, outline: Outline) -> dict[str, Any]:
     if request.query:
         [name, *_] = request.query
         raise RefusedError(Refusal.INVALID, "belongs into the body, as JSON", field=name)
-    given = await _json(request)
-    for name in in_path:
-        if name in given:
-            raise RefusedError(Refusal.INVALID, "stands in the path already", field=name)
-    return in_path | given
+    return in_path | await _json(request, outline)
 
 
 def _query(request: web.Request, outline: Outline) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _query(request: web.Request, outline: Outline) -> dict[str, Any]:
     for name in dict.fromkeys(request.query):
         if name not in known:
             message = "is not a parameter of this operation"
-            raise RefusedError(Refusal.INVALID, message, field=name)
+            raise RefusedError(Refusal.INVALID, message, field=name[:NAME_LENGTH])
         texts = request.query.getall(name)
         values = [read_text(known[name], text) for text in texts]
         if len(values) > 1 and not known[name].many:
@@ -133,37 +133,19 @@ WANTED = {
 }
 
 
-def bounded(value: Any) -> Any:
-    """Return a value read from JSON or text; `ValueError` where it has a number no store keeps."""
-    match value:
-        case dict():
-            for one in value.values():
-                bounded(one)
-        case list():
-            for one in value:
-                bounded(one)
-        case int() if not -(2**63) <= value < 2**63:
-            raise ValueError("an integer beyond 64 bits")
-        case float() if not math.isfinite(value):
-            raise ValueError("not a finite number")
-    return value
-
-
-async def _json(request: web.Request) -> dict[str, Any]:
-    body = await request.read()
-    if not body:
+async def _json(request: web.Request, outline: Outline) -> dict[str, Any]:
+    if not request.can_read_body:
         return {}
-    if request.content_type != JSON or (request.charset or "utf-8").lower() != "utf-8":
+    kind, options = content_type(request)
+    if kind != JSON or options.get("charset", "utf-8").lower() != "utf-8":
         raise web.HTTPUnsupportedMediaType(text=f"Expected Content-Type: {JSON}, in UTF-8.")
+    body = await received(request)
     try:
-        given = bounded(msgspec.json.decode(body))
+        return await aside(request, len(body) > LARGE, read_object, body, outline) if body else {}
     except ValueError as error:  # also msgspec's, and of bytes that are no UTF-8
         raise web.HTTPBadRequest(text=f"The body is not JSON: {error}.") from error
     except RecursionError as error:
         raise web.HTTPBadRequest(text="The body is nested too deeply.") from error
-    if not isinstance(given, dict):
-        raise RefusedError(Refusal.INVALID, "expected a JSON object with the parameters by name")
-    return given
 
 
 # -- what is answered --------------------------------------------------------------------------
@@ -216,9 +198,9 @@ def _reason(error: web.HTTPException) -> str:
 
 def told(request: web.Request, status: int, message: str, *, field: str = "") -> web.Response:
     """Return an error as the API tells it."""
-    error = {"status": int(status), "message": message}
+    error = {"status": int(status), "message": message[:MESSAGE_LENGTH]}
     if field:
-        error["field"] = field
+        error["field"] = field[:MESSAGE_LENGTH]
     error["request_id"] = request.get(REQUEST_ID, "")
     body = msgspec.json.encode({"error": error})
     return web.Response(body=body, status=status, content_type=JSON, headers=NO_STORE)

@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit
 import structlog
 from aiohttp import hdrs, web
 from aiohttp.log import server_logger
-from aiohttp.typedefs import Handler
+from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.config import WebSettings
 from metaserver.errors import Refusal, RefusedError, UnavailableError
@@ -29,7 +29,10 @@ from metaserver.store.store import Store
 from metaserver.store.tokens import Session, Token
 from metaserver.web import bodies
 from metaserver.web.addresses import Origin, Proxies
+from metaserver.web.aside import ASIDE
 from metaserver.web.measured import Measured
+from metaserver.web.posted import first_text
+from metaserver.web.roles import role_for
 from metaserver.web.security import without_what_was_sent
 from metaserver.web.throttle import Buckets, Clock, Delays, Failures, Slots
 from metaserver.web.visitor import VISITOR, Visitor, caller_of, remember
@@ -39,7 +42,9 @@ REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 PAID_SECONDS = 0.05
-"""What a request may take of the event loop before it counts as another."""
+"""What may be worked on a request before it counts as another."""
+PROGRAMS = ("/api/", "/xmlrpc")
+"""How the paths for programs begin: these send no forms."""
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
 STREAM = "/events"  # how the path of an event stream ends
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -61,7 +66,7 @@ class Gate:
         self.settings = settings
         self.now = now
         self.clock = clock
-        self._proxies = Proxies(settings.trusted_proxies)
+        self.proxies = Proxies(settings.trusted_proxies)
         self._tokens = Buckets(settings.requests_a_minute, clock=clock)
         self._addresses = Buckets(settings.anonymous_requests_a_minute, clock=clock)
         self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
@@ -75,7 +80,7 @@ class Gate:
 
     def origin(self, request: web.Request) -> Origin:
         """Return whence a request came."""
-        return self._proxies.origin(
+        return self.proxies.origin(
             request.remote,
             secure=request.secure,
             forwarded=request.headers.getall("X-Forwarded-For", ()),
@@ -135,7 +140,7 @@ class Gate:
         refuse_after(buckets.take(key), "too many requests")
 
     def charge(self, visitor: Visitor, seconds: float) -> None:
-        """Count a request again for each `PAID_SECONDS` that it kept the event loop busy."""
+        """Count a request again for each `PAID_SECONDS` that was worked on it."""
         buckets, key = self._counted(visitor)
         buckets.spend(key, int(seconds / PAID_SECONDS))
 
@@ -181,7 +186,7 @@ def setup(
     """
     server_logger.addFilter(without_what_was_sent)
     app[GATE] = gate = Gate(store, settings, clock=clock)
-    app.middlewares.insert(0, identified)
+    app.middlewares.insert(0, identified(gate.proxies))
     app.middlewares.append(bodies.deadline(settings.body_seconds))
     app.middlewares.append(gated)
     app.on_response_prepare.append(_mark)
@@ -189,13 +194,21 @@ def setup(
     return gate
 
 
-@web.middleware
-async def identified(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Give a request its id: the one a proxy gave it, if that is fit to be written into logs."""
-    given = request.headers.get(REQUEST_ID_HEADER, "")
-    request[REQUEST_ID] = given if _SANE_ID.fullmatch(given) else uuid.uuid4().hex
-    with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
-        return await handler(request)
+def identified(proxies: Proxies) -> Middleware:
+    """Return the middleware that gives each request its id.
+
+    It is the one that a trusted proxy gave, if that is fit to be written into logs.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get(REQUEST_ID_HEADER, "")
+        sane = proxies.trusts(request.remote) and _SANE_ID.fullmatch(given)
+        request[REQUEST_ID] = given if sane else uuid.uuid4().hex
+        with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
+            return await handler(request)
+
+    return middleware
 
 
 @web.middleware
@@ -215,7 +228,7 @@ async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await work
     finally:
-        gate.charge(visitor, work.seconds)
+        gate.charge(visitor, work.seconds + request.get(ASIDE, 0.0))
 
 
 async def _in_turn(
@@ -235,9 +248,10 @@ async def _in_turn(
 
 
 async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
-    if visitor.session is not None and request.method not in SAFE:
-        await _check_sent_by_page(request, visitor.session)
     try:
+        visitor.caller.need(role_for(request.match_info.handler))
+        if visitor.session is not None and request.method not in SAFE:
+            await _check_sent_by_page(request, visitor.session)
         return await handler(request)
     except RefusedError as error:
         if error.refusal is Refusal.TOKEN and _is_page(request) and request.method in SAFE:
@@ -313,7 +327,9 @@ def may_upload(request: web.Request, caller: Caller) -> bool:
 
 async def _check_sent_by_page(request: web.Request, session: Session) -> None:
     check_same_site(request)
-    given = request.headers.get(CSRF_HEADER) or await bodies.form_text(request, CSRF_FIELD)
+    given = request.headers.get(CSRF_HEADER, "")
+    if not given and not request.path.startswith(PROGRAMS):
+        given = await first_text(request, CSRF_FIELD)
     if not hmac.compare_digest(given.encode("utf-8", "replace"), session.csrf.encode()):
         raise RefusedError(
             Refusal.NOT_YOURS, "this form is of another session: load its page again"
@@ -332,9 +348,8 @@ def check_same_site(request: web.Request) -> None:
 
 
 def _is_page(request: web.Request) -> bool:
-    return not request.path.startswith(("/api/", "/xmlrpc")) and "text/html" in request.headers.get(
-        hdrs.ACCEPT, ""
-    )
+    accepted = request.headers.get(hdrs.ACCEPT, "")
+    return not request.path.startswith(PROGRAMS) and "text/html" in accepted
 
 
 async def _mark(request: web.Request, response: web.StreamResponse) -> None:

@@ -13,7 +13,7 @@ from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.articles import COLUMNS, Articles
 from metaserver.web.choices import Choice
 from metaserver.web.leaderboard import Leaderboard, columns
-from metaserver.web.sites import Site, site_of
+from metaserver.web.sites import Site, show_phase_of, site_of
 from metaserver.web.source import READER
 from metaserver.web.stream import Parts
 from metaserver.web.tables import to_csv, to_dict
@@ -55,7 +55,7 @@ class BoardPages:
     async def board_csv(self, request: web.Request) -> web.Response:
         """Answer with the leaderboard's table as CSV."""
         shown = self._leaderboard(request, request.match_info["task"])
-        return csv_file(to_csv(shown), f"leaderboard-{shown.task.name}-{shown.choice.view}.csv")
+        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
 
     async def board_json(self, request: web.Request) -> web.Response:
         """Answer with the leaderboard's table as JSON."""
@@ -68,7 +68,7 @@ class BoardPages:
     async def frozen_csv(self, request: web.Request) -> web.Response:
         """Answer with a frozen board's table as CSV."""
         shown = await self._frozen(request)
-        return csv_file(to_csv(shown), f"leaderboard-{shown.task.name}-{shown.choice.view}.csv")
+        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
 
     async def frozen_json(self, request: web.Request) -> web.Response:
         """Answer with a frozen board's table as JSON."""
@@ -84,7 +84,8 @@ class BoardPages:
     async def articles_csv(self, request: web.Request) -> web.Response:
         """Answer with the articles' table as CSV."""
         shown = self._articles(request)
-        return csv_file(shown.to_csv(), f"articles-{shown.task.name}-{shown.choice.view}.csv")
+        phase = site_of(request).phase
+        return csv_file(shown.to_csv(), phase, f"articles-{_chosen(shown)}")
 
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with the event stream of the leaderboard of the task `name`."""
@@ -122,6 +123,7 @@ class BoardPages:
         board = await site.source.frozen(key, reader_of(request))
         if board is None:
             raise web.HTTPNotFound(text="There is no frozen board under this link.")
+        show_phase_of(request, board.phase)
         choice = or_400(lambda: Choice.parse(request.query, list(board.views), columns(board)))
         return Leaderboard(
             board=board.board(choice.view),
@@ -130,7 +132,8 @@ class BoardPages:
             views=list(board.views),
             frozen=board,
             key=key,
-            base=site.base,
+            phase=board.phase,
+            base=site_of(request).base,
         )
 
     def _row(self, site: Site, shown: Leaderboard, row: BoardRow) -> str:
@@ -186,6 +189,7 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Lead
         task=task,
         choice=choice,
         views=site.source.views(task.name),
+        phase=site.phase,
         base=site.base,
     )
 
@@ -205,12 +209,17 @@ def page(text: str) -> web.Response:
     return response
 
 
-def csv_file(text: str, name: str) -> web.Response:
-    """Return an answer with a table to be saved under a name."""
+def _chosen(shown: Leaderboard | Articles) -> str:
+    return f"{shown.task.name}-{shown.choice.view}"
+
+
+def csv_file(text: str, phase: str, name: str) -> web.Response:
+    """Return an answer with a table to be saved under a name, which begins with its phase's."""
+    named = f"{phase}-{name}" if phase else name
     return web.Response(
         text=text,
         content_type="text/csv",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{named}.csv"'},
     )
 
 

@@ -1,14 +1,16 @@
-"""Bodies of requests: how long they may take, which may be large, and their forms."""
+"""Bodies of requests: how they are read, how long they may take, and which may be large."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from io import BytesIO
 from typing import TypeVar
 
-from aiohttp import StreamReader, web
+from aiohttp import StreamReader, hdrs, web
 from aiohttp.typedefs import Handler, Middleware
+from multipart import parse_options_header
 
 UPLOADS_OF_ONE, UPLOADS = 2, 4  # at the same time: of one address, in all
 DOWNLOADS_OF_ONE, DOWNLOADS = 2, 8  # of files at the same time: of one team or token, in all
@@ -16,9 +18,11 @@ RETRY_SECONDS = 5.0
 BYTES_A_SECOND = 65_536
 """What brings a body more time: a large file over a slow line is no attack."""
 
+BODY_BYTES = 2**20
+"""The most that a request brings which brings no file."""
+
 H = TypeVar("H")
 _MARK = "takes_upload"
-_FORMS = frozenset({"application/x-www-form-urlencoded", "multipart/form-data"})
 
 
 def upload(handler: H) -> H:
@@ -104,12 +108,37 @@ class _Watch:
             self._content.set_exception(TimeoutError())
 
 
-async def form_text(request: web.Request, name: str) -> str:
-    """Return a text of the form that a request carries; empty where there is none."""
-    if request.content_type not in _FORMS:
-        return ""
-    try:
-        value = (await request.post()).get(name, "")
-    except ValueError as error:
-        raise web.HTTPBadRequest(text="The form cannot be read.") from error
-    return value if isinstance(value, str) else ""
+async def received(request: web.Request) -> bytes:
+    """Return a request's body, of at most `client_max_size` bytes."""
+    body = BytesIO()
+    async for data in pieces(request, request.client_max_size):
+        body.write(data)
+    return body.getvalue()
+
+
+async def pieces(request: web.Request, most: int, *, read: int = 0) -> AsyncIterator[bytes]:
+    """Give a body's bytes as they come, once `read` of them were read; 413 beyond `most`."""
+    check_plain(request)
+    if (request.content_length or 0) > most:
+        raise web.HTTPRequestEntityTooLarge(most)
+    while data := await request.content.readany():
+        read += len(data)
+        if read > most:
+            raise web.HTTPRequestEntityTooLarge(most)
+        yield data
+
+
+def check_plain(request: web.Request) -> None:
+    """Raise 415 for a compressed body: a small one could stand for a large one."""
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").strip().lower() != "identity":
+        raise web.HTTPUnsupportedMediaType(text="A body must not be compressed.")
+
+
+def content_type(request: web.Request) -> tuple[str, Mapping[str, str]]:
+    """Return a body's type, in lower case, and its parameters.
+
+    Not aiohttp's: it decodes parameters as RFC 2231 has them, in whatever encoding they name, and
+    Python remembers every name of an encoding that it does not find.
+    """
+    kind, options = parse_options_header(request.headers.get(hdrs.CONTENT_TYPE, ""))
+    return kind, options

@@ -19,6 +19,7 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
 from metaserver.operations.table import perform
 from metaserver.web.holding import while_held
+from metaserver.web.posted import fields
 from metaserver.web.stream import Broadcaster, Parts
 from metaserver.web.templates import Templates
 from metaserver.web.visitor import caller_of
@@ -76,11 +77,20 @@ def open_desk(
 
 
 async def posted(request: web.Request) -> MultiMapping[Any]:
-    """Return the form that a request carries."""
-    try:
-        return await request.post()
-    except ValueError as error:
-        raise web.HTTPBadRequest(text="The form cannot be read.") from error
+    """Return the form that a request carries; a file in it is a `SentFile`."""
+    return await fields(request, request.client_max_size)
+
+
+def phase_named(desk: Desk, request: web.Request) -> str | None:
+    """Return the phase that an address names (`?phase=`), None where it names none.
+
+    Raises `RefusedError` where there is none of that name, also for an empty one, and
+    `HTTPNotFound` where several are named: nobody is answered for another phase.
+    """
+    names = set(request.query.getall("phase", ()))
+    if len(names) > 1:
+        raise web.HTTPNotFound(text="The address names several phases.")
+    return desk.service.phase(names.pop()).name if names else None
 
 
 def mended(refused: RefusedError) -> RefusedError:

@@ -90,6 +90,7 @@ class Leaderboard:
     views: Sequence[str] = ("raw",)
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
+    phase: str = ""  # its name, where there are several
     base: str = ""  # what the addresses of the phase's pages begin with
 
     @property

@@ -40,8 +40,12 @@ def mount(
     their event streams, by how their names begin: what follows is given to them.
     """
     pages = Pages(templates=templates, streams=streams)
-    app.middlewares.append(sited(sites, pages.no_phase))
     routes = [*pages.routes(), *more]
+    of_phases = frozenset(
+        [IN_PHASE, *(base + route.path for route in routes for base in ("", IN_PHASE)),
+         *(route.path for route in pages.own_routes())]
+    )  # fmt: skip
+    app.middlewares.append(sited(sites, pages.no_phase, of_phases))
     app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
     app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])
 
@@ -107,6 +111,7 @@ class Pages:
             name: part("monitor_parts.html", name.replace("-", "_"), shown, totals)
             for name in MONITOR_PARTS
         }
+        html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
         if head := site.head():
             html["phase-head"] = part("phase_parts.html", "head", head)
         html |= {
@@ -136,4 +141,4 @@ class Pages:
 
 
 MONITOR_PARTS = ("phase", "servers-up", "throughput", "response-time", "queue", "error-total",
-                 "histogram", "outcomes")  # fmt: skip
+                 "histogram")  # fmt: skip

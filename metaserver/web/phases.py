@@ -11,17 +11,20 @@ from aiohttp import web
 
 from metaserver.dispatch.freezing import OVER
 from metaserver.dispatch.phase import RunningPhase
-from metaserver.lifecycle import OPEN_STATES, PhaseState, Visibility
+from metaserver.lifecycle import OPEN_STATES, Visibility
 from metaserver.operations.service import Service
+from metaserver.plans import DATES
 from metaserver.records import ServerName, TaskName
 from metaserver.services.frozen import FrozenBoard
 from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, Monitor, Reader
 from metaserver.services.visibility import seen, seen_frozen, why_hidden
 from metaserver.store import boards
+from metaserver.store import phases as kept
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public import PublicMonitor
 from metaserver.web.sites import PhaseHead, Site
 from metaserver.web.stream import Broadcaster
+from metaserver.zones import shown_name
 
 LOOK_SECONDS = 1.0
 NOTES: Mapping[Visibility, str] = {
@@ -211,30 +214,24 @@ def _team(running: RunningPhase, server: ServerName) -> str:
     return (known.team or "") if known else ""
 
 
-DATES = ("opens", "freezes", "closes")
-LEFT: Mapping[PhaseState, Sequence[str]] = {  # what may come, however the phase came where it is
-    PhaseState.SETUP: DATES,
-    PhaseState.TRAINING: DATES[1:],
-    PhaseState.TEST: DATES[1:],
-    PhaseState.FROZEN: DATES[2:],
-    PhaseState.CLOSED: (),
-}
-
-
 def head_of(running: RunningPhase, now: float) -> PhaseHead:
     """Return what there is to say of a phase at a moment (Unix seconds)."""
-    phase, plan = running.phase, running.phase.plan
-    dates = {
-        word: None if (date := getattr(plan, word)) is None else date.timestamp() for word in DATES
-    }
-    state = phase.state(now)
+    phase = running.phase
+    coming = tuple((change.date, change.at.timestamp()) for change in phase.coming(now))
     return PhaseHead(
         name=running.name,
-        title=plan.title,
+        title=phase.plan.title,
         challenge=phase.challenge,
-        state=state,
-        timezone=phase.timezone,
-        **dates,
-        next=next(((word, at) for word in LEFT[state] if (at := dates[word]) and at > now), None),
+        state=phase.state(now),
+        timezone=shown_name(phase.timezone),
+        dates=_shown(phase, now),
+        next=coming[0] if coming else None,
         tasks=[task.name for task in running.boards.tasks()],
     )
+
+
+def _shown(phase: kept.Phase, now: float) -> Sequence[tuple[str, float]]:
+    """Return the dates that have passed, and those by which the clock does something."""
+    coming = {change.date for change in phase.coming(now)}
+    dated = [(word, at.timestamp()) for word in DATES if (at := getattr(phase.plan, word))]
+    return [(word, at) for word, at in dated if at <= now or word in coming]

@@ -6,9 +6,9 @@ is a fault with HTTP status 200, as the specification of XML-RPC wants it.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -23,7 +23,8 @@ from metaserver.lifecycle import Outcome
 from metaserver.operations.caller import Caller
 from metaserver.operations.outline import Outline
 from metaserver.operations.table import Operation, perform
-from metaserver.web.bodies import upload
+from metaserver.web.aside import LARGE, aside
+from metaserver.web.bodies import BODY_BYTES, received, upload
 from metaserver.web.downloads import in_turn
 from metaserver.web.rpc_values import (
     CallError,
@@ -46,7 +47,8 @@ LIMITS = Limits(values=100_000, depth=16)
 MULTICALL = "system.multicall"
 MAX_CALLS = 100  # in one system.multicall
 MAX_ANSWERS = 16 * 2**20  # bytes of their answers (as JSON), before the rest is refused
-LARGE = 65_536  # bytes of a call that is decoded beside the event loop
+
+MESSAGE_LENGTH = 2_000  # characters of a fault: what was sent may be in it
 
 TokenReader = Callable[[web.Request, str], Awaitable[Caller]]
 
@@ -107,19 +109,29 @@ class Rpc:
     @upload
     async def post(self, request: web.Request) -> web.Response:
         """Answer a call; raises what `rpc_faults` makes a fault of."""
-        body = await request.read()
-        decode = asyncio.to_thread(decode_call, body, LIMITS) if len(body) > LARGE else None
-        call = await decode if decode else decode_call(body, LIMITS)
+        body = await received(request)
+        call = await aside(request, len(body) > LARGE, decode_call, body, LIMITS)
+        if len(body) > BODY_BYTES and not self._takes_file(call):
+            raise web.HTTPRequestEntityTooLarge(BODY_BYTES)
+
+        large = self._may_be_large(call)
 
         async def make() -> web.Response:
-            return _response(encode_response(await self._answer(request, call)))
+            value = await self._answer(request, call)
+            return _response(await aside(request, large, encode_response, value))
 
-        return await (in_turn(request, make) if self._may_be_large(call) else make())
+        return await (in_turn(request, make) if large else make())
 
     def _may_be_large(self, call: MethodCall) -> bool:
         if call.method not in self._methods:
             return call.method == MULTICALL
         return self._methods[call.method][1].gives_file
+
+    def _takes_file(self, call: MethodCall) -> bool:
+        if call.method == MULTICALL:
+            return any(self._takes_file(one) for one in _calls_in(call))
+        known = self._methods.get(call.method)
+        return known is not None and known[1].takes_file
 
     async def _answer(self, request: web.Request, call: MethodCall) -> Value:
         if call.method in self.system:
@@ -173,7 +185,7 @@ class Rpc:
         size = 0
         for call in calls:
             answers.append(await self._one_of_many(request, call, size))
-            size += len(msgspec.json.encode(answers[-1]))
+            size += len(await aside(request, True, msgspec.json.encode, answers[-1]))
         return answers
 
     async def _one_of_many(self, request: web.Request, given: Value, size: int) -> Value:
@@ -189,6 +201,13 @@ class Rpc:
 
 
 _TYPES = {"string": str, "array": list}
+
+
+def _calls_in(call: MethodCall) -> Iterator[MethodCall]:
+    """Give the calls of a multicall, as far as they are calls."""
+    for given in call.params[0] if call.params and isinstance(call.params[0], list) else ():
+        with suppress(CallError):
+            yield _call_in(given)
 
 
 def _call_in(given: Value) -> MethodCall:
@@ -245,7 +264,7 @@ def _code_of(error: WireError) -> int:
 
 
 def _clean(text: str) -> str:
-    return FORBIDDEN.sub("\ufffd", text)
+    return FORBIDDEN.sub("\ufffd", text[:MESSAGE_LENGTH])
 
 
 def _response(body: bytes) -> web.Response:

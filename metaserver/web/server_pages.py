@@ -92,14 +92,17 @@ class ServerPages:
         view = await self._view(request, ServerName(name))
 
         async def parts() -> Parts:
-            return self._parts(await self._seen(site, view.status.name, reader, view.window))
+            return self._parts(site, await self._seen(site, view.status.name, reader, view.window))
 
         key = f"servers/{name} {view.window} {reader}"
         return await site.broadcaster.follow(request, key, parts)
 
-    def _parts(self, view: ServerView) -> Parts:
+    def _parts(self, site: Site, view: ServerView) -> Parts:
         part = self.templates.part
-        return Parts(html={name: part("server_parts.html", name, view) for name in PARTS})
+        html = {name: part("server_parts.html", name, view) for name in PARTS}
+        if head := site.head():
+            html["phase-head"] = part("phase_parts.html", "head", head)
+        return Parts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))

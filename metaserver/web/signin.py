@@ -10,12 +10,14 @@ from metaserver.errors import RefusedError, UnavailableError
 from metaserver.store import audit, tokens
 from metaserver.store.tokens import Token
 from metaserver.web.auth import Gate, check_same_site
-from metaserver.web.bodies import form_text
+from metaserver.web.posted import fields
 from metaserver.web.security import refusal_headers
 from metaserver.web.templates import Templates
 from metaserver.web.visitor import VISITOR
 
 HOME = "/"
+FORM_BYTES = 16_384
+"""The most that a sign-in brings: a token, and an address to go to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +45,9 @@ class SignIn:
     async def begin(self, request: web.Request) -> web.Response:
         """Begin a session; or answer with the form and what was wrong."""
         check_same_site(request)
-        after = own_path(await form_text(request, "next"))
-        secret = (await form_text(request, "token")).strip()
+        sent = await fields(request, FORM_BYTES)
+        after = own_path(str(sent.get("next", "")))
+        secret = str(sent.get("token", "")).strip()
         if not secret:
             return self._form(after, wrong="Enter your token.", status=422)
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -23,10 +23,11 @@ from metaserver.web.stream import Broadcaster
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseHead:
-    """What pages say of a phase. Moments are Unix seconds, None where there is no date.
+    """What pages say of a phase. Moments are Unix seconds.
 
-    `timezone` is the one that its challenge tells dates in; `next` is what the clock does next, in
-    one word ("opens"), and when.
+    `timezone` is the one that its challenge tells dates in. `dates` are those that have passed and
+    those by which the clock does something, each with its word ("opens"); `next` is what the clock
+    does next.
     """
 
     name: str
@@ -34,9 +35,7 @@ class PhaseHead:
     challenge: str
     state: PhaseState
     timezone: str
-    opens: float | None
-    freezes: float | None
-    closes: float | None
+    dates: Sequence[tuple[str, float]]
     next: tuple[str, float] | None
     tasks: Sequence[TaskName]
 
@@ -109,6 +108,7 @@ class Sites(Protocol):
 
 
 SITE: web.RequestKey[Site] = web.RequestKey("SITE", Site)
+SITES: web.RequestKey[Sites] = web.RequestKey("SITES", Sites)
 _current: ContextVar[Site | None] = ContextVar("site", default=None)
 
 
@@ -132,28 +132,68 @@ def site_of(request: web.Request) -> Site:
 
 
 def sited(
-    sites: Sites, no_phase: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    sites: Sites,
+    no_phase: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    pages: Collection[str],
 ) -> Middleware:
     """Return the middleware that finds the phase which a request's address names.
 
-    `no_phase` answers for a page of a phase while there is none.
+    `pages` are the routes of phases' pages. Their address names the phase in its path, in its query
+    (`?phase=`) or not at all: then the one that is shown first is meant. `no_phase` answers for a
+    page of a phase while there is none.
     """
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         _current.set(sites.named(""))  # for errors too
-        name = request.match_info.get("phase") if request.path.startswith("/p/") else None
-        if name is None and request.path == "/events":
-            name = request.query.get("phase")
-        found = sites.named(name or "")
-        if name and found is None:
-            raise web.HTTPNotFound(text=f"There is no phase called {name}.")
-        if found is not None:
-            request[SITE] = found
-            _current.set(found)
+        resource = request.match_info.route.resource
+        if resource is not None and resource.canonical in pages:
+            request[SITES] = sites
+            _show(request, _found(sites, _names(request)))
         try:
             return await handler(request)
         except NoPhaseError:
             return await no_phase(request)
 
     return middleware
+
+
+def show_phase_of(request: web.Request, phase: str) -> None:
+    """Let a page show the phase of something that was found by its own key.
+
+    Raises `HTTPNotFound` where the address names another phase.
+    """
+    if _names(request) - {phase}:
+        raise web.HTTPNotFound(text=f"It is of phase {phase}, which is not the one that is named.")
+    _show(request, request[SITES].named(phase))
+
+
+def _show(request: web.Request, found: Site | None) -> None:
+    if found is not None:
+        request[SITE] = found
+        _current.set(found)
+
+
+def _names(request: web.Request) -> set[str]:
+    """Return the phases that an address names; an empty name is one as well."""
+    in_path = request.match_info.get("phase")
+    return {*request.query.getall("phase", ()), *(() if in_path is None else (in_path,))}
+
+
+def _found(sites: Sites, names: set[str]) -> Site | None:
+    """Return the site of the phase that is named: never that of another one."""
+    if not names:
+        return sites.named("")
+    if len(names) > 1:
+        raise web.HTTPNotFound(text=f"The address names several phases: {_listed(names)}.")
+    [name] = names
+    found = sites.named(name) if name else None
+    if found is None:
+        raise web.HTTPNotFound(
+            text=f"There is no phase called {name}." if name else "The address names no phase."
+        )
+    return found
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(name or '""' for name in sorted(names))

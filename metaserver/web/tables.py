@@ -31,6 +31,7 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
     """Return a board as JSON-ready values: what the CSV has, numbers as numbers."""
     frozen = shown.frozen
     return {
+        "phase": shown.phase or None,
         "task": shown.board.task,
         "view": shown.choice.view,
         "show": shown.choice.show,

@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from metaserver.lifecycle import ServerState
+from metaserver.lifecycle import OPEN_STATES, ServerState
 from metaserver.web import charts, monitor, plots
 from metaserver.web.articles import LEVEL_HELP
 from metaserver.web.assets import Assets
@@ -54,6 +54,7 @@ class Templates:
             "element_id": element_id,
             "level_help": LEVEL_HELP,
             "monitor": monitor,
+            "open_states": OPEN_STATES,
             "plots": plots,
             "shows": SHOWS,
             "site": site,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from urllib.parse import quote
-from zoneinfo import ZoneInfo
+
+from metaserver import zones
 
 NOTHING = "–"
 """Shown where nothing was measured yet."""
@@ -52,7 +53,7 @@ def day(at: float) -> str:
 
 def in_zone(at: float, zone: str) -> str:
     """Write a moment with its date in a time zone: 2026-12-01 09:00 Europe/Madrid."""
-    return f"{datetime.fromtimestamp(at, ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+    return zones.in_zone(datetime.fromtimestamp(at, UTC), zone)
 
 
 def moment(at: float) -> str:

@@ -242,12 +242,13 @@ def test_a_server_is_suspended_and_resumed_live(hub: OrganisedHub, visits: Visit
 
 def test_the_overview_is_live(hub: OrganisedHub, visits: Visits) -> None:
     page = signed_in(hub, visits, "/organise")
-    expect(page.locator("#live")).to_have_text("live")
+    expect(page.locator("#live")).to_have_text("up to date")  # no phase is open
     expect(page.locator("#needs")).to_contain_text("no token")
     hub.ask("tokens.create", team="blue", role="team")
     expect(page.locator("#needs")).not_to_contain_text("no token")
     hub.ask("phases.open", phase="test")
     expect(page.locator("#challenges [data-phase=test]")).to_be_visible()
+    expect(page.locator("#live")).to_have_text("live")
 
 
 def test_an_archive_is_made_and_fetched(hub: OrganisedHub, visits: Visits) -> None:

@@ -135,7 +135,7 @@ def test_a_refusal_is_told_at_its_button_and_stays(hub: Hub, visits: Visits) -> 
     page.get_by_role("button", name="Start blue-1").click()
     card = page.get_by_role("region", name="blue-1")
     expect(card.get_by_role("alert")).to_have_text(
-        "Start was refused: It has not been tested: test it first."
+        "Start was refused: It has not been tested for phase test: test it first."
     )
     expect(page.locator("#announce")).to_contain_text("Start was refused")
     assert hub.ask_as_team("servers.test", server="blue-1").passed
@@ -228,7 +228,7 @@ def test_by_keyboard_alone(hub: Hub, visits: Visits) -> None:
     tab_to(page, "Go to its test")
     page.keyboard.press("Enter")
     page.wait_for_url("**/test")
-    tab_to(page, "Test now")
+    tab_to(page, "Test now for test")
     page.keyboard.press("Enter")
     expect(page.locator("#verdict")).to_contain_text("passed")
     hub.ask("phases.open", phase="test")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -18,8 +19,12 @@ from metaserver.records import TeamName
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
 from metaserver.web import auth
+from metaserver.web.aside import aside
 from metaserver.web.assets import Assets
-from metaserver.web.bodies import upload
+from metaserver.web.bodies import received, upload
+from metaserver.web.form_bodies import SentFile
+from metaserver.web.posted import fields
+from metaserver.web.roles import reserved
 from metaserver.web.security import add_headers, error_pages
 from metaserver.web.signin import SignIn
 from metaserver.web.templates import Templates
@@ -71,7 +76,11 @@ async def gated_site(
         app.on_response_prepare.append(add_headers)
         gate = auth.setup(app, store, wanted, clock=clock)
         runner = web.AppRunner(
-            app, access_log=None, keepalive_timeout=wanted.idle_seconds, shutdown_timeout=0.1
+            app,
+            access_log=None,
+            auto_decompress=False,
+            keepalive_timeout=wanted.idle_seconds,
+            shutdown_timeout=0.1,
         )
         site = Site(port=0, store=store, gate=gate, runner=runner)
         app.add_routes(SignIn(gate=gate, templates=templates).routes())
@@ -86,6 +95,13 @@ async def gated_site(
             await runner.cleanup()
 
 
+def burn(seconds: float) -> None:
+    """Work for so long, whatever else the machine does."""
+    begun = time.thread_time()
+    while time.thread_time() < begun + seconds:
+        pass
+
+
 def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
     async def page(request: web.Request) -> web.Response:
         site.entered += 1
@@ -95,8 +111,22 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
 
     async def send(request: web.Request) -> web.Response:
         site.entered += 1
-        body = await request.read()
+        body = await received(request)
         return web.json_response({"by": caller_of(request).name, "bytes": len(body)})
+
+    async def form(request: web.Request) -> web.Response:
+        site.entered += 1
+        sent = await fields(request, request.client_max_size)
+        return web.json_response(
+            {
+                name: [len(value.content), value.source] if isinstance(value, SentFile) else value
+                for name, value in sent.items()
+            }
+        )
+
+    @upload
+    async def bring(request: web.Request) -> web.Response:
+        return await form(request)
 
     @upload
     async def take(request: web.Request) -> web.Response:
@@ -107,6 +137,10 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
 
     async def fail(_: web.Request) -> web.Response:
         raise RuntimeError("a reason for the log alone")
+
+    async def work(request: web.Request) -> web.Response:
+        await aside(request, True, burn, 0.21)
+        return web.Response()
 
     async def events(request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
@@ -120,8 +154,12 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
         web.get("/own", page),
         web.get("/large", large),
         web.get("/fail", fail),
+        web.get("/work", work),
         web.get("/events", events),
         web.get("/healthz", page),
+        web.post("/send", form),
+        web.post("/bring", bring),
+        *reserved(Role.ORGANISER, [web.post("/organise", bring)]),
         web.get("/api/v1/me", send),
         web.post("/api/v1/send", send),
         web.post("/api/v1/upload", take),
@@ -136,7 +174,7 @@ class Browser:
         self.site = site
 
     async def sign_in(self, secret: str, **fields: str) -> int:
-        data = {"token": secret, "next": "/own"} | fields
+        data = fields | {"token": secret, "next": "/own"}
         async with self.client.post("/signin", data=data, allow_redirects=False) as response:
             await response.read()
             return response.status

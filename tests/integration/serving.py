@@ -39,6 +39,7 @@ async def write_config(folder: Path, name: str = "hub", **changes: Any) -> Path:
         "retry": {"base": 0.01, "cap": 0.05},
         "web": {
             "port": 0,
+            "trusted_proxies": ["127.0.0.1/32"],  # the tests give requests their ids
             "requests_a_minute": 1_000_000,
             "anonymous_requests_a_minute": 1_000_000,
         },

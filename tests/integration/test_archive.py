@@ -202,6 +202,8 @@ PHASES = "tables/phases.jsonl"
         (PHASES, b'"id":1', b'"id":1,"secret":2', "unknown column 'secret'"),
         (PHASES, b'"corpus_id":1', b'"corpus_id":7', "does not fit: FOREIGN KEY"),
         (PHASES, b'"release":"test"', b'"release":"\\ud800"', "not a row|does not fit"),
+        (PHASES, b'"kind":"test"', b'"kind":"none"', "Invalid enum value 'none'"),
+        (PHASES, b"2030-01-01T", b"9999-12-31T", "opens is not from 1970 to 2999"),
         (PHASES, b"{", b"[", "not a row of an archive"),
         (PHASES, b"}\n", b"}", "is cut off"),
         (CORPUS, b'"corpus_id":1', b'"corpus_id":2', "record 1 is of another entry"),
@@ -227,7 +229,7 @@ def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
     async def make() -> None:
         given = await settings(folder)
         async with at_work(given) as running:
-            await plan_phase(running)
+            await plan_phase(running, opens="2030-01-01T00:00")
         out = folder / "all.zip"
         await asyncio.to_thread(export_store, folder / "hub" / "metaserver.sqlite", out, given)
 
@@ -241,6 +243,17 @@ async def test_entries_do_not_grow_with_articles_and_answers(archived: Path) -> 
         assert found.read(CORPUS).count(b'"article_id"') == ARTICLES
     assert [name for name in names if name.startswith("corpora/")] == [CORPUS]
     assert len(names) < 30
+
+
+def test_an_archive_marks_the_gold_of_its_boards(archived: Path) -> None:
+    with zipfile.ZipFile(archived) as found:
+        boards = json.loads(found.read("phases/test/leaderboard.json"))["boards"]
+        rows = map(json.loads, found.read("tables/gold.jsonl").splitlines())
+        marks = {row["task"]: row["checksum"][:16] for row in rows}
+    assert boards.keys() == marks.keys() != set()
+    for task, board in boards.items():
+        assert "|gold:1|" in board["signature"]
+        assert board["signature"].endswith(f"|mark:{marks[task]}")
 
 
 def test_every_table_is_archived_or_left_out_on_purpose() -> None:

@@ -73,7 +73,7 @@ async def test_all_tokens_of_a_team_share_its_requests(tmp_path: Path) -> None:
         assert statuses == [200] * 10 + [429] * 5
 
 
-async def with_raw_answers(running: Running, count: int) -> None:
+async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> None:
     """Let team blue's server have sent some large answers."""
     await plan_phase(running)
     await running.do("phases.open", phase="test")
@@ -84,12 +84,12 @@ async def with_raw_answers(running: Running, count: int) -> None:
     key = phase.key(registered)
     row = {"phase_id": key.phase_id, "server_id": key.server_id, "position": 0}
     kept = {"started_at": 1.0, "outcome": "xml", "message": "", "total": 1.0, "bytes_out": 1,
-            "bytes_in": SIZE, "problem_count": 0, "final": False, "epoch": 0}  # fmt: skip
+            "bytes_in": size, "problem_count": 0, "final": False, "epoch": 0}  # fmt: skip
     async with running.service.store.writing() as connection:
         await servers.set_control(connection, key, Control.PAUSED)
         for number in range(1, count + 1):
             await connection.execute(attempts.insert().values(**row, number=number, **kept))
-            body = pack(bytes(SIZE))
+            body = pack(bytes(size))
             await connection.execute(raw_answers.insert().values(**row, number=number, body=body))
     control = servers.LaneControl(control=Control.PAUSED, note="")
     await phase.add(registered, control)

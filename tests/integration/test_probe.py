@@ -12,13 +12,17 @@ from subprocess import PIPE, Popen
 
 import msgspec
 import pytest
+from aiohttp.test_utils import TestServer
 
+from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.services.conformance import Conformance
+from metaserver.services.conformance import Conformance, Terms
+from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.integration.hub import answer_for, build_release, metaserver
 from tests.integration.kits import served
 from tests.integration.peers import answering, peer
+from tests.integration.service import at_work, plan_phase, settings
 from tests.shared import ROOT
 
 UNKNOWN = {"normalizations": [{"dbid": "Q0ZZZ9", "rank": 1, "confidence": 0.5}]}
@@ -41,7 +45,11 @@ async def test_a_server_that_passes_ends_with_0() -> None:
     async with served(Kit(lambda text, context: answer_for(text), workers=2)) as url:
         ended = await metaserver("probe", url, "--parameters", "text+context", "--concurrency", 2)
     assert (ended.status, ended.stderr) == (0, "")
-    *steps, last = ended.stdout.splitlines()
+    first, *steps, last = ended.stdout.splitlines()
+    assert first == (
+        "For no phase: ACT, INT, IPT, NER · accessions by their form · 600 s an article"
+        " · answers up to 67,108,864 bytes"
+    )
     assert len(steps) == 11
     assert last == "passed"
     assert re.fullmatch(
@@ -68,6 +76,45 @@ async def test_accessions_are_checked_by_form_or_by_a_release(tmp_path: Path) ->
     assert (by_form.status, by_release.status) == (0, 1)
     assert "no_valid_hit: 1 of 1 hits dropped" in by_release.stdout
     assert "    normalizations[0].dbid: unknown: not in UniProt test" in by_release.stdout
+
+
+async def test_a_server_is_probed_as_a_phase_of_a_hub_asks(tmp_path: Path) -> None:
+    contexts: list[Context] = []
+
+    def listens(text: str, context: Context) -> Answer:
+        contexts.append(context)
+        return answer_for(text)
+
+    limits = {"timeout": 7.0, "answer_bytes": 100_000}
+    async with (
+        at_work(await settings(tmp_path)) as running,
+        TestServer(make_service_app(running.service)) as site,
+        served(Kit(listens, workers=2)) as url,
+    ):
+        await plan_phase(running, limits=limits, tasks=["INT"])
+        hub = ("--hub", str(site.make_url("/")), "--phase")
+        probe = ("probe", url, "--parameters", "text+context", *hub)
+        ended = await metaserver(*probe, "test", "--json")
+        assert ended.status == 0, ended.stderr
+        found = msgspec.json.decode(ended.stdout, type=Conformance)
+        assert found.terms == Terms(
+            phase="test", tasks=("INT",), release="", timeout=7.0, answer_bytes=100_000
+        )
+        assert {(tuple(one["tasks"]), one["timeout"]) for one in contexts} == {(("INT",), 7.0)}
+        release = tmp_path / "releases" / "test"
+        ended = await metaserver(*probe, "test", "--uniprot", release, "--timeout", 9)
+        assert ended.stdout.startswith(
+            "For phase test: INT · UniProt release test · 9 s an article · answers up to 100,000"
+        )
+        assert ended.stderr == ""
+        ended = await metaserver(*probe, "test")
+        assert "the hub checks accessions by release test: --uniprot gives it" in ended.stderr
+        ended = await metaserver(*probe, "none")
+        assert ended.status == 2
+        assert "--phase: phase: there is no phase 'none'" in ended.stderr
+    ended = await metaserver(*probe, "test")
+    assert ended.status == 2
+    assert "no hub answers" in ended.stderr
 
 
 async def test_what_a_server_says_does_not_command_the_terminal() -> None:

@@ -95,7 +95,13 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     frozen = await running.do("boards.get-frozen", board=kept.frozen)
     assert frozen.rows[0].values == dict(before.values)
     assert frozen.rows[0].interval is not None
-    assert frozen.signature != boards.board("INT").signature
+    versions = await running.do("gold.list", phase="test")
+    marks = {one.version: one.checksum[:16] for one in versions if one.task == "INT"}
+    assert "|gold:1|" in frozen.signature
+    assert frozen.signature.endswith(f"|mark:{marks[1]}")
+    shown = boards.board("INT")
+    assert "|gold:2|" in shown.signature
+    assert shown.gold == marks[2] != marks[1]
     [listed] = await running.do("boards.frozen", phase="test")
     assert (listed.gold_version, listed.reason) == (1, "gold version 2 replaced 1")
 

@@ -84,12 +84,14 @@ async def test_an_untested_server_is_refused(running: Running) -> None:
     blue = running.team("blue")
     await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:9/")
     await running.do("phases.open", phase="test")
-    with pytest.raises(RefusedError, match="test it first") as refused:
+    with pytest.raises(
+        RefusedError, match="not been tested for phase test: test it first"
+    ) as refused:
         await running.do("servers.start", blue, server="blue-1")
     assert refused.value.refusal is Refusal.STATE
     tested = await running.do("servers.test", blue, server="blue-1")
     assert not tested.passed
-    with pytest.raises(RefusedError, match="its test failed: connect"):
+    with pytest.raises(RefusedError, match="its test for phase test failed: connect"):
         await running.do("servers.start", blue, server="blue-1")
 
 

@@ -139,7 +139,7 @@ async def test_a_session_changes_nothing_without_its_csrf_value(tmp_path: Path) 
         await other.sign_in(await site.token(team="red"))
         csrf, theirs = await web.csrf(), await other.csrf()
         site.entered = 0
-        for path in ("/api/v1/send", "/signout"):
+        for path in ("/send", "/api/v1/send", "/signout"):
             assert await post(web, path) == 403
             assert await post(web, path, {"csrf": ""}) == 403
             assert await post(web, path, {"csrf": theirs}) == 403
@@ -149,11 +149,35 @@ async def test_a_session_changes_nothing_without_its_csrf_value(tmp_path: Path) 
             assert await post(web, path, {"csrf": csrf}, Origin="https://evil.example") == 403
             assert await post(web, path, {"csrf": csrf}, Origin="null") == 403
         assert site.entered == 0
-        assert await post(web, "/api/v1/send", {"csrf": csrf}, Origin=site.url) == 200
-        assert await post(web, "/api/v1/send", X_CSRF_Token=csrf) == 200
-        assert (
-            await post(web, "/api/v1/send", X_CSRF_Token=csrf, Sec_Fetch_Site="same-origin") == 200
-        )
+        assert await post(web, "/send", {"csrf": csrf}, Origin=site.url) == 200
+        for path in ("/send", "/api/v1/send"):
+            assert await post(web, path, X_CSRF_Token=csrf) == 200
+            assert await post(web, path, X_CSRF_Token=csrf, Sec_Fetch_Site="same-origin") == 200
+
+
+async def test_the_csrf_value_is_a_forms_first_field(tmp_path: Path) -> None:
+    """Nothing after it is read for a page of another session; programs send it as a header."""
+    async with gated_site(tmp_path) as site, browser(site) as web:
+        await web.sign_in(await site.token())
+        csrf = await web.csrf()
+        assert await post(web, "/send", {"csrf": csrf, "more": "1"}) == 200
+        site.entered = 0
+        assert await post(web, "/send", {"more": "1", "csrf": csrf}) == 403
+        assert await post(web, "/send", {"x" * 9_000: "1", "csrf": csrf}) == 403
+        assert await post(web, "/api/v1/send", {"csrf": csrf}) == 403
+        assert site.entered == 0
+
+
+async def test_a_page_for_one_role_reads_nothing_of_others(tmp_path: Path) -> None:
+    async with gated_site(tmp_path) as site, browser(site) as web:
+        assert await post(web, "/organise", {"x": "1"}) == 401
+        await web.sign_in(await site.token())
+        csrf = await web.csrf()
+        site.entered = 0
+        assert await post(web, "/organise", {"csrf": csrf}) == 403
+        assert site.entered == 0
+        ana = f"Bearer {await site.token(Role.ORGANISER)}"
+        assert await post(web, "/organise", {"x": "1"}, Authorization=ana) == 200
 
 
 async def test_a_token_in_the_head_needs_no_csrf_value_and_goes_before_the_cookie(
@@ -261,8 +285,8 @@ async def test_tokens_and_cookies_are_never_in_the_log(
         assert value[6:40] not in logged
 
 
-async def test_the_id_of_a_request_is_told_and_a_sane_one_kept(tmp_path: Path) -> None:
-    async with gated_site(tmp_path) as site, browser(site) as web:
+async def test_the_id_of_a_request_is_told_and_a_sane_one_of_a_proxy_kept(tmp_path: Path) -> None:
+    async with gated_site(tmp_path, **TRUSTING) as site, browser(site) as web:
         ids = []
         for given in ("", "abcdef0123456789", "x", "a b\tc" * 20, "<script>alert(1)</script>"):
             headers = {"X-Request-Id": given} if given else {}
@@ -271,3 +295,13 @@ async def test_the_id_of_a_request_is_told_and_a_sane_one_kept(tmp_path: Path) -
         assert ids[1] == "abcdef0123456789"
         assert all(len(made) == 32 and int(made, 16) for made in (*ids[:1], *ids[2:]))
         assert len(set(ids)) == 5
+
+
+async def test_the_id_of_a_request_is_taken_from_trusted_proxies_alone(tmp_path: Path) -> None:
+    for settings in ({}, {"trusted_proxies": ["192.0.2.0/24"]}):
+        async with gated_site(tmp_path, **settings) as site, browser(site) as web:
+            headers = {"X-Request-Id": "abcdef0123456789", "X-Forwarded-For": "192.0.2.1"}
+            async with web.client.get("/fail", headers=headers) as response:
+                made = response.headers["X-Request-Id"]
+            assert made != "abcdef0123456789"
+            assert len(made) == 32

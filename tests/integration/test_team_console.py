@@ -57,7 +57,7 @@ async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str)
 
 async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> None:
     page = await blue.post(f"/team/servers/{name}/test")
-    assert (page.status, page.path) == (200, f"/team/servers/{name}/test")
+    assert (page.status, page.path) == (200, f"/team/servers/{name}/test?phase=test")
     await running.until(lambda: running.service.trials.under_way(name) is None)
 
 
@@ -147,11 +147,12 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
 ) -> None:
     await register(blue, NOBODY)
     page = await blue.get("/team/servers/blue-1/test")
-    assert "Not tested since it was registered or changed." in page.said
+    assert "Not tested for phase test since it was registered or changed." in page.said
+    assert "For phase test: ACT, INT, IPT · UniProt release test · 20 s an article" in page.said
     await running.do("phases.open", phase="test")
     page = await blue.post("/team/servers/blue-1/start", phase="test")
     assert page.status == 409
-    assert "Start was refused: It has not been tested: test it first." in page.said
+    assert "Start was refused: It has not been tested for phase test: test it first." in page.said
     await run_test(running, blue)
     page = await blue.get("/team/servers/blue-1/test")
     assert re.search(
@@ -160,7 +161,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     assert "Mend what is told below" in page.said
     page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
     assert page.status == 409
-    assert "Start was refused: Its test failed: connect" in page.said
+    assert "Start was refused: Its test for phase test failed: connect" in page.said
     assert 'id="queues"' in page.text  # on the page that it was asked on
 
 
@@ -174,7 +175,7 @@ async def test_a_server_goes_through_a_phase_from_the_console(
         assert page.path == "/team/servers/blue-1"
         await run_test(running, blue)
         page = await blue.get("/team/servers/blue-1/test")
-        assert "It can be started once a phase is open." in page.said
+        assert "It can be started once phase test is open." in page.said
         page = await blue.post("/team/servers/blue-1/start", phase="test")
         assert page.status == 409
         assert "Phase test is setup: no article is sent in it." in page.said

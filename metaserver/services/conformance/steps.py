@@ -38,12 +38,66 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     raw: str = ""
 
 
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The phase that a test is for, and what it takes of that phase.
+
+    `phase` is empty where no phase is planned, `release` where accessions are checked by their form
+    alone. `tasks` are those that the server is asked for, `timeout` is for one article in seconds.
+    """
+
+    phase: str
+    tasks: tuple[str, ...]
+    release: str
+    timeout: float
+    answer_bytes: int
+
+    def words(self) -> str:
+        """Return the terms in one line."""
+        checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
+        phase = f"For phase {self.phase}" if self.phase else "For no phase"
+        parts = (
+            f"{phase}: {', '.join(self.tasks) or 'no task'}",
+            checked,
+            f"{self.timeout:g} s an article",
+            f"answers up to {self.answer_bytes:,} bytes",
+        )
+        return " · ".join(parts)
+
+    def changes(self, tested: Terms) -> Sequence[str]:
+        """Return what an earlier test does not say of these terms; empty where it says all."""
+        found = []
+        if more := [task for task in self.tasks if task not in tested.tasks]:
+            found.append(f"it is asked for {', '.join(more)} too")
+        if self.release != tested.release:
+            found.append(f"accessions are checked by {self.release}, not by {tested.release}")
+        if self.timeout < tested.timeout:
+            found.append(f"{self.timeout:g} s an article instead of {tested.timeout:g} s")
+        if self.answer_bytes < tested.answer_bytes:
+            found.append(
+                f"{self.answer_bytes:,} bytes an answer instead of {tested.answer_bytes:,}"
+            )
+        return found
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """How a test ended, without its steps: `at` is in Unix seconds, `reasons` are why it failed."""
+
+    terms: Terms
+    at: float
+    passed: bool
+    reasons: tuple[str, ...]
+
+
 class Conformance(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run. `url` is the server's address without path and secrets, `at` Unix seconds."""
+    """A whole run. `url` is the server's address without path and secrets, `at` Unix seconds.
+
+    `terms` are None where it was made for nothing in particular.
+    """
 
     url: str
     at: float
     passed: bool
+    terms: Terms | None = None
     steps: tuple[Step, ...]
 
     def reasons(self) -> Sequence[str]:

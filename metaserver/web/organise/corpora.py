@@ -73,7 +73,7 @@ class CorpusPages:
     async def bring(self, request: web.Request) -> web.Response:
         """Import a corpus; or tell every file's fault at the field of the file."""
         sent = await posted(request)
-        values, file = IMPORTED.values(sent), await sent_file(sent)
+        values, file = IMPORTED.values(sent), sent_file(sent)
         values |= {"content": file.content, "source": file.source or "-"}
         done: CorpusImported | RefusedError = (
             await tried(self.desk, request, "corpora.import", ("content",), **values)

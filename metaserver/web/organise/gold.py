@@ -167,7 +167,7 @@ class GoldPages:
     async def preview(self, request: web.Request) -> web.Response:
         """Begin to look at what a file would change, and lead there; it is kept until it is set."""
         phase, plugin = await self._of(request)
-        sent = await sent_file(await posted(request))
+        sent = sent_file(await posted(request))
         draft = Draft(
             phase=phase.phase,
             task=plugin.name,

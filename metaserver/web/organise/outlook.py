@@ -20,6 +20,7 @@ from metaserver.operations.servers import LaneStanding, ServerDetail
 from metaserver.operations.service import Service
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
+from metaserver.operations.trials import TrialState
 from metaserver.web.desk import Desk
 
 NAMED = 5
@@ -198,9 +199,14 @@ def _unscored(known: Outlook) -> Iterator[Need]:
 
 
 def _untested(known: Outlook) -> Iterator[Need]:
-    failed = [one.server for one in known.servers if one.tested == "failed" and not one.retired]
+    failed = [
+        f"{one.server} ({tested.phase})"
+        for one in known.servers
+        for tested in one.tests
+        if tested.state is TrialState.FAILED and not one.retired
+    ]
     if failed:
-        text = f"Servers whose last test failed: {_some(failed)}"
+        text = f"Servers whose last test for a phase failed: {_some(failed)}"
         yield Need("down", "test failed", text, _servers(state="test failed"))
 
 

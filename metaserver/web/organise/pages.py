@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any
 
 from aiohttp import web
 
@@ -23,23 +21,10 @@ from metaserver.web.organise.servers import ServerPages
 from metaserver.web.organise.teams import TeamPages
 from metaserver.web.organise.tokens import TokenPages
 from metaserver.web.organise.uploads import UploadPages
+from metaserver.web.roles import reserved
 from metaserver.web.stream import Parts
-from metaserver.web.visitor import caller_of
 
 PARTS = "organise_parts.html"
-
-
-def _guarded(route: web.RouteDef) -> web.RouteDef:
-    """Return a route that only organisers reach; it takes uploads if its handler does."""
-    handle: Any = route.handler
-
-    @wraps(handle)
-    async def guarded(request: web.Request) -> web.StreamResponse:
-        caller_of(request).need(Role.ORGANISER)
-        answered: web.StreamResponse = await handle(request)
-        return answered
-
-    return web.RouteDef(route.method, route.path, guarded, route.kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +60,7 @@ class OrganiserPages:
             *JobPages(desk=desk).routes(),
             *self.exports.routes(),
         ]
-        return [_guarded(route) for route in known]
+        return reserved(Role.ORGANISER, known)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with how the hub and its phases are, and what needs a look."""

@@ -11,12 +11,13 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.errors import RefusedError
+from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Visibility
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import NewPhase, PhaseChange, PhaseDetail
+from metaserver.plans import DATES
 from metaserver.store import phases as kept
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.desk import Desk, posted
@@ -24,7 +25,6 @@ from metaserver.web.forms import Wording
 from metaserver.web.organise.outlook import NEW_PHASE, phase_path, releases
 from metaserver.web.organise.sheet import Sheet, tried
 
-DATES = ("opens", "freezes", "closes")
 LIMITS = ("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs")
 PLANNED = (
     "title",
@@ -119,18 +119,21 @@ class PhasePages:
 
     async def new(self, request: web.Request) -> web.Response:
         """Answer with the form of a new phase of the challenge that the address names."""
-        return await self._new(request, request.query.get("challenge", ""))
+        return await self._new(request, request.query.get("challenge"))
 
     async def _new(
         self,
         request: web.Request,
-        name: str,
+        name: str | None,
         sent: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
         challenges: Sequence[ChallengeDetail] = await self.desk.ask(request, "challenges.list")
         named = {one.challenge: one for one in challenges}
-        challenge = named.get(name, challenges[-1] if challenges else None)
+        if name is not None and name not in named:
+            raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
+        newest = challenges[-1] if challenges else None
+        challenge = newest if name is None else named[name]
         corpora = await self.desk.ask(request, "corpora.list")
         known = releases(self.desk.service)
         form = None
@@ -175,6 +178,7 @@ class PhasePages:
             phase=phase,
             corpus=await self._corpus(request, phase),
             leads=LEADS[phase.state],
+            idle=_idle(phase, self.desk.service.clock()),
             gold=gold,
             tasks=gold_tasks(phase),
             titles={name: task.title for name, task in installed_tasks().items()},
@@ -244,7 +248,11 @@ class PhasePages:
             for name, value in values.items()
             if name not in DATES or value != before[name]
         }
-        done = await tried(self.desk, request, "phases.update", FIXED, phase=phase.phase, **values)
+        done: PhaseDetail | RefusedError | None = _other_zone(phase, sent, values)
+        if done is None:
+            done = await tried(
+                self.desk, request, "phases.update", FIXED, phase=phase.phase, **values
+            )
         if isinstance(done, RefusedError):
             return await self._edit(request, phase, sent, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))
@@ -284,6 +292,24 @@ def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
     ]
 
 
+def _other_zone(
+    phase: PhaseDetail, sent: MultiMapping[Any], values: Mapping[str, Any]
+) -> RefusedError | None:
+    """Return why dates cannot be read: the form that they were written in was of another zone."""
+    dated = next((name for name in DATES if values.get(name)), None)
+    if dated is None or sent.get("timezone", phase.timezone) == phase.timezone:
+        return None
+    message = f"the challenge's time zone has been changed to {phase.timezone}: write it again"
+    return RefusedError(Refusal.STATE, message, field=dated)
+
+
+def _idle(phase: PhaseDetail, now: float) -> Sequence[str]:
+    """Return the dates ahead by which the clock changes nothing any more."""
+    coming = {change.date for change in phase.coming}
+    dated = [(name, getattr(phase, name)) for name in DATES]
+    return [name for name, at in dated if at and at.timestamp() > now and name not in coming]
+
+
 def _standing(phase: PhaseDetail) -> dict[str, Any]:
     """Return what stands in a phase's form."""
     values: dict[str, Any] = {name: _written(getattr(phase, name)) for name in DATES}
@@ -302,7 +328,8 @@ def _written(at: datetime | None) -> str:
 
 def _dates(zone: str) -> dict[str, Wording]:
     told = {
-        "opens": "From then on articles are sent; empty: opened by hand.",
+        "opens": "From then on articles are sent; empty: opened by hand. A time that comes twice,"
+        " where clocks are set back, is the first.",
         "freezes": "From then on none are; empty: by hand.",
         "closes": "It is over; empty: by hand.",
     }

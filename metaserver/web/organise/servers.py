@@ -16,7 +16,8 @@ from metaserver.lifecycle import PhaseState, ServerState
 from metaserver.operations.lanes import Requeue, Requeued, Suspension
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
-from metaserver.web.desk import Desk, posted
+from metaserver.operations.trials import TrialState
+from metaserver.web.desk import Desk, phase_named, posted
 from metaserver.web.forms import Form, Wording
 from metaserver.web.organise.sheet import Sheet, tried
 from metaserver.web.refusals import in_words
@@ -24,7 +25,11 @@ from metaserver.web.stream import Parts
 from metaserver.web.words import element_id
 
 PARTS = "organise_parts.html"
-TESTS = {"test failed": "failed", "not tested": "never"}
+TESTS = {
+    "test failed": TrialState.FAILED,
+    "not tested": TrialState.NEVER,
+    "test outdated": TrialState.OUTDATED,
+}
 GIVEN_UP = "given up"
 STATES = (*ServerState, GIVEN_UP, *TESTS)
 """What can be filtered for."""
@@ -114,10 +119,21 @@ class Lane(NamedTuple):
             acts.append(Act.REQUEUE)
         return [*acts, Act.CANCEL] if self.standing.in_flight else acts
 
+    @property
+    def tested(self) -> TrialState:
+        """How its test for this phase stands; for none how the newest one does."""
+        tests = {tested.phase: tested.state for tested in self.server.tests}
+        return tests.get(self.phase, self.server.tested)
+
+    @property
+    def untested(self) -> str:
+        """What is wrong with its test, in words; empty where it has passed."""
+        return next((words for words, state in TESTS.items() if state is self.tested), "")
+
     def is_in(self, state: str) -> bool:
         """Whether the lane is in a state that can be filtered for."""
         if state in TESTS:
-            return not self.server.retired and self.server.tested == TESTS[state]
+            return not self.server.retired and self.tested is TESTS[state]
         if self.standing is None:
             return False
         return bool(self.standing.given_up) if state == GIVEN_UP else self.standing.state == state
@@ -154,8 +170,9 @@ class ServerPages:
         """Return what the address filters for."""
         query = request.query
         state = query.get("state", "")
+        everywhere = query.getall("phase", [""]) == [""]  # the form's choice of all phases
         return Filter(
-            phase=query.get("phase", ""),
+            phase="" if everywhere else phase_named(self.desk, request) or "",
             state=state if state in STATES else "",
             find=query.get("find", "").strip(),
         )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -14,6 +13,7 @@ from multidict import MultiMapping
 
 from metaserver.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.desk import MENDED, Desk
+from metaserver.web.form_bodies import SentFile
 from metaserver.web.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
@@ -67,22 +67,13 @@ async def tried(
         return RefusedError(Refusal.STATE, message)
 
 
-class SentFile(NamedTuple):
-    """A file that came with a form, and what it was called; none: no bytes."""
-
-    content: bytes
-    source: str
-
-
-async def sent_file(sent: MultiMapping[Any], name: str = "content") -> SentFile:
-    """Return a form's file."""
+def sent_file(sent: MultiMapping[Any], name: str = "content") -> SentFile:
+    """Return a form's file, its name without folders."""
     found = sent.get(name)
-    if not isinstance(found, web.FileField):
+    if not isinstance(found, SentFile):
         return SentFile(b"", "")
-    with found.file as file:
-        content = await asyncio.to_thread(file.read)
-    plain = PureWindowsPath(found.filename).name  # knows both kinds of slash
-    return SentFile(content, plain[:SOURCE_LENGTH])
+    plain = PureWindowsPath(found.source).name  # knows both kinds of slash
+    return SentFile(found.content, plain[:SOURCE_LENGTH])
 
 
 def no_file() -> RefusedError:

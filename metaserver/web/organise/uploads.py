@@ -17,7 +17,7 @@ from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.runs import RunContent, RunDetail, UploadRun
 from metaserver.operations.text_files import MOST_BYTES
 from metaserver.web.bodies import upload
-from metaserver.web.desk import Desk, posted
+from metaserver.web.desk import Desk, phase_named, posted
 from metaserver.web.forms import Wording
 from metaserver.web.organise.sheet import Sheet, no_file, one_of, sent_file, tried
 
@@ -59,17 +59,17 @@ class UploadPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with a phase's offline runs, and the form that uploads one."""
-        return await self._list(request, request.query.get("phase", ""))
+        return await self._list(request, phase_named(self.desk, request))
 
     async def _list(
         self,
         request: web.Request,
-        name: str,
+        name: str | None,
         sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
         phases: Sequence[PhaseDetail] = list(reversed(await self.desk.ask(request, "phases.list")))
-        phase = next((one for one in phases if one.phase == name), phases[0] if phases else None)
+        phase = next((one for one in phases if name in (None, one.phase)), None)
         teams = [
             team.team
             for team in await self.desk.ask(request, "teams.list")
@@ -101,7 +101,7 @@ class UploadPages:
     async def bring(self, request: web.Request) -> web.Response:
         """Upload a run; the list tells what was left out of its file."""
         sent = await posted(request)
-        phase, file = str(sent.get("phase", "")), await sent_file(sent)
+        phase, file = str(sent.get("phase", "")), sent_file(sent)
         values = SHEET.values(sent) | {"content": file.content, "phase": phase}
         done: RunDetail | RefusedError = (
             await tried(self.desk, request, "runs.upload", NAMES, **values)
@@ -109,7 +109,7 @@ class UploadPages:
             else no_file()
         )
         if isinstance(done, RefusedError):
-            return await self._list(request, phase, sent, done)
+            return await self._list(request, self.desk.service.phase(phase).name, sent, done)
         asked = urlencode({"phase": done.phase, "run": done.run})
         raise web.HTTPSeeOther(f"/organise/uploads?{asked}")
 
@@ -122,7 +122,7 @@ class UploadPages:
         """Answer with a run's file as it was uploaded."""
         found = await self._run(request)
         end = ".tsv.gz" if found.content.startswith(b"\x1f\x8b") else ".tsv"
-        name = f"{found.run.run}.{found.run.task}{end}"
+        name = f"{found.run.phase}.{found.run.run}.{found.run.task}{end}"
         return web.Response(
             body=found.content,
             content_type="application/octet-stream",

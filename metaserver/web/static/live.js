@@ -112,7 +112,8 @@ export function startStream(address, afterFrame) {
   }
 
   function alive() {
-    show("live");
+    // Where no article is sent the page is kept up to date, but nothing on it is live.
+    show(document.querySelector("[data-still]") ? "up to date" : "live");
     again(lose, SILENCE);
   }
 

@@ -16,7 +16,7 @@ from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.records import Phases
 from metaserver.web import svg
 from metaserver.web.answers import Lines, Tree, read_answer, read_lines
-from metaserver.web.desk import Desk
+from metaserver.web.desk import Desk, phase_named
 from metaserver.web.downloads import in_turn
 from metaserver.web.groups import grouped
 from metaserver.web.team.scope import one_card, scope_of
@@ -77,7 +77,7 @@ class AttemptPages:
         card = await one_card(self.desk, request, request.match_info["server"])
         query = request.query
         wanted = Filter(
-            phase=query.get("phase") or newest_phase(card),
+            phase=phase_named(self.desk, request) or newest_phase(card),
             outcome=query.get("outcome", ""),
             article=query.get("article", "").strip(),
             before=query.get("before", ""),
@@ -117,7 +117,7 @@ class AttemptPages:
 
     async def _one(self, request: web.Request) -> web.Response:
         card = await one_card(self.desk, request, request.match_info["server"])
-        phase = request.query.get("phase") or newest_phase(card)
+        phase = phase_named(self.desk, request) or newest_phase(card)
         found = await self._answer(request, phase)
         tree, lines = await asyncio.to_thread(_read, found)
         return self.desk.answer(
@@ -142,10 +142,12 @@ class AttemptPages:
 
     async def _raw(self, request: web.Request) -> web.Response:
         card = await one_card(self.desk, request, request.match_info["server"])
-        found = await self._answer(request, request.query.get("phase") or newest_phase(card))
+        phase = phase_named(self.desk, request) or newest_phase(card)
+        found = await self._answer(request, phase)
         if found.raw is None:
             raise web.HTTPNotFound(text="No answer came in this attempt.")
-        name = re.sub(r"[^A-Za-z0-9._-]", "_", f"{found.attempt.article}-{found.attempt.number}")
+        parts = (phase, card.server.server, found.attempt.article, str(found.attempt.number))
+        name = re.sub(r"[^A-Za-z0-9._-]", "_", "-".join(parts))
         return web.Response(
             body=found.raw,
             content_type="application/octet-stream",

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.errors import RefusedError
-from metaserver.web.desk import Desk, mended, posted
+from metaserver.lifecycle import Role
+from metaserver.web.desk import Desk, mended, phase_named, posted
 from metaserver.web.refusals import in_words
+from metaserver.web.roles import reserved
 from metaserver.web.stream import Parts
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
@@ -38,9 +40,9 @@ class TeamPages:
     desk: Desk
 
     def routes(self) -> list[web.RouteDef]:
-        """Return the console's routes."""
+        """Return the console's routes: all of them are for teams, and for organisers."""
         desk, acts = self.desk, "|".join(Act)
-        return [
+        known = [
             web.get("/team", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
@@ -51,6 +53,7 @@ class TeamPages:
             *SettingsPages(desk=desk).routes(),
             *SnippetPages(desk=desk).routes(),
         ]
+        return reserved(Role.TEAM, known)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with a team's servers; to an organiser who has not said whose, with all teams."""
@@ -71,8 +74,7 @@ class TeamPages:
             view=view,
             cards=shown,
             planned=await phases(self.desk, request),
-            now=self.desk.service.clock(),
-            notice=_notice(request, shown),
+            notice=_notice(phase_named(self.desk, request), request, shown),
             refused=refused,
         )
 
@@ -119,21 +121,24 @@ class TeamPages:
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
-        return await desk.follow(request, f"{page} {name}", lambda: make(desk, request, name))
+        phase = phase_named(desk, request) or ""
+        return await desk.follow(
+            request, f"{page} {name} {phase}", lambda: make(desk, request, name)
+        )
 
     async def _overview_parts(self, request: web.Request, team: str) -> Parts:
         known = await phases(self.desk, request)
         part = self.desk.templates.part
-        html = {"phases": part("team_parts.html", "phases", known, self.desk.service.clock(), view)}
+        html = {"phases": part("team_parts.html", "phases", known, view)}
         for card in await cards(self.desk, request, team):
             html[card.id("facts")] = part("team_parts.html", "facts", card)
             html[card.id("lanes")] = part("team_parts.html", "lanes", card, view)
         return Parts(html=html)
 
 
-def _notice(request: web.Request, shown: Sequence[Card]) -> str:
+def _notice(phase: str | None, request: web.Request, shown: Sequence[Card]) -> str:
     """Return what to say after an action: how the server stands by now."""
-    name, phase = request.query.get("server"), request.query.get("phase", "")
+    name = request.query.get("server")
     for card in shown:
         if card.server.server == name:
             return f"{card.standing_words(phase)}." if phase else ""

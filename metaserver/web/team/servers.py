@@ -15,7 +15,7 @@ from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.lanes import QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.desk import Desk, mended, posted
+from metaserver.web.desk import Desk, mended, phase_named, posted
 from metaserver.web.forms import Form, Wording, values_of
 from metaserver.web.groups import grouped
 from metaserver.web.stream import Parts
@@ -170,7 +170,7 @@ async def shown_server(
     desk: Desk, request: web.Request, card: Card, refused: Any = None, status: int = 200
 ) -> web.Response:
     """Answer with a server's page; `refused` is told next to its button."""
-    phase = request.query.get("phase", "")
+    phase = phase_named(desk, request)
     queues, groups = await asyncio.gather(
         _queues(desk, request, card), _errors(desk, request, card)
     )

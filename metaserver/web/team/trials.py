@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from aiohttp import web
 
-from metaserver.dispatch.trials import report
+from metaserver.dispatch.trials import Conditions
 from metaserver.errors import RefusedError
 from metaserver.lifecycle import Role
-from metaserver.operations.servers import begin_test, noted_test
+from metaserver.operations.trials import Tested, begin_test, likely_phases, tested_for
 from metaserver.records import ServerName
-from metaserver.services.conformance import Conformance, Step, StepState
-from metaserver.web.desk import Desk, mended
+from metaserver.services.conformance import Conformance, Step, StepState, Terms
+from metaserver.store.trials import NO_PHASE
+from metaserver.web.desk import Desk, mended, phase_named, posted
 from metaserver.web.refusals import in_words
 from metaserver.web.stream import Parts
+from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
+from metaserver.web.team.view import TESTED
 from metaserver.web.visitor import caller_of
 
 SHAPES = {
@@ -30,21 +34,29 @@ SHAPES = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """How a server's test stands: `last` is the report of the last whole run."""
+    """How a server's test for a phase stands: `last` is the report of the last whole run for it.
+
+    `phase` is empty where there is none. `under_way` is for which phase the server is being tested
+    now, None where it is not; `steps` are those so far if that is this phase.
+    """
 
     server: str
+    phase: str
     steps: Sequence[Step]
-    under_way: bool
+    under_way: str | None
     last: Conformance | None
+    tested: Tested
+    terms: Terms
+
+    @property
+    def here(self) -> bool:
+        """Whether the server is being tested for this phase."""
+        return self.under_way == self.phase
 
     @property
     def word(self) -> str:
         """The state in a word."""
-        if self.under_way:
-            return "testing"
-        if self.last is None:
-            return "not tested"
-        return "passed" if self.last.passed else "failed"
+        return "testing" if self.here else TESTED[self.tested.state][1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +73,11 @@ class TrialPages:
         ]
 
     async def show(self, request: web.Request) -> web.Response:
-        """Answer with the steps of the run under way, or of the last one."""
-        return await self._show(request)
+        """Answer with the steps of the run under way, or of the last one, for a phase."""
+        return await self._show(request, phase_of(self.desk, request))
 
     async def _show(
-        self, request: web.Request, refused: str = "", status: int = 200
+        self, request: web.Request, phase: str | None, refused: str = "", status: int = 200
     ) -> web.Response:
         name = request.match_info["server"]
         card = await one_card(self.desk, request, name)
@@ -74,43 +86,62 @@ class TrialPages:
             status=status,
             scope=await scope_of(self.desk, request, card.server.team),
             card=card,
-            trial=await _standing(self.desk, request, name),
+            trial=await _standing(self.desk, request, name, phase),
             shapes=SHAPES,
+            view=view,
             refused=refused,
         )
 
     async def begin(self, request: web.Request) -> web.Response:
         """Begin a run, or join the one under way; then show its steps."""
-        service, caller = self.desk.service, caller_of(request)
+        caller = caller_of(request)
         caller.need(Role.TEAM)
-        name = request.match_info["server"]
+        sent = await posted(request)
+        phase = str(sent["phase"]) if sent.get("phase") else phase_of(self.desk, request)
         try:
-            registered = await service.server_in_use(caller, name)
+            await begin_test(self.desk.service, caller, request.match_info["server"], phase)
         except RefusedError as error:
             refused = mended(error)
-            return await self._show(request, in_words(refused), refused.refusal)
-        await noted_test(service, caller, name)
-        begin_test(service, registered)
-        raise web.HTTPSeeOther(request.path)
+            return await self._show(request, phase, in_words(refused), refused.refusal)
+        query = f"?{urlencode({'phase': phase})}" if phase else ""
+        raise web.HTTPSeeOther(f"{request.path}{query}")
 
 
-async def _standing(desk: Desk, request: web.Request, name: str) -> Standing:
-    caller = caller_of(request)
+def phase_of(desk: Desk, request: web.Request) -> str | None:
+    """Return the phase that a test's page is for: the one that is named, else the likeliest.
+
+    None where there is none to test for.
+    """
+    named = phase_named(desk, request)
+    if named is not None:
+        return named
+    found = likely_phases(desk.service)
+    return found[0].name if found else None
+
+
+async def _standing(desk: Desk, request: web.Request, name: str, phase: str | None) -> Standing:
+    caller, service = caller_of(request), desk.service
     caller.need(Role.TEAM)
-    registered = await desk.service.server(caller, name)
-    steps, last = desk.service.trials.under_way(ServerName(name)), report(registered)
+    registered = await service.server(caller, name)
+    running = None if phase is None else service.phase(phase)
+    trial = service.trials.under_way(ServerName(name))
+    last = await service.trials.report(registered, running.phase.id if running else None)
+    here = trial is not None and trial.terms.phase == (phase or NO_PHASE)
     known = last.steps if last else ()
     return Standing(
         server=name,
-        steps=known if steps is None else steps,
-        under_way=steps is not None,
+        phase=phase or NO_PHASE,
+        steps=tuple(trial.steps) if trial and here else known,
+        under_way=None if trial is None else trial.terms.phase,
         last=last,
+        tested=tested_for(service, registered, running),
+        terms=Conditions.of(registered.server, running, service.settings).terms,
     )
 
 
 async def trial_parts(desk: Desk, request: web.Request, name: str) -> Parts:
     """Return the live parts of a test's page."""
-    trial = await _standing(desk, request, name)
+    trial = await _standing(desk, request, name, phase_of(desk, request))
     part = desk.templates.part
     steps = {
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)

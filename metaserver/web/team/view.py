@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from urllib.parse import quote
 
 from metaserver.lifecycle import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.trials import Tested, TrialState
 from metaserver.web.words import duration, element_id
 
 
@@ -41,22 +41,32 @@ ACTS: Mapping[ServerState, Sequence[Act]] = {
     ServerState.FINISHED: (),
 }
 
-TESTED: Mapping[str, tuple[str, str]] = {
-    "never": ("waiting", "not tested"),
-    "passed": ("up", "test passed"),
-    "failed": ("down", "test failed"),
+TESTED: Mapping[TrialState, tuple[str, str]] = {
+    TrialState.NEVER: ("waiting", "not tested"),
+    TrialState.PASSED: ("up", "test passed"),
+    TrialState.FAILED: ("down", "test failed"),
+    TrialState.OUTDATED: ("slow", "test outdated"),
 }
-"""How a server's last test went: the pill's shape and colour, and its word."""
-
-NEXT_CHANGE = ("opens", "freezes", "closes")
+"""How a server's test stands: the pill's shape and colour, and its word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """A server in one phase; `standing` is None before it takes part."""
+    """A server in one phase; `standing` is None before it takes part.
+
+    `tested` is None where the phase is over.
+    """
 
     phase: PhaseDetail
     standing: LaneStanding | None
+    tested: Tested | None
+
+    @property
+    def untested(self) -> str:
+        """Why it cannot be started in the phase, in a word; empty if its test has passed."""
+        if self.tested is None or self.tested.state is TrialState.PASSED:
+            return ""
+        return TESTED[self.tested.state][1]
 
     @property
     def acts(self) -> Sequence[Act]:
@@ -86,8 +96,21 @@ class Card:
             for phase in phases
             if phase.phase in standings or (phase.state in OPEN_STATES and not server.retired)
         ]
-        rows = [Row(phase=phase, standing=standings.get(phase.phase)) for phase in shown]
+        tests = {tested.phase: tested for tested in server.tests}
+        rows = [
+            Row(
+                phase=phase,
+                standing=standings.get(phase.phase),
+                tested=tests.get(phase.phase),
+            )
+            for phase in shown
+        ]
         return cls(server=server, rows=rows, testing=testing)
+
+    @property
+    def open(self) -> bool:
+        """Whether articles are sent in a phase that it shows."""
+        return any(row.phase.state in OPEN_STATES for row in self.rows)
 
     @property
     def address(self) -> str:
@@ -120,18 +143,6 @@ class Card:
             return f"{self.server.server} takes no part in phase {phase} yet"
         note = f" ({found[0].note})" if found[0].note else ""
         return f"{self.server.server} is {found[0].state} in phase {phase}{note}"
-
-
-def next_change(phase: PhaseDetail, now: float) -> tuple[str, datetime] | None:
-    """Return what the clock does next to a phase, and when, in the phase's zone."""
-    moments = [(name, getattr(phase, name)) for name in NEXT_CHANGE]
-    coming = [(name, at) for name, at in moments if at is not None and at.timestamp() > now]
-    return coming[0] if coming else None
-
-
-def in_zone(at: datetime, zone: str) -> str:
-    """Write a moment in its phase's zone."""
-    return f"{at:%Y-%m-%d %H:%M} {zone}"
 
 
 def left(standing: LaneStanding) -> str:

@@ -11,7 +11,7 @@ from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Server, ServerName, TaskName
 from metaserver.services.live import TICK_SECONDS, Entry, LiveBoards
 from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.tasks.act import ACT
 from metaserver.wire.validation import CheckedAnswer
 from scoring import ActGold
@@ -127,6 +127,7 @@ async def test_another_gold_takes_the_place_of_a_board() -> None:
     task = ScoredTask(plugin=ACT, gold=ActGold(relevant={"100": False}), release="2026_01")
     made = Scoreboard([task])
     made.put(SERVER.name, ArticleId("100"), ANSWER.payloads)
+    made.mark(NAME, GoldMark(2, "c0ffee"))
     boards.regrade(NAME, made)
     assert await boards.changed(version) == version + 1
     after = boards.board(NAME)

@@ -211,3 +211,34 @@ def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(watc
     assert sum(shown.histogram) == 1
     assert shown.p99 == pytest.approx(1.0, rel=0.01)
     assert [one.name for one in shown.servers] == ["one", "two"]
+
+
+def test_a_phase_without_servers_is_not_finished(clock: Clock) -> None:
+    assert not Watch("test", ARTICLES, LIMIT, clock=clock).snapshot().finished
+
+
+def test_a_phase_that_was_read_back_whole_is_finished(clock: Clock) -> None:
+    watch = Watch("test", 1, LIMIT, clock=clock)
+    watch.add(ONE, "")
+    assert not watch.snapshot().finished
+    watch.attempt(attempt(), final=True)
+    assert watch.snapshot().finished  # no lane has said so: the hub was started again
+
+
+def test_there_is_a_time_left_only_while_articles_are_sent(clock: Clock) -> None:
+    opened = True
+    watch = Watch("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
+    watch.add(ONE, "")
+    watch.attempt(attempt(), final=True)
+    assert status(watch).eta == ARTICLES - 1
+    opened = False
+    assert status(watch).eta is watch.status(ONE.name).eta is None
+    opened = True
+    assert watch.status(ONE.name).eta == status(watch).eta == ARTICLES - 1
+
+
+def test_another_time_limit_shows_at_once(watch: Watch) -> None:
+    watch.attempt(attempt(seconds=30.0), final=True)
+    assert (watch.snapshot().time_limit, status(watch).state) == (LIMIT, ServerState.UP)
+    watch.limit(40.0)
+    assert (watch.snapshot().time_limit, status(watch).state) == (40.0, ServerState.SLOW)

@@ -205,10 +205,13 @@ def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_pat
     (tmp_path / "gold.tsv").write_text("100\tQ00987\n")
     other = replace(int_task, gold=INT.read_gold(tmp_path / "gold.tsv"))
     payloads = {TaskName("INT"): hits("P04637"), TaskName("ACT"): [True, 0.5]}
-    board, made, whole = Scoreboard([act, int_task]), Scoreboard([other]), Scoreboard([act, other])
+    mark = GoldMark(2, "badcab")
+    board, made = Scoreboard([act, int_task]), Scoreboard([other])
+    whole = Scoreboard([act, replace(other, mark=mark)])
     for one in (board, made, whole):
         one.put(ServerName("one"), ArticleId("100"), payloads)
     board.put(ServerName("gone"), ArticleId("100"), {TaskName("INT"): hits("P04637")})
+    made.mark(TaskName("INT"), mark)
     board.regrade(made)
     first = Scoreboard([int_task])
     first.regrade(Scoreboard([act]))

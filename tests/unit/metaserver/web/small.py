@@ -19,7 +19,7 @@ from metaserver.lifecycle import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.table import Nothing, Operation, operation
 from metaserver.records import TeamName
-from metaserver.web.addresses import Origin
+from metaserver.web.addresses import Origin, Proxies
 from metaserver.web.api import Api, api_errors
 from metaserver.web.auth import REQUEST_ID_HEADER, identified
 from metaserver.web.openapi import Document
@@ -198,7 +198,9 @@ async def who(request: web.Request, handler: Handler) -> web.StreamResponse:
 async def small_site(*routes: web.RouteDef) -> AsyncIterator[TestClient[Any, Any]]:
     """Serve the small table, and other routes."""
     boxes: dict[str, Any] = {}
-    app = web.Application(middlewares=[identified, api_errors, who], client_max_size=4_096)
+    app = web.Application(
+        middlewares=[identified(Proxies(["127.0.0.1/32"])), api_errors, who], client_max_size=4_096
+    )
     app.add_routes([*Api(service=boxes, operations=SMALL).routes(), Document(SMALL).route()])
     app.add_routes(routes)
     async with TestClient(TestServer(app), headers={REQUEST_ID_HEADER: "request-1"}) as client:

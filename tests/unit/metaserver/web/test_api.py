@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import encodings
 import json
 from collections.abc import AsyncIterator
 from typing import Any
@@ -162,7 +163,16 @@ async def test_each_parameter_has_one_place(site: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"{", b"\xff", b"[" * 4000, b'{"a": 1' + b"0" * 40 + b"}", b'{"a": 1e999}', b"NaN"]
+    "body",
+    [
+        b"{",
+        b"\xff",
+        b'{"labels": ' + b"[" * 4000,
+        b'{"weight": 1' + b"0" * 40 + b"}",
+        b'{"weight": 1e999}',
+        b'{"box": "\xff"}',
+        b"NaN",
+    ],
 )
 async def test_a_body_that_is_no_json(site: Client, body: bytes) -> None:
     headers = BLUE | {"Content-Type": "application/json"}
@@ -176,12 +186,39 @@ async def test_a_body_that_is_no_object(site: Client) -> None:
     assert "JSON object" in error["message"]
 
 
-@pytest.mark.parametrize("kind", ["text/plain", "application/json; charset=latin-1", ""])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text/plain",
+        "application/json; charset=latin-1",
+        "application/json; charset=punycode",
+        "",
+    ],
+)
 async def test_a_body_of_another_type(site: Client, kind: str) -> None:
     headers = BLUE | {"Content-Type": kind}
     async with site.post("/api/v1/boxes", data=b'{"box": "a"}', headers=headers) as response:
         assert response.status == 415
         assert "application/json" in (await response.json())["error"]["message"]
+
+
+async def test_no_encoding_is_looked_for(site: Client) -> None:
+    """Python remembers each name that it did not find, for ever."""
+    before = set(encodings._cache)  # type: ignore[attr-defined]
+    for kind in ("application/json; charset=x-none-1", "application/json; charset*=x-none-2''a"):
+        headers = BLUE | {"Content-Type": kind}
+        async with site.post("/api/v1/boxes", data=b'{"box": "a"}', headers=headers):
+            pass
+    assert set(encodings._cache) == before  # type: ignore[attr-defined]
+
+
+async def test_of_what_was_sent_little_is_repeated(site: Client) -> None:
+    error = await refused(site, 422, "POST", "/boxes", json={"x" * 3_000: 1})
+    assert len(error["field"]) == 80
+    error = await refused(site, 422, "POST", "/boxes", json={"box": "a", "colour": "x" * 3_000})
+    assert len(error["message"]) == 2_000
+    error = await refused(site, 422, "POST", "/boxes", json={"size": {"x" * 3_000: 1}, "box": "a"})
+    assert len(error["field"]) == 2_000
 
 
 async def test_a_body_that_is_too_large(site: Client) -> None:

@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.operations.caller import Caller
+from metaserver.web.addresses import Proxies
 from metaserver.web.auth import identified
 from metaserver.web.rpc import MAX_CALLS, Rpc, rpc_faults
 from tests.unit.metaserver.web.small import SMALL, recognised, who
@@ -25,7 +26,9 @@ async def site() -> AsyncIterator[Client]:
         return recognised(secret)
 
     rpc = Rpc(service={}, operations=SMALL, read_token=read_token, count_call=lambda _: None)
-    app = web.Application(middlewares=[identified, rpc_faults, who], client_max_size=200_000)
+    app = web.Application(
+        middlewares=[identified(Proxies([])), rpc_faults, who], client_max_size=200_000
+    )
     app.add_routes(rpc.routes())
     async with TestClient(TestServer(app)) as client:
         yield client

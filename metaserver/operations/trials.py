@@ -1,0 +1,155 @@
+"""Tests of servers: for which phase, how they ended, and what that is worth now."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.dispatch.freezing import OVER
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.trials import Conditions, Trial, verdict
+from metaserver.errors import Refusal, RefusedError
+from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.fields import ServerField
+from metaserver.operations.service import Service, noted
+from metaserver.operations.table import operation
+from metaserver.records import PhaseName
+from metaserver.services.conformance import Conformance
+from metaserver.store.servers import Registered
+from metaserver.store.trials import NO_PHASE
+
+
+class TrialState(StrEnum):
+    """How a server's test for a phase stands."""
+
+    NEVER = "never"  # not tested for it since it was registered or changed
+    PASSED = "passed"  # it may be started
+    FAILED = "failed"
+    OUTDATED = "outdated"  # it passed, and the phase asks for more since
+
+
+class Tested(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server's test for a phase stands; `at` is when it was made, Unix seconds.
+
+    `reasons` are why it failed, or what has changed of the phase since it passed.
+    """
+
+    phase: str
+    state: TrialState
+    at: float | None = None
+    reasons: tuple[str, ...] = ()
+
+
+class ServerTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A server to test, and the phase that it is tested for."""
+
+    server: ServerField
+    phase: Annotated[
+        str | None,
+        Meta(description="For which phase; none: the one that is open, else the next that opens"),
+    ] = None
+
+
+def tested_for(service: Service, registered: Registered, running: RunningPhase | None) -> Tested:
+    """Return how a server's test for a phase stands; without one how that for no phase does."""
+    phase = running.name if running else NO_PHASE
+    found = verdict(registered, phase)
+    if found is None:
+        return Tested(phase=phase, state=TrialState.NEVER)
+    if not found.passed:
+        return Tested(phase=phase, state=TrialState.FAILED, at=found.at, reasons=found.reasons)
+    now = Conditions.of(registered.server, running, service.settings).terms
+    changes = tuple(now.changes(found.terms))
+    state = TrialState.OUTDATED if changes else TrialState.PASSED
+    return Tested(phase=phase, state=state, at=found.at, reasons=changes)
+
+
+def tests(service: Service, registered: Registered) -> Sequence[Tested]:
+    """Return how a server's tests stand for all phases that are not over."""
+    return [tested_for(service, registered, running) for running in likely_phases(service)]
+
+
+def newest_test(service: Service, registered: Registered) -> Tested:
+    """Return how a server's newest test stands, whichever phase it was for."""
+    made = [
+        tested_for(service, registered, service.dispatcher.phases.get(PhaseName(phase)))
+        for phase in registered.verdicts
+    ]
+    return max(
+        made, key=lambda one: one.at or 0.0, default=Tested(phase="", state=TrialState.NEVER)
+    )
+
+
+def need_passed(service: Service, registered: Registered, running: RunningPhase) -> None:
+    """Raise `RefusedError` unless a server has passed its test for a phase."""
+    tested = tested_for(service, registered, running)
+    reasons, phase = "; ".join(tested.reasons), running.name
+    message = {
+        TrialState.NEVER: f"it has not been tested for phase {phase}: test it first",
+        TrialState.FAILED: f"its test for phase {phase} failed: {reasons}",
+        TrialState.OUTDATED: f"phase {phase} has changed since its test ({reasons}): test it again",
+        TrialState.PASSED: "",
+    }[tested.state]
+    if message:
+        raise RefusedError(Refusal.STATE, message, field="server")
+
+
+@operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
+async def test(service: Service, caller: Caller, given: ServerTest) -> Conformance:
+    """Test a server as the hub will use it in a phase; what fails keeps it out of that queue.
+
+    The phase's tasks, UniProt release and limits are those of the test. Takes as long as the server
+    takes for some ten articles.
+    """
+    trial = await begin_test(service, caller, given.server, given.phase)
+    return await asyncio.shield(trial.task)
+
+
+async def begin_test(service: Service, caller: Caller, server: str, phase: str | None) -> Trial:
+    """Begin a server's conformance run for a phase, or join the one under way."""
+    registered = await service.server_in_use(caller, server)
+    running = phase_to_test(service, phase)
+    detail = {} if running is None else {"phase": running.name}
+    async with service.store.writing() as connection:
+        await noted(connection, caller, "servers.test", server, **detail)
+    given = Conditions.of(registered.server, running, service.settings)
+    return service.trials.begin(registered, given)
+
+
+def phase_to_test(service: Service, name: str | None) -> RunningPhase | None:
+    """Return the phase that a server is tested for; None where none is open or planned.
+
+    Without a name it is the one that is open, and while none is open the one that opens next.
+    `RefusedError` where several are open, or where one of several that are planned has no date.
+    """
+    if name is not None:
+        return service.phase(name)
+    found = likely_phases(service)
+    now = service.clock()
+    opened = [one for one in found if one.phase.state(now) in OPEN_STATES]
+    undated = not opened and any(one.phase.plan.opens is None for one in found)
+    if len(opened) > 1 or (undated and len(found) > 1):
+        names = ", ".join(running.name for running in opened or found)
+        how = "open at the same time" if opened else "planned"
+        raise RefusedError(Refusal.INVALID, f"is needed: {names} are {how}", field="phase")
+    return next(iter(found), None)
+
+
+def likely_phases(service: Service) -> Sequence[RunningPhase]:
+    """Return the phases that a server may be started in: the open ones, then by their opening."""
+    now, phases = service.clock(), service.dispatcher.phases.values()
+    found = [running for running in phases if running.phase.state(now) not in OVER]
+    return sorted(found, key=lambda running: _order(running, now))
+
+
+def _order(running: RunningPhase, now: float) -> tuple[bool, float, int]:
+    opens = running.phase.plan.opens
+    planned = running.phase.state(now) is PhaseState.SETUP
+    return planned, opens.timestamp() if planned and opens else math.inf, running.phase.id

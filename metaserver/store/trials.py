@@ -1,0 +1,60 @@
+"""Conformance runs as kept: the last one of each server for each phase."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.store.tables import phases, trials
+
+NO_PHASE = ""
+"""Stands for the phase of a run that was made before any was planned."""
+
+
+async def keep(
+    connection: AsyncConnection,
+    server_id: int,
+    phase_id: int | None,
+    *,
+    verdict: bytes,
+    report: bytes,
+) -> None:
+    """Keep a server's run for a phase, in the place of the one before."""
+    await connection.execute(sa.delete(trials).where(_of(server_id, phase_id)))
+    row = {"server_id": server_id, "phase_id": phase_id, "verdict": verdict, "report": report}
+    await connection.execute(sa.insert(trials), row)
+
+
+async def forget(connection: AsyncConnection, server_id: int) -> None:
+    """Forget a server's runs: it has changed."""
+    await connection.execute(sa.delete(trials).where(trials.c.server_id == server_id))
+
+
+async def report(connection: AsyncConnection, server_id: int, phase_id: int | None) -> bytes | None:
+    """Return the report of a server's last run for a phase, None before the first."""
+    found: bytes | None = await connection.scalar(
+        sa.select(trials.c.report).where(_of(server_id, phase_id))
+    )
+    return found
+
+
+async def verdicts(
+    connection: AsyncConnection, server_id: int | None = None
+) -> Mapping[int, Mapping[str, bytes]]:
+    """Return the verdicts on all servers, or on one: by server, then by the phase's name."""
+    query = sa.select(trials.c.server_id, phases.c.name, trials.c.verdict)
+    query = query.outerjoin(phases, phases.c.id == trials.c.phase_id)
+    if server_id is not None:
+        query = query.where(trials.c.server_id == server_id)
+    found: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
+    for row in await connection.execute(query):
+        found[row.server_id][row.name or NO_PHASE] = row.verdict
+    return found
+
+
+def _of(server_id: int, phase_id: int | None) -> sa.ColumnElement[bool]:
+    same = trials.c.phase_id.is_(None) if phase_id is None else trials.c.phase_id == phase_id
+    return sa.and_(trials.c.server_id == server_id, same)

@@ -1,0 +1,100 @@
+"""Dates as people write them in a time zone, and moments as they are shown in one.
+
+A clock that is changed skips local times in spring and has some twice in autumn. One that is
+skipped is refused; one that comes twice is the first (RFC 5545, section 3.3.5), and is shown with
+its offset wherever it is shown (docs/adr/0022-local-times.md).
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+YEARS = range(1970, 3000)
+"""The years of dates: in the first and the last there are, some zones have no local time."""
+
+FIRST = datetime(YEARS[0] - 1, 12, 31, tzinfo=UTC).timestamp()
+LAST = datetime(YEARS[-1] + 1, 1, 2, tzinfo=UTC).timestamp()
+"""Between them is every moment whose local year, in whichever zone, is one of `YEARS`."""
+
+
+def known_zone(name: str) -> tzinfo | None:
+    """Return a time zone by its IANA name, None where this machine has none of that name."""
+    if name == "UTC":  # also on a machine without any zone
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return None
+
+
+def shown_name(name: str) -> str:
+    """Return the zone in which moments are shown: UTC where this machine does not know the zone."""
+    return "UTC" if known_zone(name) is None else name
+
+
+def moved(at: datetime, name: str) -> datetime:
+    """Return a moment as it is shown in a zone (`shown_name`)."""
+    return at.astimezone(known_zone(name) or UTC)
+
+
+def is_dated(at: datetime) -> bool:
+    """Return whether a moment is one that every time zone can show."""
+    return FIRST <= at.timestamp() < LAST
+
+
+def read_moment(text: str, zone: str) -> datetime:
+    """Read a date that is written in a time zone or with an offset.
+
+    Raises `ValueError`, with the reason in words, for what is no date, out of range, or a local
+    time that does not exist.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is not a date such as 2026-12-01T09:00") from error
+    if moment.year not in YEARS:
+        raise ValueError(f"{text!r} is not from {YEARS[0]} to {YEARS[-1]}")
+    return moment if moment.tzinfo else _in_zone(moment, zone)
+
+
+def _in_zone(local: datetime, name: str) -> datetime:
+    zone = known_zone(name)
+    if zone is None:
+        offset = f"{local:%Y-%m-%dT%H:%M}Z"
+        raise ValueError(
+            f"this machine does not know the time zone {name!r}: write an offset, such as {offset}"
+        )
+    moment = local.replace(tzinfo=zone, fold=0)
+    there = moment.astimezone(UTC).astimezone(zone)
+    if there.replace(tzinfo=None, fold=0) != local.replace(fold=0):
+        skipped = _text(local)
+        raise ValueError(
+            f"{skipped} does not exist in {name}: clocks are set forward there. The same moment by"
+            f" the clock after the change is {_text(there)}"
+        )
+    return moment
+
+
+def in_zone(at: datetime, name: str) -> str:
+    """Write a moment in a time zone: 2026-12-01 09:00 Europe/Madrid.
+
+    A local time that comes twice has its offset too. UTC stands in for a zone that this machine
+    does not know.
+    """
+    there = moved(at, name)
+    offset = f", UTC{_offset(there)}" if _comes_twice(there) else ""
+    return f"{_text(there)} {shown_name(name)}{offset}"
+
+
+def _comes_twice(there: datetime) -> bool:
+    """Return whether a local time is that of two moments."""
+    return there.replace(fold=0).timestamp() < there.replace(fold=1).timestamp()
+
+
+def _offset(there: datetime) -> str:
+    return f"{there:%z}"[:3] + ":" + f"{there:%z}"[3:5]
+
+
+def _text(local: datetime) -> str:
+    return f"{local:%Y-%m-%d %H:%M}"

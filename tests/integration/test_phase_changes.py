@@ -1,0 +1,363 @@
+"""What pages and interfaces announce of phases, against what the clock and hands then do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import OPEN_STATES, PhaseState
+from metaserver.plans import DATES
+from metaserver.web.service import make_service_app
+from tests.integration.console import Visitor
+from tests.integration.hub import answer_for
+from tests.integration.kits import served
+from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.integration.test_phase_pages import Pages, frame
+
+BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = BEGIN.timestamp()
+
+    def __call__(self) -> float:
+        return self.now
+
+    def set(self, hours: float) -> None:
+        self.now = (BEGIN + timedelta(hours=hours)).timestamp()
+
+
+def written(hours: float) -> str:
+    return (BEGIN + timedelta(hours=hours)).isoformat()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+async def pages(tmp_path: Path, clock: Clock) -> AsyncIterator[Pages]:
+    """The pages of a hub on a clock of the test's own, with an organiser and team blue."""
+    async with (
+        at_work(await settings(tmp_path), clock=clock) as running,
+        TestClient(TestServer(make_service_app(running.service))) as client,
+    ):
+        pages = Pages(running, client)
+        token = await running.do("tokens.create", role="organiser", label="o")
+        pages.tokens["organiser"] = token.token
+        await pages.team("blue")
+        yield pages
+
+
+async def announced(pages: Pages) -> str:
+    """Return what all interfaces announce of phase test; they must agree."""
+    detail = json.loads(await pages.get("/api/v1/phases/test"))
+    first = detail["coming"][0] if detail["coming"] else None
+    said = ""
+    if first:
+        at = datetime.fromisoformat(first["at"])
+        said = f"{first['date']} {at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    head = re.search(r'<p id="phase-head".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
+    async with pages.stream("monitor&phase=test") as response:
+        streamed = (await frame(response))["html"]["phase-head"]
+    team = re.search(r'<ul id="phases".*?</ul>', await pages.get("/team", "blue"), re.DOTALL)
+    organise = re.search(
+        r'<div id="challenges".*</div>', await pages.get("/organise", "organiser"), re.DOTALL
+    )
+    places = [found[0] for found in (head, team, organise) if found] + [streamed]
+    assert len(places) == 4
+    if detail["state"] == "closed":  # a team is shown those that are not over
+        places.remove(team[0])  # type: ignore[index]
+    for place in places:
+        words = re.findall(r"(opens|freezes|closes)\s+<time[^>]*>([^<]+) UTC</time>", place)
+        assert [f"{word} {at}" for word, at in words] == [said] * bool(said), place
+    home = re.findall(r"<dt>(\w+)</dt>", await pages.get("/"))
+    ahead = {one["date"] for one in detail["coming"]}
+    passed = {
+        name for name in DATES
+        if detail[name] and datetime.fromisoformat(detail[name]).timestamp()
+        <= pages.running.service.clock()
+    }  # fmt: skip
+    assert set(home) - {"dates"} == ahead | passed
+    return said
+
+
+async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
+    pages: Pages, clock: Clock
+) -> None:
+    running = pages.running
+    await plan_phase(running, opens=written(1), freezes=written(2), closes=written(3))
+    assert await announced(pages) == "opens 2030-05-01 13:00"
+    await running.do("phases.open", phase="test")
+    assert await announced(pages) == "freezes 2030-05-01 14:00"
+    await running.do("phases.freeze", phase="test")
+    assert await announced(pages) == "closes 2030-05-01 15:00"
+    page = await pages.get("/organise/phases/test", "organiser")
+    assert page.count("changes nothing: it is frozen already") == 2
+    clock.set(1.5)  # its date to open has passed
+    await asyncio.sleep(1.5)  # a look of the clock at least: it does nothing
+    assert running.service.phase("test").state is PhaseState.FROZEN
+    assert await announced(pages) == "closes 2030-05-01 15:00"
+    await running.do("phases.open", phase="test")  # again
+    assert await announced(pages) == "freezes 2030-05-01 14:00"
+    clock.set(2)
+    await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
+    clock.set(0.5)  # set back, before its first date
+    assert await announced(pages) == "closes 2030-05-01 15:00"
+    await running.do("phases.close", phase="test")
+    assert await announced(pages) == ""
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
+    pages: Pages, clock: Clock, seed: int
+) -> None:
+    running, rng = pages.running, random.Random(seed)
+    await plan_phase(running)
+    hours = 0.0
+    for _ in range(25):
+        await _meddle(running, rng)
+        hours += rng.choice([-3.0, 0.0, 1.0])
+        clock.set(hours)
+        await running.service.dispatcher.advance(running.service.phase("test"))
+        detail = await running.do("phases.get", phase="test")
+        running_phase = running.service.phase("test")
+        assert detail.state is running_phase.state
+        assert detail.state not in OPEN_STATES or detail.state is detail.kind
+        if not detail.coming:
+            clock.set(hours + 1_000)
+            await running.service.dispatcher.advance(running_phase)
+            assert running_phase.state is detail.state
+            clock.set(hours)
+            continue
+        change = detail.coming[0]
+        clock.now = change.at.timestamp() - 1
+        await running.service.dispatcher.advance(running_phase)
+        assert running_phase.state is detail.state
+        clock.now = change.at.timestamp()
+        await running.service.dispatcher.advance(running_phase)
+        assert running_phase.state is change.state
+        hours = (clock.now - BEGIN.timestamp()) / 3_600
+
+
+async def _meddle(running: Running, rng: random.Random) -> None:
+    """Do something by hand; it may be refused."""
+    act = rng.choice(["open", "freeze", "close", "update", "update", "kind", ""])
+    values: dict[str, Any] = {}
+    if act == "update":
+        values = {rng.choice(DATES): rng.choice(["", written(rng.randint(-5, 30))])}
+    elif act == "kind":
+        act, values = "update", {"kind": rng.choice(["training", "test"])}
+    try:
+        if act:
+            await running.do(f"phases.{act}", phase="test", **values)
+    except RefusedError as error:
+        assert "its dates" in error.message or "must be after" in error.message  # noqa: PT017
+
+
+async def test_a_local_time_that_does_not_exist_is_refused_with_the_reason(pages: Pages) -> None:
+    running = pages.running
+    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
+    await plan_phase(running)
+    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
+    with pytest.raises(RefusedError, match="opens: 2031-03-30 02:30 does not exist"):
+        await running.do("phases.update", phase="test", opens="2031-03-30T02:30")
+    detail = await running.do("phases.update", phase="test", opens="2030-10-27T02:30")
+    assert detail.opens.isoformat() == "2030-10-27T02:30:00+02:00"  # it comes twice: the first
+    page = await pages.get("/organise/phases/test", "organiser")
+    assert "2030-10-27 02:30 Europe/Madrid, UTC+02:00" in page
+    detail = await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
+    assert detail.opens.isoformat() == "2030-10-27T02:30:00+01:00"
+    edited = await pages.get("/organise/phases/test/edit", "organiser")
+    assert 'value="2030-10-27T02:30"' in edited
+
+
+async def test_a_zone_that_the_machine_does_not_know_breaks_no_page(pages: Pages) -> None:
+    """As where the hub is moved to a machine with other time zones."""
+    running = pages.running
+    await plan_phase(running, opens=written(1))
+    async with running.service.store.writing() as connection:
+        await connection.exec_driver_sql("UPDATE challenges SET timezone = 'Mars/Base'")
+    await running.do("phases.update", phase="test", title="Far away")
+    assert (await running.do("phases.get", phase="test")).timezone == "UTC"
+    assert await announced(pages) == "opens 2030-05-01 13:00"
+    assert "Opens, UTC time" in await pages.get("/organise/phases/test/edit", "organiser")
+    with pytest.raises(RefusedError, match="write an offset, such as 2030-05-02T09:00Z"):
+        await running.do("phases.update", phase="test", opens="2030-05-02T09:00")
+    await running.do("phases.update", phase="test", opens="2030-05-02T09:00Z")
+
+
+# -- the phase that is named -----------------------------------------------------------------------
+
+PHASE_PAGES = (
+    "/monitor", "/t/INT", "/t/INT.csv", "/t/INT.json", "/t/INT/articles", "/t/INT/articles.csv",
+    "/servers/blue-1", "/servers/blue-1/badge.svg",
+)  # fmt: skip
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, "test", title="Test phase", visibility="public")
+    await plan_phase(running, "other", title="Other phase", visibility="public")
+    await running.do("phases.open", phase="test")
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").done > 0)
+    assert "<strong>Other phase</strong>" in await pages.get("/monitor?phase=other")
+    shown = await pages.get("/monitor?phase=other&state=up")
+    assert 'href="/monitor' not in shown.replace('href="/p/other/monitor', "")
+    assert 'href="?' not in shown
+    assert "<title>Monitor of other" in shown
+    assert json.loads(await pages.get("/t/INT.json?phase=other"))["phase"] == "other"
+    assert len(json.loads(await pages.get("/t/INT.json?phase=test"))["runs"]) == 1
+    assert json.loads(await pages.get("/t/INT.json?phase=other"))["runs"] == []
+    await pages.get("/servers/blue-1?phase=test")
+    await pages.get("/servers/blue-1?phase=other", status=404)
+    await pages.get("/servers/blue-1/badge.svg?phase=other", status=404)
+    for page in PHASE_PAGES:
+        for query in ("phase=none", "phase=", "phase=test&phase=other", "phase=Test"):
+            await pages.get(f"{page}?{query}", status=404)
+        await pages.get(f"/p/test{page}?phase=other", status=404)
+        await pages.get(f"/p/none{page}?phase=test", status=404)
+        await pages.get(f"/p/test{page}?phase=test")
+    for query in ("&phase=none", "&phase=", "&phase=test&phase=other"):
+        for page in ("monitor", "t/INT", "servers/blue-1"):
+            await pages.get(f"/events?page={page}{query}", status=404)
+
+
+async def test_consoles_answer_for_the_phase_that_is_named_and_for_no_other(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, "test")
+    await plan_phase(running, "other")
+    await running.do("phases.open", phase="test")
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+    server = "/team/servers/blue-1"
+    for page in ("/team", server, f"{server}/attempts", f"{server}/test"):
+        for query in ("phase=none", "phase=", "phase=test&phase=other"):
+            await pages.get(f"{page}?server=blue-1&{query}", "blue", status=404)
+    for query in ("phase=none", "phase=test&phase=other"):
+        await pages.get(f"/organise/servers?{query}", "organiser", status=404)
+        await pages.get(f"/organise/uploads?{query}", "organiser", status=404)
+    await pages.get("/organise/uploads?phase=", "organiser", status=404)
+    await pages.get("/organise/servers?phase=", "organiser")  # the form's choice of all
+    await pages.get("/organise/new-phase?challenge=none", "organiser", status=404)
+
+
+async def test_a_frozen_board_is_shown_with_its_own_phase(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, "test", visibility="public")
+    await plan_phase(running, "other", visibility="public")
+    await running.do("phases.freeze", phase="test")
+    source = "/p/test/t/INT"
+    async with asyncio.timeout(30):
+        while not (found := re.search(r'href="(/b/\w+)"', await pages.get(source))):
+            await asyncio.sleep(0.1)
+    board = found[1]
+    page = await pages.get(board)
+    assert "<title>INT leaderboard of test, frozen" in page
+    assert 'href="/p/test/monitor"' in page
+    assert json.loads(await pages.get(f"{board}.json?phase=test"))["phase"] == "test"
+    for query in ("phase=other", "phase=none", "phase="):
+        await pages.get(f"{board}?{query}", status=404)
+        await pages.get(f"{board}.csv?{query}", status=404)
+
+
+async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running, "test", visibility="public")
+    assert "<strong>finished</strong>" not in await pages.get("/p/test/monitor")
+    await running.do("phases.open", phase="test")
+    assert "<strong>finished</strong>" not in await pages.get("/p/test/monitor")  # no server yet
+    held, blue = asyncio.Event(), running.team("blue")
+    count = 0
+
+    async def at_first(text: str, _context: Context) -> Answer:
+        nonlocal count
+        count += 1
+        if count > 12:  # those of its test, and some of the phase's
+            await held.wait()
+        return answer_for(text)
+
+    async def told() -> tuple[Any, ...]:
+        queue = await running.do("servers.queue", blue, server="blue-1", phase="test")
+        [standing] = (await running.do("servers.get", blue, server="blue-1")).phases
+        texts = [
+            await pages.get("/p/test/monitor"),
+            await pages.get("/p/test/servers/blue-1"),
+            await pages.get("/team", "blue"),
+            await pages.get("/team/servers/blue-1", "blue"),
+        ]
+        async with pages.stream("monitor&phase=test") as response:
+            texts.append(json.dumps((await frame(response))["html"]))
+        left = [bool(re.search(r"\d (s|min|h|d) left", text)) for text in texts]
+        still = ["data-still" in text for text in texts]
+        return queue.eta is not None, standing.eta is not None, any(left), all(still), any(still)
+
+    async with served(Kit(at_first)) as url:
+        await running.do("servers.register", blue, server="blue-1", url=url)
+        assert (await running.do("servers.test", blue, server="blue-1")).passed
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: count > 12 and watch.status("blue-1").done > 0)
+        assert await told() == (True, True, True, False, False)
+        await running.do("phases.freeze", phase="test")
+        assert await told() == (False, False, False, True, True)
+        held.set()
+
+
+# -- dates in forms --------------------------------------------------------------------------------
+
+
+async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_written(
+    pages: Pages,
+) -> None:
+    running = pages.running
+    await plan_phase(running)
+    await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
+    visitor = Visitor(pages.client)
+    await visitor.sign_in(pages.tokens["organiser"])
+    edit = "/organise/phases/test/edit"
+    page = await visitor.get(edit)
+    form = dict(re.findall(r'name="(title|kind|visibility|timezone)" value="([^"]*)"', page.text))
+    form |= {"kind": "test", "visibility": "hidden", "corpus": "demo@1", "release": "test"}
+    assert form["timezone"] == "Europe/Madrid"
+    page = await visitor.post(edit, form, opens="2031-03-30T02:30")
+    assert page.status == 422
+    assert "2031-03-30 02:30 does not exist in Europe/Madrid" in page.said
+    assert 'value="2031-03-30T02:30"' in page.text
+    page = await visitor.post(edit, form, opens="2030-10-27T02:30")
+    assert page.path == "/organise/phases/test"
+    # The second of the two: a form that leaves it as shown does not make it the first.
+    await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
+    page = await visitor.post(edit, form, opens="2030-10-27T02:30", title="Renamed")
+    detail = await running.do("phases.get", phase="test")
+    assert (detail.title, detail.opens.isoformat()) == ("Renamed", "2030-10-27T02:30:00+01:00")
+    await running.do("challenges.set", challenge="bc", timezone="UTC")
+    page = await visitor.post(edit, form, opens="2030-11-01T09:00")  # a form of before
+    assert page.status == 409
+    assert "time zone has been changed to UTC" in page.said
+    after = await running.do("phases.get", phase="test")
+    assert after.opens.timestamp() == detail.opens.timestamp()
