@@ -33,6 +33,7 @@ NOUNS = (
     "corpora",
     "gold",
     "hub",
+    "jobs",
     "phases",
     "resources",
     "runs",

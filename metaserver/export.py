@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
-from metaserver.archive.writing import export_store
+from metaserver.archive.writing import export_store, untold
 from metaserver.backup import store_file
 from metaserver.config import Settings, read_settings
+from metaserver.services.jobs import Progress
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -30,6 +32,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = read_settings(args.config) if args.config else Settings()
-    manifest = export_store(store_file(args.config), args.out, settings, args.phase)
+    told = _tell if sys.stderr.isatty() else untold
+    manifest = export_store(store_file(args.config), args.out, settings, args.phase, told)
+    told(Progress())
     print(f"{args.out}: {manifest.entries:,} files, {args.out.stat().st_size:,} bytes")
     return 0
+
+
+def _tell(progress: Progress) -> None:
+    """Show how far the archive is, in a line that is written over."""
+    of = f": {progress.done:,} of {progress.total:,} rows" if progress.total else ""
+    print(f"\r\x1b[K{progress.step}{of}", end="", file=sys.stderr, flush=True)

@@ -80,6 +80,15 @@ class Visibility(StrEnum):
     PUBLIC = "public"  # everybody all runs
 
 
+class JobState(StrEnum):
+    """Where a background job stands."""
+
+    RUNNING = "running"  # at work, or waiting for its turn
+    DONE = "done"  # its result is there
+    FAILED = "failed"  # nothing was changed; its error tells why
+    CANCELLED = "cancelled"  # nothing was changed: by an organiser, or the hub stopped
+
+
 class Role(StrEnum):
     """What a token lets its holder do, from the least."""
 

@@ -23,7 +23,11 @@ def pack(data: bytes) -> bytes:
 
 def unpack(packed: bytes, most: int = -1) -> bytes:
     """Decompress what `pack` made, or several of these one after another; at `most` that many."""
-    with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:
+    try:
+        decompressor = _local.decompressor
+    except AttributeError:
+        decompressor = _local.decompressor = zstandard.ZstdDecompressor()
+    with decompressor.stream_reader(packed, read_across_frames=True) as reader:
         return bytes(reader.read(most))
 
 

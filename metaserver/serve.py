@@ -24,6 +24,7 @@ from metaserver.dispatch.states import StateLog
 from metaserver.dispatch.trials import Trials
 from metaserver.operations import configured
 from metaserver.operations.service import Service
+from metaserver.services.jobs import Jobs
 from metaserver.services.metrics import Metrics, Sources
 from metaserver.store.store import open_store
 from metaserver.web.service import make_service_app
@@ -79,6 +80,7 @@ async def work(service: Service) -> None:
             group.create_task(service.notifier.run(), name="notices")
             group.create_task(service.metrics.watch_loop(), name="loop lag")
     finally:
+        await service.jobs.close()
         await service.trials.close()  # who waits for a test would hold up the site
 
 
@@ -111,6 +113,7 @@ async def open_service(
         dispatcher.listeners.append(metrics.publish)
         trials = Trials(store, client)
         states = StateLog(store, dispatcher.phases.values, clock)
+        jobs = Jobs(clock)
         notifier = Notifier(store, client, settings.notices, clock)
         states.listeners.append(notifier.seen)
         try:
@@ -124,9 +127,11 @@ async def open_service(
                 notifier=notifier,
                 metrics=metrics,
                 trials=trials,
+                jobs=jobs,
                 clock=clock,
             )
             await configured.apply(service)
             yield service
         finally:
+            await jobs.close()
             await trials.close()

@@ -1,8 +1,10 @@
-"""What is in an archive: which tables, which of their columns, where the large ones are files.
+"""What is in an archive: which tables, which of their columns, where the large ones are.
 
-`tables/NAME.jsonl` has a row a line, by primary key. A blob that people may want to read is a file
-of its own; JSON blobs are part of their row. The rest (result files, boards, attempts as a table)
-is made from these, for people, and is not read back.
+`tables/NAME.jsonl` has a row a line, by primary key; JSON blobs are part of their row. Tables that
+grow with articles and answers have their texts and raw answers in `Records`: an entry a corpus or a
+lane, so that an archive has few entries however much it holds. A blob of another table that people
+may want to read is a file of its own. The rest (result files, boards, attempts as a table) is made
+from these, for people, and is not read back.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from metaserver.plans import PhasePlan
 from metaserver.services.conformance import Conformance, Verdict
 from metaserver.store import tables as t
 
-FORMAT = 1
+FORMAT = 2
 """Raised when an archive of an earlier format can no longer be read as it is."""
 
 MANIFEST = "manifest.json"
@@ -31,6 +33,7 @@ class Kept(Enum):
     JSON = auto()  # the bytes of a JSON value
     PACKED_JSON = auto()  # the same, compressed
     FILE = auto()  # compressed; a file of the archive
+    RECORD = auto()  # compressed; the bytes of a record
     LEFT_OUT = auto()  # a secret: it is null
 
 
@@ -43,15 +46,29 @@ class Names:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Records:
+    """How rows are grouped into entries: `keys` are the tables' leading key columns, by group.
+
+    `source` selects the keys of all groups there may be, and `name` names a group's entry.
+    """
+
+    keys: tuple[str, ...]
+    source: sa.Select[Any]
+    name: Callable[[Mapping[str, Any], Names], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class ArchivedTable:
     """A table as it is archived: `file` names the file of a row's `Kept.FILE` column.
 
-    `types` are what JSON values must be when they are read back.
+    One with `records` has no `tables/NAME.jsonl`. `types` are what JSON values must be when they
+    are read back.
     """
 
     table: sa.Table
     kept: Mapping[str, Kept] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
+    records: Records | None = None
     types: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -62,7 +79,15 @@ class ArchivedTable:
     @property
     def file_column(self) -> str | None:
         """The column that is a file for each row."""
-        return next((name for name, kept in self.kept.items() if kept is Kept.FILE), None)
+        return self._kept_as(Kept.FILE)
+
+    @property
+    def record_column(self) -> str | None:
+        """The column that is the bytes of each record."""
+        return self._kept_as(Kept.RECORD)
+
+    def _kept_as(self, wanted: Kept) -> str | None:
+        return next((name for name, kept in self.kept.items() if kept is wanted), None)
 
     @property
     def key(self) -> list[sa.Column[Any]]:
@@ -70,17 +95,16 @@ class ArchivedTable:
         return list(self.table.primary_key.columns)
 
 
-def _article(row: Mapping[str, Any], names: Names) -> str:
-    return f"corpora/{row['corpus_id']}/{row['position']:06}.txt"
+def _articles(key: Mapping[str, Any], names: Names) -> str:
+    return f"corpora/{key['corpus_id']}.records"
+
+
+def _raw_answers(key: Mapping[str, Any], names: Names) -> str:
+    return f"phases/{names.phases[key['phase_id']]}/raw/{names.servers[key['server_id']]}.records"
 
 
 def _gold(row: Mapping[str, Any], names: Names) -> str:
     return f"phases/{names.phases[row['phase_id']]}/gold/{row['task']}.{row['version']}"
-
-
-def _raw_answer(row: Mapping[str, Any], names: Names) -> str:
-    phase, server = names.phases[row["phase_id"]], names.servers[row["server_id"]]
-    return f"phases/{phase}/raw/{server}/{row['position']:06}.{row['number']}.xml"
 
 
 def _offline_run(row: Mapping[str, Any], names: Names) -> str:
@@ -91,6 +115,19 @@ def _frozen_board(row: Mapping[str, Any], names: Names) -> str:
     return f"phases/{names.phases[row['phase_id']]}/frozen/{row['id']}.json"
 
 
+ARTICLES = Records(
+    keys=("corpus_id",),
+    source=sa.select(t.corpora.c.id.label("corpus_id")).order_by(t.corpora.c.id),
+    name=_articles,
+)
+RAW_ANSWERS = Records(
+    keys=("phase_id", "server_id"),
+    source=sa.select(t.lanes.c.phase_id, t.lanes.c.server_id).order_by(
+        t.lanes.c.phase_id, t.lanes.c.server_id
+    ),
+    name=_raw_answers,
+)
+
 TABLES = (
     ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
@@ -98,7 +135,7 @@ TABLES = (
     ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
-    ArchivedTable(table=t.articles, kept={"text": Kept.FILE}, file=_article),
+    ArchivedTable(table=t.articles, kept={"text": Kept.RECORD}, records=ARTICLES),
     ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}, types={"plan": PhasePlan}),
     ArchivedTable(table=t.gold, kept={"content": Kept.FILE}, file=_gold),
     ArchivedTable(
@@ -108,7 +145,7 @@ TABLES = (
     ),
     ArchivedTable(table=t.lanes),
     ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),
-    ArchivedTable(table=t.raw_answers, kept={"body": Kept.FILE}, file=_raw_answer),
+    ArchivedTable(table=t.raw_answers, kept={"body": Kept.RECORD}, records=RAW_ANSWERS),
     ArchivedTable(table=t.answers, kept={"payloads": Kept.PACKED_JSON}),
     ArchivedTable(table=t.state_changes),
     ArchivedTable(

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, Kept, Names
+from metaserver.archive.records import read_records
+from metaserver.archive.unzipping import ZipReader
 from metaserver.archive.writing import Manifest
-from metaserver.archive.zips import ZipReader
 from metaserver.errors import InputError
 from metaserver.packing import pack
 from metaserver.store.database import open_sqlite, writing
 from metaserver.store.tables import hub_keys, phases, servers
 
-BATCH = 500
+BATCH, BATCH_BYTES = 500, 2**24
+MAX_VALUE = 2**20
+"""Bytes of a value that is neither JSON nor a file."""
+
+Row: TypeAlias = dict[str, Any]
 
 
 def import_archive(archive: Path, store: Path) -> Manifest:
@@ -83,11 +88,17 @@ async def _table(
     reader: ZipReader, archive: Path, archived: ArchivedTable, connection: AsyncConnection
 ) -> None:
     names = await _names(connection)
-    for rows in _batches(_rows(reader, archive, archived, names)):
+    if archived.records is None:
+        rows = _table_rows(reader, archived, names)
+    else:
+        groups = (await connection.execute(archived.records.source)).mappings().all()
+        rows = _record_rows(reader, archived, names, groups)
+    for batch in _batches(rows):
         try:
-            await connection.execute(sa.insert(archived.table), rows)
-        except (sa.exc.IntegrityError, sa.exc.StatementError) as error:
-            raise InputError(archive, f"{archived.name} does not fit: {error.orig}") from error
+            await connection.execute(sa.insert(archived.table), batch)
+        except (sa.exc.SQLAlchemyError, OverflowError, UnicodeError) as error:
+            reason = getattr(error, "orig", None) or error
+            raise InputError(archive, f"{archived.table.name} does not fit: {reason}") from error
 
 
 async def _names(connection: AsyncConnection) -> Names:
@@ -99,41 +110,99 @@ async def _names(connection: AsyncConnection) -> Names:
     )
 
 
-def _rows(
-    reader: ZipReader, archive: Path, archived: ArchivedTable, names: Names
-) -> Iterator[dict[str, Any]]:
-    known = {column.name for column in archived.table.columns}
-    for number, line in enumerate(reader.lines(archived.name), start=1):
-        place = f"{archive}/{archived.name}"
-        try:
-            row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-            if odd := sorted(row.keys() - known):
-                raise InputError(place, f"unknown column {odd[0]!r}", line=number)
-            values = {name: _kept(archived, name, raw) for name, raw in row.items()}
+def _table_rows(
+    reader: ZipReader, archived: ArchivedTable, names: Names
+) -> Iterator[tuple[int, Row]]:
+    """Yield a table's rows, each with its size, from its lines."""
+    entry = reader.entry(archived.name)
+    for number, line in enumerate(entry.lines(), start=1):
+        with _named(entry.place, number):
+            values = _values(archived, msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
+            size = len(line)
             if archived.file_column is not None:
-                content = reader.read(archived.file(values, names))
-                values[archived.file_column] = pack(content)
-        except (msgspec.MsgspecError, KeyError) as error:
-            raise InputError(place, f"not a row of an archive: {error}", line=number) from error
-        yield values
+                values[archived.file_column] = pack(reader.read(archived.file(values, names)))
+                size += len(values[archived.file_column])
+        yield size, values
 
 
-def _kept(archived: ArchivedTable, name: str, raw: msgspec.Raw) -> Any:
+def _record_rows(
+    reader: ZipReader, archived: ArchivedTable, names: Names, groups: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, Row]]:
+    """Yield a table's rows, each with its size, from the records of its groups."""
+    assert archived.records is not None
+    assert archived.record_column is not None
+    for group in groups:
+        name = archived.records.name(group, names)
+        if name not in reader:
+            continue
+        entry = reader.entry(name)
+        records = enumerate(read_records(entry), start=1)
+        while True:
+            with _named(entry.place, 0):
+                if (found := next(records, None)) is None:
+                    break
+                values = _values(archived, found[1].row)
+                if any(values.get(key) != value for key, value in group.items()):
+                    raise InputError(entry.place, f"record {found[0]} is of another entry")
+                if archived.record_column in values:
+                    raise InputError(entry.place, f"record {found[0]} has its bytes twice")
+                values[archived.record_column] = pack(found[1].blob)
+            yield len(values[archived.record_column]), values
+
+
+@contextmanager
+def _named(place: str, line: int) -> Iterator[None]:
+    """Name the place of a row that cannot be one."""
+    try:
+        yield
+    except (msgspec.MsgspecError, KeyError, TypeError, UnicodeError, RecursionError) as error:
+        message = f"not a row of an archive: {error}"
+        raise InputError(place, message, line=line or None) from error
+
+
+def _values(archived: ArchivedTable, row: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
+    """Return a row as the store keeps it; `InputError` for columns that there are not."""
+    known = {column.name for column in archived.table.columns}
+    if odd := sorted(row.keys() - known):
+        raise InputError(archived.name, f"unknown column {odd[0]!r}")
+    return {name: _value(archived, name, bytes(raw)) for name, raw in row.items()}
+
+
+def _value(archived: ArchivedTable, name: str, data: bytes) -> Any:
     """Return a value as the store keeps it."""
-    data = bytes(raw)
     kept = archived.kept.get(name)
-    if data == b"null" or kept is None:
-        return msgspec.json.decode(data)
-    msgspec.json.decode(data, type=archived.types.get(name, Any))  # it is used as it is
+    if data == b"null":
+        return None
+    if kept is None:
+        if len(data) > MAX_VALUE:
+            raise InputError(archived.name, f"{name} is longer than {MAX_VALUE:,} bytes")
+        return _fitting(archived.table.c[name], msgspec.json.decode(data))
+    data.decode()  # what is kept as JSON is read later on: its syntax was checked with its row's
+    if name in archived.types:
+        msgspec.json.decode(data, type=archived.types[name])  # it is used as it is
     return pack(data) if kept is Kept.PACKED_JSON else data
 
 
-def _batches(rows: Iterator[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
-    batch: list[Mapping[str, Any]] = []
-    for row in rows:
+def _fitting(column: sa.Column[Any], value: Any) -> Any:
+    """Return a value of a column's type; `TypeError` for any other."""
+    wanted = dict if isinstance(column.type, sa.JSON) else column.type.python_type
+    number = wanted is float and isinstance(value, int)
+    if not isinstance(value, wanted | list if wanted is dict else wanted) and not number:
+        raise TypeError(f"{column.name} is of another type than {wanted.__name__}")
+    if isinstance(value, bool) and wanted is not bool:
+        raise TypeError(f"{column.name} is of another type than {wanted.__name__}")
+    return value
+
+
+def _batches(rows: Iterator[tuple[int, Row]]) -> Iterator[Sequence[Row]]:
+    """Yield rows in batches of a bounded number and size."""
+    batch: list[Row] = []
+    size = 0
+    for more, row in rows:
         batch.append(row)
-        if len(batch) == BATCH:
+        size += more
+        if len(batch) == BATCH or size > BATCH_BYTES:
             yield batch
-            batch = []
+            batch, size = [], 0
     if batch:
         yield batch

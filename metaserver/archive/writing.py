@@ -1,12 +1,13 @@
-"""An archive written from a copy of the store: its tables, and files for people."""
+"""An archive written from a copy of the store: its tables, texts and raw answers."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import tempfile
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import sqlalchemy as sa
@@ -20,28 +21,28 @@ from metaserver.archive.layout import (
     Names,
     of_phases,
 )
-from metaserver.archive.zips import ZipWriter
+from metaserver.archive.people import PhaseFiles
+from metaserver.archive.records import to_record
+from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
-from metaserver.dispatch.boards import gold_marks, read_gold, scored_tasks
-from metaserver.dispatch.rescoring import score_afresh
 from metaserver.errors import InputError
 from metaserver.packing import unpack
-from metaserver.records import ArticleId, PhaseName, ServerName, TaskName
-from metaserver.services.result_files import (
-    ATTEMPT_HEAD,
-    attempt_line,
-    boards_json,
-    result_file,
-)
-from metaserver.services.scoreboard import Scoreboard
-from metaserver.store import phases as kept_phases
-from metaserver.store import runs as kept_runs
+from metaserver.services.jobs import Progress
 from metaserver.store.copies import copy_store
-from metaserver.store.reader import Corpus, Reader, open_reader
+from metaserver.store.reader import open_reader
 from metaserver.store.tables import phases, servers
-from metaserver.store.writer import LaneKey
-from metaserver.tasks.plugin import Payload, installed_tasks
-from metaserver.uniprot import Release, ReleaseVocabulary
+
+ROWS = 200
+"""Rows that are read at a time."""
+COUNTED = 100
+"""Rows between two looks at how far the archive is."""
+
+Told: TypeAlias = Callable[[Progress], None]
+"""Called now and then with how far the archive is."""
+
+
+def untold(_: Progress) -> None:
+    """Do nothing."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,20 +56,27 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def export_store(
-    store: Path, out: Path, settings: Settings, only: Sequence[str] | None = None
+    store: Path,
+    out: Path,
+    settings: Settings,
+    only: Sequence[str] | None = None,
+    told: Told = untold,
 ) -> Manifest:
     """Write all that a store holds (or only some phases) into one zip, while its hub is at work.
 
     The store is copied first, so that the archive is of one moment; `out` is there when it is
-    whole, or stays as it was. Raises `InputError` for unknown phases and missing UniProt releases.
-    Slow: call it in a thread.
+    whole, or stays as it was. What is in memory does not grow with the answers, but for the boards.
+    Raises `InputError` for unknown phases and missing UniProt releases. Slow: call it in a thread.
     """
     draft = out.with_name(f".{out.name}.new")
+    progress = Progress()
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=out.parent) as folder:
             copy = Path(folder) / "store.sqlite"
+            progress.begin("copying the store")
+            told(progress)
             copy_store(store, copy)
-            manifest = asyncio.run(_write(copy, draft, settings, only))
+            manifest = asyncio.run(_write(copy, draft, settings, only, _Counted(progress, told)))
         draft.replace(out)
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from error
@@ -77,143 +85,147 @@ def export_store(
     return manifest
 
 
+class _Counted:
+    """Counts what is written, and tells of it now and then."""
+
+    def __init__(self, progress: Progress, told: Told) -> None:
+        self._progress = progress
+        self._told = told
+
+    def begin(self, step: str, total: int) -> None:
+        self._progress.begin(step, total)
+        self._told(self._progress)
+
+    def count(self, rows: int = 1) -> None:
+        before = self._progress.done // COUNTED
+        self._progress.advance(rows)
+        if self._progress.done // COUNTED > before:
+            self._told(self._progress)
+
+
 async def _write(
-    store: Path, out: Path, settings: Settings, only: Sequence[str] | None
+    store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: _Counted
 ) -> Manifest:
+    """Write the zip; the event loop is this function's alone, so that it may block."""
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)))
     writer = ZipWriter(out)
     try:
         async with open_reader(store) as reader:
-            return await _Archive(reader, writer, settings).write(only)
+            with engine.connect() as connection:
+                archive = _Archive(connection, writer, only, counted)
+                archive.write_tables()
+                chosen = archive.chosen
+                counted.begin("runs and boards", archive.answer_count() * 2)
+                files = PhaseFiles(
+                    connection, reader, writer, settings, store.parent, counted.count
+                )
+                for row in chosen:
+                    await files.write(row)
+                return archive.finish()
     finally:
         writer.abandon()
+        engine.dispose()
 
 
 class _Archive:
-    def __init__(self, reader: Reader, out: ZipWriter, settings: Settings) -> None:
-        self._reader = reader
+    def __init__(
+        self,
+        connection: sa.Connection,
+        out: ZipWriter,
+        only: Sequence[str] | None,
+        counted: _Counted,
+    ) -> None:
+        self._connection = connection.execution_options(yield_per=ROWS)
         self._out = out
-        self._settings = settings
-        self._names = Names(phases={}, servers={})
-        self._only: Mapping[int, int] | None = None  # corpus ids by phase id
-
-    async def write(self, only: Sequence[str] | None) -> Manifest:
-        rows = {row.name: row for row in await self._rows(sa.select(phases).order_by(phases.c.id))}
+        self._counted = counted
+        rows = {row.name: row for row in self._connection.execute(sa.select(phases))}
         if unknown := sorted(set(only or ()) - rows.keys()):
             raise InputError("--phase", f"{unknown[0]!r} is none of {', '.join(rows) or 'none'}")
-        chosen = [row for name, row in rows.items() if only is None or name in only]
-        if only is not None:
-            self._only = {row.id: row.corpus_id for row in chosen}
-        found = await self._rows(sa.select(servers.c.id, servers.c.name))
+        self.chosen = sorted(
+            (row for name, row in rows.items() if only is None or name in only),
+            key=lambda row: int(row.id),
+        )
+        self._only = None if only is None else {row.id: row.corpus_id for row in self.chosen}
+        found = self._connection.execute(sa.select(servers.c.id, servers.c.name))
         self._names = Names(
             phases={row.id: row.name for row in rows.values()},
             servers={row.id: row.name for row in found},
         )
-        for archived in TABLES:
-            await self._table(archived)
-            if archived.file_column is not None:
-                await self._files(archived)
-        for row in chosen:
-            await self._phase(row)
-        return await self._manifest([row.name for row in chosen])
 
-    async def _manifest(self, names: Sequence[str]) -> Manifest:
-        [schema] = await self._rows(sa.text("SELECT version_num FROM alembic_version"))
+    def write_tables(self) -> None:
+        """Write all tables, with their files and records."""
+        self._counted.begin("tables", sum(self._count(archived) for archived in TABLES))
+        for archived in TABLES:
+            if archived.records is not None:
+                self._records(archived)
+            else:
+                self._table(archived)
+
+    def answer_count(self) -> int:
+        """Return how many accepted answers there are in what is archived."""
+        return sum(self._count(archived) for archived in TABLES if archived.table.name == "answers")
+
+    def finish(self) -> Manifest:
+        """Write what the archive is, and end it."""
+        schema = self._connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         manifest = Manifest(
             format=FORMAT,
-            schema=schema[0],
-            phases=tuple(names),
+            schema=str(schema),
+            phases=tuple(row.name for row in self.chosen),
             whole=self._only is None,
             entries=self._out.count + 1,
         )
-        self._out.write(MANIFEST, _pretty(manifest))
+        self._out.write(MANIFEST, pretty(manifest))
         self._out.finish()
         return manifest
 
-    # -- tables ----------------------------------------------------------------------------------
+    def _count(self, archived: ArchivedTable) -> int:
+        query = sa.select(sa.func.count()).select_from(archived.table)
+        return int(self._connection.execute(query.where(*self._wanted(archived))).scalar_one())
 
-    async def _table(self, archived: ArchivedTable) -> None:
-        columns = [
-            column for column in archived.table.columns if column.name != archived.file_column
-        ]
+    def _table(self, archived: ArchivedTable) -> None:
+        """Write a table's rows, then the files that belong to them."""
+        blob = archived.file_column
+        columns = [column for column in archived.table.columns if column.name != blob]
         with self._out.entry(archived.name) as out:
-            async for row in self._stream(archived, columns):
+            for row in self._rows(archived, columns):
                 out.write(msgspec.json.encode(_plain(archived, row)) + b"\n")
+                self._counted.count()
+        if blob is not None:
+            for row in self._rows(archived, list(archived.table.columns)):
+                self._out.write(archived.file(row, self._names), unpack(row[blob]))
 
-    async def _files(self, archived: ArchivedTable) -> None:
-        async for row in self._stream(archived, list(archived.table.columns)):
-            name = archived.file(row, self._names)
-            self._out.write(name, unpack(row[str(archived.file_column)]))
+    def _records(self, archived: ArchivedTable) -> None:
+        """Write a table as records, an entry a group that has rows."""
+        assert archived.records is not None
+        assert archived.record_column is not None
+        groups = [dict(row) for row in self._connection.execute(archived.records.source).mappings()]
+        for group in groups:
+            keys = [archived.table.c[name] == value for name, value in group.items()]
+            rows = self._rows(archived, list(archived.table.columns), *keys)
+            if (first := next(rows, None)) is None:
+                continue
+            with self._out.entry(archived.records.name(group, self._names)) as out:
+                for row in itertools.chain([first], rows):
+                    out.write(self._record(archived, row))
 
-    async def _stream(
-        self, archived: ArchivedTable, columns: Sequence[sa.Column[Any]]
-    ) -> AsyncIterator[Mapping[str, Any]]:
-        query = sa.select(*columns).order_by(*archived.key)
-        if self._only is not None:
-            query = query.where(*of_phases(archived, self._only))
-        async with self._reader.reading() as connection:
-            async for row in (await connection.stream(query)).mappings():
-                yield dict(row)
+    def _record(self, archived: ArchivedTable, row: Mapping[str, Any]) -> bytes:
+        self._counted.count()
+        others = {name: value for name, value in row.items() if name != archived.record_column}
+        return to_record(_plain(archived, others), unpack(row[str(archived.record_column)]))
 
-    async def _rows(self, query: Any) -> Sequence[sa.Row[Any]]:
-        async with self._reader.reading() as connection:
-            return (await connection.execute(query)).all()
+    def _rows(
+        self,
+        archived: ArchivedTable,
+        columns: Sequence[sa.Column[Any]],
+        *conditions: sa.ColumnElement[bool],
+    ) -> Iterator[Mapping[str, Any]]:
+        query = sa.select(*columns).where(*self._wanted(archived), *conditions)
+        for row in self._connection.execute(query.order_by(*archived.key)).mappings():
+            yield dict(row)
 
-    # -- files for people ------------------------------------------------------------------------
-
-    async def _phase(self, row: sa.Row[Any]) -> None:
-        folder, corpus = f"phases/{row.name}", await self._reader.corpus(row.corpus_id)
-        lanes = {
-            lane.server: lane.key
-            for lane in await self._reader.lanes()
-            if lane.key.phase_id == row.id
-        }
-        for name, key in lanes.items():
-            await self._result_files(f"{folder}/runs", name, key, corpus)
-        with self._out.entry(f"{folder}/attempts.tsv") as out:
-            out.write(ATTEMPT_HEAD.encode())
-            for name, key in lanes.items():
-                async for stored in self._reader.attempts(key, name, corpus):
-                    out.write(attempt_line(name, stored).encode())
-        boards = await self._boards(row, corpus, lanes)
-        self._out.write(f"{folder}/leaderboard.json", _pretty(boards))
-
-    async def _result_files(
-        self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus
-    ) -> None:
-        runs: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
-        async for position, payloads in self._reader.answers(key):
-            for task, payload in payloads.items():
-                runs.setdefault(task, []).append((corpus.ids[position], payload))
-        for task, answers in sorted(runs.items()):
-            lines = installed_tasks()[task].result_lines(answers)
-            self._out.write_chunks(
-                f"{folder}/{result_file(name, task)}", (line.encode() for line in lines)
-            )
-
-    async def _boards(
-        self, row: sa.Row[Any], corpus: Corpus, lanes: Mapping[ServerName, LaneKey]
-    ) -> Mapping[str, Any]:
-        async with self._reader.reading() as connection:
-            gold = await kept_phases.newest_gold(connection, row.id)
-            offline = await kept_runs.every(connection, row.id)
-        golds = {
-            task: read_gold(task, version.content, version.source) for task, version in gold.items()
-        }
-        marks = gold_marks(gold)
-        board = Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
-        await score_afresh(self._reader, [board], corpus, lanes, offline)
-        return {
-            "phase": PhaseName(row.name),
-            "uniprot_release": row.release,
-            "articles": len(corpus),
-            "gold": {task: version.version for task, version in gold.items()},
-            "offline": {run.name: run.team for run in offline},
-            "boards": boards_json(board),
-        }
-
-    def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
-        release = Release.open(self._settings.release_folder(row.release))
-        return ReleaseVocabulary(release=release, secondary=self._settings.uniprot.secondary)
+    def _wanted(self, archived: ArchivedTable) -> Sequence[Any]:
+        return () if self._only is None else tuple(of_phases(archived, self._only))
 
 
 def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -230,7 +242,3 @@ def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]
         return value
 
     return {name: plain(name, value) for name, value in row.items()}
-
-
-def _pretty(value: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(value)) + b"\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -12,16 +13,19 @@ from typing import Any
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import PhaseArticles
 from metaserver.errors import InputError
+from metaserver.packing import unpack_json
 from metaserver.records import ServerName, TaskName
 from metaserver.services.live import LiveBoards
 from metaserver.services.scoreboard import GoldMark, ScoredTask
 from metaserver.store.phases import GoldVersion
-from metaserver.store.reader import Corpus, Reader
+from metaserver.store.reader import Corpus, PackedAnswer, Reader
 from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
 from metaserver.uniprot import ReleaseVocabulary
 from metaserver.wire.contract import MENTIONS
 
+FEW = 32
+"""Answers that are put onto a live board at a stretch, on the event loop."""
 MARK_DIGITS = 16
 """Of a gold's keyed checksum, in the signature that organisers see."""
 
@@ -88,8 +92,16 @@ def read_gold(task: TaskName, content: bytes, source: str) -> Any:
 async def restore(
     store: Reader, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
 ) -> None:
-    """Bring the boards to where an earlier process left the lane."""
+    """Bring the boards to where an earlier process left the lane; others go on meanwhile."""
     async for stored in store.attempts(key, server, corpus):
         boards.watch.attempt(stored.attempt, final=stored.final)
-    async for position, payloads in store.answers(key):
-        boards.scoreboard.put(server, corpus.ids[position], payloads)
+    after = -1
+    while answers := await store.packed_answers(key, after=after, limit=FEW):
+        payloads = await asyncio.to_thread(_unpacked, answers)
+        for (position, _), unpacked in zip(answers, payloads, strict=True):
+            boards.scoreboard.put(server, corpus.ids[position], unpacked)
+        after = answers[-1].position
+
+
+def _unpacked(answers: Sequence[PackedAnswer]) -> Sequence[Mapping[TaskName, Any]]:
+    return [unpack_json(answer.payloads) for answer in answers]

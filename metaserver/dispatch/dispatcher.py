@@ -80,18 +80,20 @@ class Dispatcher:
 
         One that has runs keeps its corpus, release and tasks, so its lanes go on.
         """
-        known = self.phases.get(phase.name)
-        if known is None:
-            running = await self.open(phase)
-        else:
-            async with known.scoring:  # its scores are changed before, or on the new one
-                if known.servers or known.offline:
-                    running = known
-                    running.replan(phase, self._settings)
-                else:
-                    running = await self.open(phase)
+        running = await self._taken_over(phase)
         await self.advance(running)
         return running
+
+    async def _taken_over(self, phase: kept.Phase) -> RunningPhase:
+        known = self.phases.get(phase.name)
+        if known is None:
+            return await self.open(phase)
+        if not (known.servers or known.offline):
+            async with known.scoring:  # its gold is changed before, or on the new one
+                if not (known.servers or known.offline):
+                    return await self.open(phase)
+        known.replan(phase, self._settings)  # at once: long scoring must not keep a phase open
+        return known
 
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
         running.published(event)

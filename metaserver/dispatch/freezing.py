@@ -69,6 +69,7 @@ class Freezing:
         async with running.scoring:
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
+        document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:
             await boards.keep(
                 connection,
@@ -77,5 +78,5 @@ class Freezing:
                 version,
                 FROZEN,
                 at=now,
-                document=frozen.encode(),
+                document=document,
             )

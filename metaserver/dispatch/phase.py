@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -20,7 +19,7 @@ from metaserver.dispatch.boards import (
     restore,
     scored_tasks,
 )
-from metaserver.dispatch.rescoring import score_afresh
+from metaserver.dispatch.rescoring import Scored, ignored, score_answers
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lifecycle import ANSWERED, OPEN_STATES, PhaseState, ServerState
@@ -55,6 +54,7 @@ class RunningPhase:
         settings: Settings,
         vocabulary: ReleaseVocabulary,
         gold: Mapping[TaskName, kept.GoldVersion],
+        scoreboard: Scoreboard,
         *,
         store: Store,
         client: HttpClient,
@@ -76,7 +76,6 @@ class RunningPhase:
         self._clock = clock
         self.offline: dict[ServerName, OfflineRun] = {}
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
-        golds = self._golds(gold)
         self.boards = LiveBoards(
             Watch(
                 phase.name,
@@ -85,10 +84,10 @@ class RunningPhase:
                 clock=clock,
                 opened=lambda: self.phase.state(clock()) in OPEN_STATES,
             ),
-            Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold))),
+            scoreboard,
             blocked=lambda: store.blocked,
         )
-        self.tasks = asked_tasks(golds, phase.plan.tasks)
+        self.tasks = asked_tasks(gold, phase.plan.tasks)
         self._client = client
         self._caller = self._make_caller()
 
@@ -111,12 +110,14 @@ class RunningPhase:
             controls = await kept_servers.controls(connection, phase.id)
             registered = await kept_servers.every(connection)
             offline = await kept_runs.every(connection, phase.id)
+        vocabulary = ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary)
         running = cls(
             phase,
             await store.corpus(phase.corpus_id),
             settings,
-            ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary),
+            vocabulary,
             gold,
+            await asyncio.to_thread(_scoreboard, gold, vocabulary),
             store=store,
             client=client,
             publish=publish,
@@ -205,8 +206,9 @@ class RunningPhase:
 
         The caller holds `scoring` once the phase is at work.
         """
-        scored = Scoreboard(self.boards.scoreboard.scored())
-        await score_afresh(self._store, [scored], self.corpus, {}, [run])
+        tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
+        scored = await asyncio.to_thread(Scoreboard, tasks)
+        await score_answers(self._store, scored, self.corpus, {}, [run])
         self.offline[run.name] = run
         self.boards.scoreboard.adopt(scored, run.name)
         self.boards.enter(run.name, Entry(team=run.team, offline=True))
@@ -235,29 +237,32 @@ class RunningPhase:
             down=self._found_down.pop(name, ""),
         )
 
-    async def rescore(self) -> None:
-        """Score every run afresh on the newest gold; answers that land meanwhile are scored too.
+    def show_gold(self, gold: kept.GoldVersion, scoreboard: Scoreboard) -> None:
+        """Show a task's scores on its newest gold, and ask for the task from now on.
 
-        The caller holds `scoring` once the phase is at work.
+        The caller holds `scoring`, and has put onto the board what landed while it was made.
         """
-        async with self._store.reading() as connection:
-            gold = await kept.newest_gold(connection, self.phase.id)
-        golds = await asyncio.to_thread(self._golds, gold)
-        marks = gold_marks(gold)
-        afresh = Scoreboard(await asyncio.to_thread(scored_tasks, golds, self.vocabulary, marks))
-        with self.boards.landing() as landed:
-            await self.score_afresh([afresh])
-            self.boards.rescored(afresh, landed)
-        self.gold = gold
-        self.tasks = asked_tasks(golds, self.phase.plan.tasks)
+        self.gold = {**self.gold, gold.task: gold}
+        scoreboard.mark(gold.task, gold_marks(self.gold)[gold.task])
+        self.boards.regrade(gold.task, scoreboard)
+        self.tasks = asked_tasks(self.gold, self.phase.plan.tasks)
         self._caller = self._make_caller()
 
-    async def score_afresh(self, boards: Sequence[Scoreboard]) -> None:
-        """Put all answers of the phase onto empty boards."""
+    async def score_answers(self, board: Scoreboard, scored: Scored = ignored) -> None:
+        """Put all answers of the phase onto an empty board."""
         lanes = {name: self.key(registered) for name, registered in self.servers.items()}
-        await score_afresh(self._store, boards, self.corpus, lanes, self.offline.values())
+        runs = list(self.offline.values())
+        await score_answers(self._store, board, self.corpus, lanes, runs, scored)
 
-    def _golds(self, gold: Mapping[TaskName, kept.GoldVersion]) -> Mapping[TaskName, Any]:
-        return {
-            task: read_gold(task, version.content, version.source) for task, version in gold.items()
-        }
+    async def answer_count(self) -> int:
+        """Return how many answers there are, of servers and of offline runs."""
+        offline = sum(run.articles for run in self.offline.values())
+        return offline + await self._store.answer_count(self.phase.id)
+
+
+def _scoreboard(
+    gold: Mapping[TaskName, kept.GoldVersion], vocabulary: ReleaseVocabulary
+) -> Scoreboard:
+    """Return the empty boards of the tasks that have gold. Slow for a large one."""
+    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
+    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

@@ -16,9 +16,10 @@ import msgspec
 from metaserver.config import ChallengeSettings, PhaseSettings
 from metaserver.corpus import read_articles
 from metaserver.errors import InputError, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.lifecycle import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.jobs import JobDetail
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import perform
 from metaserver.records import PhaseName
@@ -74,7 +75,7 @@ async def _apply_phase(
     for task, content in gold.items():
         source = Path(phase.gold[task]).name
         given = {"phase": phase.phase, "task": task, "source": source, "content": content}
-        await _do(service, f"{where}.gold", "gold.set", **given)
+        await _do_job(service, f"{where}.gold", "gold.set", **given)
     await _remember(service, phase.phase, digest)
 
 
@@ -99,6 +100,16 @@ async def _do(service: Service, where: str, name: str, **values: Any) -> Any:
     except RefusedError as error:
         field = f".{error.field}" if error.field else ""
         raise InputError(f"{where}{field}", error.message) from error
+
+
+async def _do_job(service: Service, where: str, name: str, **values: Any) -> None:
+    """Do what is a background job to its end."""
+    begun: JobDetail = await _do(service, where, name, **values)
+    job = service.jobs.get(begun.job)
+    assert job is not None
+    await job.ended()
+    if job.state is not JobState.DONE:
+        raise InputError(where, job.error or f"the job was {job.state}")
 
 
 async def _is_new(service: Service, subject: str, digest: str) -> bool:

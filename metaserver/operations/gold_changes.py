@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import msgspec
 
 from metaserver.records import ArticleId, ServerName
-from metaserver.services.scoreboard import Scoreboard
-from metaserver.services.snapshots import BoardRow
-from metaserver.tasks.plugin import LabelledTask, TaskPlugin
+from metaserver.services.scoreboard import ranked
+from metaserver.tasks.plugin import LabelledTask, Score, TaskPlugin
+
+MOST_TOLD, MOST_LABELS = 1_000, 100
+"""Articles that are told, and labels of one; the others are counted."""
+NONE: frozenset[str] = frozenset()
+
+Labels: TypeAlias = Mapping[ArticleId, frozenset[str]]
 
 
 class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,39 +36,82 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
     after: dict[str, float | int | None]
 
 
-class LabelChanges(NamedTuple):
-    """The articles that a gold has labels for, and those whose labels are others than before."""
+class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gold file changes, or would change.
 
-    articles: frozenset[ArticleId]
-    changes: Sequence[ArticleChange]
+    `version` is the one it is kept as, null where it is only looked at; `replaces` the one before
+    it. `articles` have gold now. `changes` are the articles with other labels, `unknown` those that
+    the corpus does not have, the first 1,000 of each, and of an article's labels the first 100;
+    `added`, `removed` and `unknown_articles` count them all. `runs` have each run's values on the
+    raw board before and after. `frozen` is the id of the board as it was.
+    """
+
+    phase: str
+    task: str
+    version: int | None
+    replaces: int | None
+    changed: bool
+    articles: int
+    added: int
+    removed: int
+    changes: tuple[ArticleChange, ...]
+    unknown_articles: int
+    unknown: tuple[str, ...]
+    runs: tuple[RunChange, ...]
+    frozen: str | None = None
 
 
-def label_changes(plugin: TaskPlugin, before: Scoreboard, gold: Any) -> LabelChanges:
-    """Compare a gold with the one of a board; nothing is known of tasks that tell no labels."""
+class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gold says otherwise than another, as far as it is told, and all of it counted."""
+
+    articles: int = 0
+    added: int = 0
+    removed: int = 0
+    changes: tuple[ArticleChange, ...] = ()
+    unknown_articles: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+def label_changes(
+    plugin: TaskPlugin, before: Any, after: Any, corpus: Collection[ArticleId]
+) -> LabelChanges:
+    """Compare a gold with the one before it (None: there was none) and with a corpus.
+
+    Nothing is known of tasks that tell no labels. Slow for a large gold: call it in a thread.
+    """
     if not isinstance(plugin, LabelledTask):
-        return LabelChanges(frozenset(), ())
-    new = plugin.labels(gold)
-    old: Mapping[ArticleId, frozenset[str]] = {}
-    for scored in before.scored():
-        old = plugin.labels(scored.gold)
-    none: frozenset[str] = frozenset()
-    changes = [
-        ArticleChange(
-            article=article,
-            added=tuple(sorted(new.get(article, none) - old.get(article, none))),
-            removed=tuple(sorted(old.get(article, none) - new.get(article, none))),
-        )
-        for article in sorted({*new, *old})
-        if new.get(article) != old.get(article)
-    ]
-    return LabelChanges(frozenset(new), changes)
+        return LabelChanges()
+    new = plugin.labels(after)
+    old: Labels = plugin.labels(before) if before is not None else {}
+    changed = [article for article in sorted({*new, *old}) if new.get(article) != old.get(article)]
+    unknown = sorted(new.keys() - set(corpus))
+    return LabelChanges(
+        articles=len(new),
+        added=sum(len(_more(new, old, article)) for article in changed),
+        removed=sum(len(_more(old, new, article)) for article in changed),
+        changes=tuple(_article_change(new, old, article) for article in changed[:MOST_TOLD]),
+        unknown_articles=len(unknown),
+        unknown=tuple(unknown[:MOST_TOLD]),
+    )
 
 
-def run_changes(plugin: TaskPlugin, before: Scoreboard, after: Scoreboard) -> Sequence[RunChange]:
+def _more(labels: Labels, others: Labels, article: ArticleId) -> frozenset[str]:
+    return labels.get(article, NONE) - others.get(article, NONE)
+
+
+def _article_change(new: Labels, old: Labels, article: ArticleId) -> ArticleChange:
+    return ArticleChange(
+        article=article,
+        added=tuple(sorted(_more(new, old, article))[:MOST_LABELS]),
+        removed=tuple(sorted(_more(old, new, article))[:MOST_LABELS]),
+    )
+
+
+def run_changes(
+    plugin: TaskPlugin, before: Mapping[ServerName, Score], after: Mapping[ServerName, Score]
+) -> Sequence[RunChange]:
     """Return every run's values before and after, in the order of the board after."""
-    old: Mapping[ServerName, BoardRow] = {}
-    if before.tasks():
-        old = {row.run: row for row in before.board(plugin.name).rows}
+    old = {row.run: row for row in ranked(plugin, before)}
     return [
         RunChange(
             run=row.run,
@@ -72,5 +120,5 @@ def run_changes(plugin: TaskPlugin, before: Scoreboard, after: Scoreboard) -> Se
             before=dict(old[row.run].score.values) if row.run in old else None,
             after=dict(row.score.values),
         )
-        for row in after.board(plugin.name).rows
+        for row in ranked(plugin, after)
     ]

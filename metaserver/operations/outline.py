@@ -109,7 +109,10 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One operation; those of its parameters that its path names come first."""
+    """One operation; those of its parameters that its path names come first.
+
+    One with a `report` begins a background job, and returns how that stands.
+    """
 
     name: str
     rpc: str
@@ -119,6 +122,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     role: Role | None = None
     parameters: tuple[Parameter, ...] = ()
     result: Result | None = None
+    report: Result | None = None
 
     @classmethod
     def of(cls, operation: Operation) -> Outline:
@@ -132,6 +136,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             doc=_paragraphs(operation.doc),
             parameters=tuple(_parameters(operation)),
             result=_result(operation.result),
+            report=_result(operation.report),
         )
 
     @property
@@ -193,6 +198,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Its spelling as a command."""
         words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
         options = [_option(given, needed=self.needs_option(given)) for given in self.by_name]
+        options += ["[--no-wait]"] if self.report else []
         return " ".join([*words, *options])
 
     def needs_option(self, parameter: Parameter) -> bool:
@@ -290,6 +296,8 @@ def _default(field: inspect.Field) -> str:
 
 
 def _result(returned: Any) -> Result | None:
+    if returned is None:
+        return None
     described, _ = _unwrapped(inspect.type_info(returned))
     if isinstance(described, inspect.NoneType):
         return None

@@ -59,6 +59,8 @@ def _operation(outline: Outline) -> str:
     if outline.parameters:
         blocks.append("\n".join(_table(outline.parameters)))
     blocks.append("\n".join(_returns(outline.result)))
+    if outline.report is not None:
+        blocks.append("\n".join(_reports(outline.report)))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -79,6 +81,17 @@ def _returns(result: Result | None) -> Sequence[str]:
     doc = f"{result.doc[:1].lower()}{result.doc[1:]}" if result.doc else f"{result.kind}."
     fields = ", ".join(f"`{field.name}` ({field.word})" for field in result.fields)
     return [f"{number}: {doc}", *(["", f"Fields: {fields}."] if fields else [])]
+
+
+def _reports(report: Result) -> Sequence[str]:
+    fields = ", ".join(f"`{field.name}` ({field.word})" for field in report.fields)
+    return [
+        "The command waits for the job's end and prints its report; `--no-wait` prints the job.",
+        "",
+        f"The job's report: {report.doc[:1].lower()}{report.doc[1:]}",
+        "",
+        f"Fields: {fields}.",
+    ]
 
 
 def _cell(text: str) -> str:

@@ -21,6 +21,7 @@ from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import OPEN_STATES
 from metaserver.operations.caller import Caller
 from metaserver.records import PhaseName, ServerName, TeamName
+from metaserver.services.jobs import Jobs
 from metaserver.services.metrics import Metrics
 from metaserver.store import audit, servers, teams
 from metaserver.store.servers import Registered
@@ -41,6 +42,7 @@ class Service:
     notifier: Notifier
     metrics: Metrics
     trials: Trials
+    jobs: Jobs
     clock: Callable[[], float] = time.time
 
     async def team(self, name: str) -> Team:

@@ -33,7 +33,7 @@ class Operation:
     `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
     `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
     parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
-    a token.
+    a token. `report` is set where it begins a background job: what the job tells when it is done.
     """
 
     rpc: str
@@ -44,6 +44,7 @@ class Operation:
     given: type[msgspec.Struct]
     result: Any
     doc: str
+    report: type[msgspec.Struct] | None = None
 
     @property
     def name(self) -> str:
@@ -61,7 +62,12 @@ OPERATIONS: dict[str, Operation] = {}
 
 
 def operation(
-    rpc: str, http: str, role: Role | None, *, table: dict[str, Operation] = OPERATIONS
+    rpc: str,
+    http: str,
+    role: Role | None,
+    *,
+    report: type[msgspec.Struct] | None = None,
+    table: dict[str, Operation] = OPERATIONS,
 ) -> Callable[[H], H]:
     """Declare a function as an operation: `@operation("Teams.list", "GET /teams", ORGANISER)`."""
     method, path = http.split(" ")
@@ -78,6 +84,7 @@ def operation(
             given=given,
             result=hints["return"],
             doc=(handler.__doc__ or "").strip(),
+            report=report,
         )
         assert made.name not in table, made.name
         table[made.name] = made

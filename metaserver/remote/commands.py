@@ -16,6 +16,7 @@ import msgspec
 
 from metaserver.errors import InputError
 from metaserver.operations.outline import FILE_NAME, Kind, Outline, Parameter, metavar
+from metaserver.remote.following import JobError, followed
 from metaserver.remote.hub import AnsweredError, Hub, read_url
 
 FILE = Path(__file__).with_name("commands.json")
@@ -67,6 +68,10 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
         )
     for parameter in outline.by_name:
         _add_option(parser, parameter, needed=outline.needs_option(parameter))
+    if outline.report is not None:
+        parser.add_argument(
+            "--no-wait", action="store_true", help="print the job that it begins: jobs get asks on"
+        )
     asked = parser.add_argument_group("the hub")
     asked.add_argument(
         "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
@@ -123,7 +128,9 @@ def main(args: argparse.Namespace) -> int:
     outline: Outline = args.outline
     hub = Hub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
               token=read_token(args.token_file))  # fmt: skip
-    _check_field(outline, args.only)
+    follows = outline.report is not None and not args.no_wait
+    told = msgspec.structs.replace(outline, result=outline.report) if follows else outline
+    _check_field(told, args.only)
     places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
     given = _given(outline, vars(args))
     if outline.method == "GET":
@@ -132,12 +139,13 @@ def main(args: argparse.Namespace) -> int:
         query, body = None, given
     try:
         answer = hub.ask(outline.method, outline.path, places=places, query=query, body=body)
-    except AnsweredError as error:
+        answer = followed(hub, answer) if follows else answer
+    except (AnsweredError, JobError) as error:
         from metaserver.remote.shown import printable
 
         print(f"metaserver: {printable(str(error))}", file=sys.stderr)
         return REFUSED
-    _tell(outline, answer, args)
+    _tell(told, answer, args)
     return DONE
 
 

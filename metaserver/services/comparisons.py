@@ -66,14 +66,26 @@ class Comparisons:
                 self._worker = asyncio.create_task(self._work(), name="comparisons")
         return found
 
-    async def make(self, task: TaskName, view: View) -> None:
-        """Have the board's newest comparison be the one of this moment."""
-        scored, scores = self._scoreboard.scored_task(task), self._compared(task, view)
+    def without(self, task: TaskName) -> Comparisons:
+        """Return the comparisons of the other tasks' boards: this one's gold is another now."""
+        others = Comparisons(self._scoreboard, self._changed, pause=self._pause)
+        kept = {board: found for board, found in self._newest.items() if board[0] != task}
+        others._newest.update(kept)
+        return others
+
+    async def make(
+        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+    ) -> Comparison | None:
+        """Compare the runs of a board with these scores, which is its newest comparison then."""
+        scored = self._scoreboard.scored_task(task)
+        scores = {run: score for run, score in scores.items() if score.articles_scored}
         if not scores or not isinstance(scored.plugin, ComparedTask):
-            return
+            return None
         cards = {str(run): score.card for run, score in scores.items()}
         intervals, levels = await asyncio.to_thread(_compare, scored.plugin, scored.gold, cards)
-        self._newest[task, view] = Comparison(scores=scores, intervals=intervals, levels=levels)
+        made = Comparison(scores=scores, intervals=intervals, levels=levels)
+        self._newest[task, view] = made
+        return made
 
     def _compared(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
         scores = self._scoreboard.scores(task, view)
@@ -86,7 +98,7 @@ class Comparisons:
             del self._asked[task, view]
             begun = clock()
             try:
-                await self.make(task, view)
+                await self.make(task, view, await self._scoreboard.averaged(task, view))
             except Exception:  # the boards stand without intervals
                 log.exception("cannot compare the runs of %s (%s)", task, view)
             self._changed()

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.records import ServerName, TaskName
+from metaserver.records import ArticleId, ServerName, TaskName
 from metaserver.services.comparisons import Comparison, Comparisons
 from metaserver.services.frozen import FrozenBoard, freeze
 from metaserver.services.monitor import Watch
@@ -29,6 +30,14 @@ class Entry:
     offline: bool = False
 
 
+class Landed(NamedTuple):
+    """An accepted answer that landed, as boards score it."""
+
+    server: ServerName
+    article: ArticleId
+    payloads: Mapping[TaskName, Any]
+
+
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change (`web.source.Source`).
 
@@ -43,7 +52,7 @@ class LiveBoards:
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
         self._entries: dict[ServerName, Entry] = {}
-        self._landed: list[AttemptEnded] | None = None
+        self._landed: list[Landed] | None = None
         self._version = 0
         self._change = asyncio.Event()
 
@@ -59,7 +68,7 @@ class LiveBoards:
         self.touch()
 
     @contextmanager
-    def landing(self) -> Iterator[list[AttemptEnded]]:
+    def landing(self) -> Iterator[list[Landed]]:
         """Collect the answers that land while the context lasts, beside scoring them."""
         self._landed = []
         try:
@@ -67,15 +76,10 @@ class LiveBoards:
         finally:
             self._landed = None
 
-    def rescored(self, scoreboard: Scoreboard, landed: Iterable[AttemptEnded] = ()) -> None:
-        """Show these scores from now on: the gold has changed.
-
-        `landed` are the answers that came while they were made.
-        """
-        for event in landed:
-            _put(scoreboard, event)
-        self.scoreboard = scoreboard
-        self.comparisons = Comparisons(scoreboard, self.touch)
+    def regrade(self, task: TaskName, scoreboard: Scoreboard) -> None:
+        """Show a task's scores from this board from now on: its gold is another."""
+        self.scoreboard.regrade(scoreboard)
+        self.comparisons = self.comparisons.without(task)
         self.touch()
 
     def touch(self) -> None:
@@ -89,10 +93,14 @@ class LiveBoards:
             self.watch.lane(event)
         else:
             self.watch.attempt(event.attempt, final=event.decision.final)
-            _put(self.scoreboard, event)
-            if self._landed is not None:
-                self._landed.append(event)
+            if event.answer is not None:
+                self._put(Landed(event.server.name, event.attempt.article, event.answer.payloads))
         self.touch()
+
+    def _put(self, landed: Landed) -> None:
+        self.scoreboard.put(*landed)
+        if self._landed is not None:
+            self._landed.append(landed)
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that have a leaderboard."""
@@ -112,20 +120,22 @@ class LiveBoards:
 
     def board(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> Board:
         """The leaderboard of one task as of now, with the newest intervals; for everybody."""
-        return self._completed(task, view, self.comparisons.newest(task, view))
+        comparison = self.comparisons.newest(task, view)
+        return self._completed(self.scoreboard.board(task, view), comparison)
 
     async def settled(self, task: TaskName, view: View = RAW) -> Board:
         """The leaderboard of one task with the intervals of this moment, to be frozen."""
-        await self.comparisons.make(task, view)
-        return self.board(task, view)
+        scores = await self.scoreboard.averaged(task, view)
+        comparison = await self.comparisons.make(task, view, scores)
+        return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
 
     async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
         """Return a task's boards in all views as they stand, to be kept."""
         boards = [await self.settled(task.name, view) for view in self.views(task.name)]
         return freeze(task, boards, phase=phase, reason=reason, at=at)
 
-    def _completed(self, task: TaskName, view: View, comparison: Comparison | None) -> Board:
-        board, plugin = self.scoreboard.board(task, view), self.scoreboard.scored_task(task).plugin
+    def _completed(self, board: Board, comparison: Comparison | None) -> Board:
+        plugin = self.scoreboard.scored_task(board.task).plugin
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
@@ -174,8 +184,3 @@ class LiveBoards:
                 continue
             self._version += 1
         return self._version
-
-
-def _put(scoreboard: Scoreboard, event: AttemptEnded) -> None:
-    if event.answer is not None:
-        scoreboard.put(event.server.name, event.attempt.article, event.answer.payloads)

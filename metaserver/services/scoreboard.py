@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -58,12 +59,13 @@ class Scoreboard:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
         self._makers = {task.plugin.name: task.scorers() for task in tasks}
         self._signatures = {
-            (name, view): _signature(self._tasks[name], make)
+            (name, view): make().score().detail.get("signature", name)
             for name, makers in self._makers.items()
             for view, make in makers.items()
         }
         self._scorers: dict[_Run, Scorer] = {}
         self._scores: dict[_Run, Score] = {}
+        self._waiting: dict[_Run, list[tuple[ArticleId, Any]]] = {}  # for their mean to be made
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that are scored."""
@@ -90,16 +92,40 @@ class Scoreboard:
         for name, payload in payloads.items():
             for view, make in self._makers.get(name, {}).items():
                 run = _Run(name, view, server)
+                if run in self._waiting:
+                    self._waiting[run].append((article, payload))
+                    continue
                 if run not in self._scorers:
                     self._scorers[run] = make()
-                self._scorers[run].put(article, payload)
-                self._scores.pop(run, None)
+                self._put(run, article, payload)
+
+    def _put(self, run: _Run, article: ArticleId, payload: Any) -> None:
+        self._scorers[run].put(article, payload)
+        self._scores.pop(run, None)
 
     def drop(self, server: ServerName) -> None:
         """Forget a server's runs."""
-        for run in [run for run in self._scorers if run.server == server]:
+        self._drop([run for run in self._scorers if run.server == server])
+
+    def _drop(self, runs: Iterable[_Run]) -> None:
+        for run in runs:
             del self._scorers[run]
             self._scores.pop(run, None)
+            self._waiting.pop(run, None)
+
+    def regrade(self, other: Scoreboard) -> None:
+        """Take over the tasks of another board, their gold and runs, in place of its own."""
+        self._drop([run for run in self._scorers if run.task in other._tasks])
+        merged = {**self._tasks, **other._tasks}
+        self._tasks = {name: merged[name] for name in sorted(merged)}
+        self._makers = {**self._makers, **other._makers}
+        self._signatures = {**self._signatures, **other._signatures}
+        self._scorers |= other._scorers
+        self._scores |= other._scores
+
+    def mark(self, task: TaskName, mark: GoldMark) -> None:
+        """Name the gold of a task: it is kept in a store now."""
+        self._tasks = {**self._tasks, task: replace(self._tasks[task], mark=mark)}
 
     def adopt(self, other: Scoreboard, server: ServerName) -> None:
         """Take a server's runs over from a board of the same tasks, in place of its own."""
@@ -109,20 +135,55 @@ class Scoreboard:
 
     def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return a task's leaderboard as of now."""
-        rows = ranked(self._tasks[task].plugin, self.scores(task, view))
-        mark = self._tasks[task].mark
+        return self.board_of(task, view, self.scores(task, view))
+
+    def board_of(self, task: TaskName, view: View, scores: Mapping[ServerName, Score]) -> Board:
+        """Return a task's leaderboard as these scores make it."""
+        scored = self._tasks[task]
         return Board(
             task=task,
-            rows=rows,
-            signature=self._signatures[task, view],
-            gold=mark.digest if mark else "",
+            rows=ranked(scored.plugin, scores),
+            signature=_signature(scored, self._signatures[task, view]),
+            gold=scored.mark.digest if scored.mark else "",
             view=view,
         )
 
+    def runs(self, task: TaskName, view: View = RAW) -> Sequence[ServerName]:
+        """Return whose runs a task has."""
+        return [run.server for run in self._scorers if (run.task, run.view) == (task, view)]
+
     def scores(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
         """Return the scores of a task's runs; only runs that changed are averaged anew."""
-        runs = [run for run in self._scorers if (run.task, run.view) == (task, view)]
-        return {run.server: self._score(run) for run in runs}
+        return {name: self._score(_Run(task, view, name)) for name in self.runs(task, view)}
+
+    async def averaged(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
+        """Return the scores of a task's runs, each as it was when its turn came (see `average`)."""
+        found = {name: await self.average(task, view, name) for name in self.runs(task, view)}
+        return {name: score for name, score in found.items() if score is not None}
+
+    async def average(self, task: TaskName, view: View, server: ServerName) -> Score | None:
+        """Return the score of a run as of this moment, made in a thread; None: there is no run.
+
+        The run's answers that land meanwhile are scored afterwards. What is returned may therefore
+        be older than what `scores` returns next.
+        """
+        run = _Run(task, view, server)
+        if run not in self._scorers:
+            return None
+        if run in self._scores or run in self._waiting:
+            return self._score(run)
+        scorer, waiting = self._scorers[run], self._waiting.setdefault(run, [])
+        score: Score | None = None
+        try:
+            score = await asyncio.to_thread(scorer.score)
+        finally:
+            if self._waiting.get(run) is waiting:  # it was not dropped meanwhile
+                del self._waiting[run]
+                if score is not None:
+                    self._scores[run] = score
+                for article, payload in waiting:
+                    self._put(run, article, payload)
+        return score
 
     def _score(self, run: _Run) -> Score:
         if run not in self._scores:
@@ -130,9 +191,11 @@ class Scoreboard:
         return self._scores[run]
 
 
-def _signature(task: ScoredTask, make: Callable[[], Scorer]) -> str:
-    """Return all that must be equal for two boards to be comparable, in one line."""
-    scorer = make().score().detail.get("signature", task.plugin.name)
+def _signature(task: ScoredTask, scorer: str) -> str:
+    """Return all that must be equal for two boards to be comparable, in one line.
+
+    `scorer` is the signature of the task's scorer.
+    """
     name, *others = scorer.split("|")
     gold = [f"gold:{task.mark.version}"] if task.mark else []
     return "|".join([name, *gold, *others, f"release:{task.release}"])

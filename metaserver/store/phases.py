@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from metaserver.records import PhaseName, TaskName
 from metaserver.store.database import insert
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
+
+ENTRY = ("task", "version", "source", "checksum", "created_at")
+"""What is known of a version of the gold without its file."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,14 +70,20 @@ class CorpusVersion:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class GoldVersion:
-    """One version of a task's gold in a phase; `content` is the file, `checksum` is keyed."""
+class GoldEntry:
+    """One version of a task's gold in a phase, without the file; `checksum` is keyed."""
 
     task: TaskName
     version: int
     source: str
     checksum: str
     created_at: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GoldVersion(GoldEntry):
+    """One version of a task's gold in a phase; `content` is the file."""
+
     content: bytes
 
 
@@ -201,31 +211,33 @@ def _corpus_versions() -> sa.Select[Any]:
 # -- gold ------------------------------------------------------------------------------------------
 
 
-async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[GoldVersion]:
+async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[GoldEntry]:
     """Return every version of a phase's gold, by task, newest first."""
-    query = (
-        sa.select(gold)
-        .where(gold.c.phase_id == phase_id)
-        .order_by(gold.c.task, gold.c.version.desc())
-    )
-    return [
-        GoldVersion(
-            task=TaskName(row.task),
-            version=row.version,
-            source=row.source,
-            checksum=row.checksum,
-            created_at=row.created_at,
-            content=unpack(row.content),
-        )
-        for row in await connection.execute(query)
-    ]
+    columns = [gold.c[name] for name in ENTRY]
+    query = sa.select(*columns).where(gold.c.phase_id == phase_id)
+    query = query.order_by(gold.c.task, gold.c.version.desc())
+    return [GoldEntry(**row) for row in (await connection.execute(query)).mappings()]
+
+
+async def gold_version(
+    connection: AsyncConnection, phase_id: int, task: str, version: int | None = None
+) -> GoldVersion | None:
+    """Return a task's gold with its file: the given version, or the newest."""
+    query = sa.select(gold).where(gold.c.phase_id == phase_id, gold.c.task == task)
+    if version is not None:
+        query = query.where(gold.c.version == version)
+    row = (await connection.execute(query.order_by(gold.c.version.desc()).limit(1))).first()
+    if row is None:
+        return None
+    content = await asyncio.to_thread(unpack, row.content)
+    return GoldVersion(**{name: getattr(row, name) for name in ENTRY}, content=content)
 
 
 async def set_gold(
     connection: AsyncConnection, phase_id: int, task: TaskName, source: str, content: bytes
 ) -> int:
     """Keep a gold file as the task's newest version; the same content keeps its version."""
-    checksum = keyed_digest(await digest_key(connection), content)
+    checksum = await asyncio.to_thread(keyed_digest, await digest_key(connection), content)
     query = (
         sa.select(gold.c.version, gold.c.checksum)
         .where(gold.c.phase_id == phase_id, gold.c.task == task)
@@ -242,7 +254,7 @@ async def set_gold(
         "version": version,
         "checksum": checksum,
         "source": source,
-        "content": pack(content),
+        "content": await asyncio.to_thread(pack, content),
         "created_at": time.time(),
     }
     await connection.execute(sa.insert(gold), row)
@@ -251,7 +263,9 @@ async def set_gold(
 
 async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, GoldVersion]:
     """Return the gold that a phase is scored on, by task."""
+    tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
     newest: dict[TaskName, GoldVersion] = {}
-    for version in await gold_versions(connection, phase_id):
-        newest.setdefault(version.task, version)
+    for task in sorted((await connection.execute(tasks)).scalars()):
+        if (found := await gold_version(connection, phase_id, task)) is not None:
+            newest[TaskName(task)] = found
     return newest

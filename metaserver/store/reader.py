@@ -42,6 +42,13 @@ class StoredAttempt(NamedTuple):
     final: bool
 
 
+class PackedAnswer(NamedTuple):
+    """A lane's accepted answer as it is kept: `unpack_payloads` reads it."""
+
+    position: int
+    payloads: bytes
+
+
 class StoredLane(NamedTuple):
     """A lane as it is kept, and the articles of its phase."""
 
@@ -112,6 +119,29 @@ class Reader:
         async with self._engine.connect() as connection:
             async for position, payloads in await connection.stream(query):
                 yield position, unpack_json(payloads)
+
+    async def packed_answers(
+        self, key: LaneKey, *, after: int, limit: int
+    ) -> Sequence[PackedAnswer]:
+        """Return a lane's first accepted answers behind a position, in order, not unpacked.
+
+        Asked for one after the other they leave no long transaction open.
+        """
+        table = t.answers
+        query = (
+            sa.select(table.c.position, table.c.payloads)
+            .where(of_lane(table, key), table.c.position > after)
+            .order_by(table.c.position)
+            .limit(limit)
+        )
+        async with self._engine.connect() as connection:
+            return [PackedAnswer(*row) for row in await connection.execute(query)]
+
+    async def answer_count(self, phase_id: int) -> int:
+        """Return how many accepted answers the lanes of a phase have."""
+        query = sa.select(sa.func.count()).where(t.answers.c.phase_id == phase_id)
+        async with self._engine.connect() as connection:
+            return int((await connection.execute(query)).scalar_one())
 
     async def answer(self, key: LaneKey, position: int) -> Mapping[TaskName, Any] | None:
         """Return the payloads by task of an accepted answer, None where there is none."""

@@ -78,10 +78,15 @@ async def get(connection: AsyncConnection, phase_id: int, name: ServerName) -> O
     return None if row is None else _run(row)
 
 
-async def payloads(connection: AsyncConnection, run: OfflineRun) -> Mapping[ArticleId, Any]:
-    """Return what is scored of a run: the valid part of each article's answer."""
+async def packed_payloads(connection: AsyncConnection, run: OfflineRun) -> bytes | None:
+    """Return what is scored of a run as it is kept; None where the run is there no longer."""
     query = sa.select(offline_runs.c.payloads).where(offline_runs.c.id == run.id)
-    packed = (await connection.execute(query)).scalar_one_or_none()
+    packed: bytes | None = (await connection.execute(query)).scalar_one_or_none()
+    return packed
+
+
+def unpack_payloads(packed: bytes | None) -> Mapping[ArticleId, Any]:
+    """Return the valid part of each article's answer. Slow for a large run: call it in a thread."""
     return {} if packed is None else unpack_json(packed)
 
 

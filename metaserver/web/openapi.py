@@ -77,7 +77,8 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str,
     """Return the schema of each type, and the components that these refer to."""
     types: list[Any] = [Error]
     for operation in operations:
-        types += [kind for kind in (operation.given, operation.result) if kind not in types]
+        used = (operation.given, operation.result, operation.report)
+        types += [kind for kind in used if kind not in types]
     types = [kind for kind in types if kind not in (None, type(None))]
     made, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
     plain = msgspec.to_builtins  # defaults that are tuples, enums
@@ -101,6 +102,8 @@ def _operation(
         "x-xmlrpc": outline.call,
         "x-command": outline.command,
     }
+    if operation.report is not None:
+        described["x-job-report"] = schemas[operation.report]
     if outline.method != hdrs.METH_GET and outline.by_name:
         described["requestBody"] = _body(outline, given)
     return described

@@ -305,6 +305,7 @@ PAGES = {
     "re-queue": "/organise/servers/blue-1/requeue?phase=test",
     "uploads": "/organise/uploads",
     "audit": "/organise/audit",
+    "jobs": "/organise/jobs",
     "export": "/organise/export",
 }
 

@@ -60,7 +60,8 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
             visibility="public", limits={"answer_bytes": LARGE},
         )  # fmt: skip
         gold = base64.b64encode(GOLD).decode()
-        await api("PUT", "/phases/test/gold/INT", content=gold, source="gold.tsv")
+        job = await api("PUT", "/phases/test/gold/INT", content=gold, source="gold.tsv")
+        assert (await api("GET", f"/jobs/{job['job']}", wait=30))["state"] == "done"
         await api("POST", "/teams", team="foreign")
         team = (await api("POST", "/tokens", team="foreign"))["token"]
         yield Hub(f"{running_hub.address}xmlrpc/", team, organiser)

@@ -18,7 +18,7 @@ from metaserver.config import (
     UniprotSettings,
 )
 from metaserver.corpus import read_articles
-from metaserver.lifecycle import Role
+from metaserver.lifecycle import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
@@ -38,8 +38,15 @@ class Running:
     service: Service
 
     async def do(self, name: str, caller: Caller = ORGANISER, **values: Any) -> Any:
-        """Do an operation; raises `RefusedError`."""
-        return await perform(OPERATIONS[name], self.service, caller, values)
+        """Do an operation, a background job to its end; raises `RefusedError`."""
+        done = await perform(OPERATIONS[name], self.service, caller, values)
+        if OPERATIONS[name].report is None:
+            return done
+        job = self.service.jobs.get(done.job)
+        assert job is not None
+        await job.ended()
+        assert job.state is JobState.DONE, job.error
+        return job.report
 
     def team(self, name: str) -> Caller:
         """Return a caller of a team."""
@@ -94,4 +101,5 @@ async def plan_phase(running: Running, name: str = "test", **values: Any) -> Non
         path = DEMO / f"gold_{task.lower()}.tsv"
         phase_id = running.service.phase(name).phase.id
         await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
-    await running.service.phase(name).rescore()
+    dispatcher = running.service.dispatcher
+    await dispatcher.take_over(running.service.phase(name).phase)

@@ -110,7 +110,7 @@ def check_contents(archive: Path) -> None:
     assert contents["phases/test/attempts.tsv"].count(b"\n") == ARTICLES + 1
     assert contents["phases/test/gold/INT.1"] == (DEMO / "gold_int.tsv").read_bytes()
     assert contents["phases/test/offline/file.INT.tsv"] == run_file()
-    assert b"<methodResponse>" in contents["phases/test/raw/blue-1/000000.1.xml"]
+    assert contents["phases/test/raw/blue-1.records"].count(b"<methodResponse>") == ARTICLES
     assert contents["phases/test/runs/blue-1.INT.tsv"].startswith(b"sample01\t")
     boards = json.loads(contents["phases/test/leaderboard.json"])["boards"]
     assert {run["server"] for run in boards["INT"]["runs"]} == {"blue-1", "file"}
@@ -151,7 +151,7 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     with zipfile.ZipFile(out) as found:
         entries = {name: found.read(name) for name in found.namelist()}
     gold = "phases/test/gold/INT.1"
-    manifest = entries[MANIFEST].replace(b'"format": 1', b'"format": 9')
+    manifest = entries[MANIFEST].replace(b'"format": 2', b'"format": 9')
     for changed, told in (
         ({gold: entries[gold] + b"x"}, "INT.1 is not as it was written"),
         ({CHECKSUMS: b""}, "there is no manifest.json in it"),
@@ -170,35 +170,90 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
         await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
 
 
-async def test_an_archive_that_would_break_the_hub_is_refused(tmp_path: Path) -> None:
-    """Its checksums are right: whoever made it made them too."""
-    given = await settings(tmp_path)
-    async with at_work(given) as running:
-        await plan_phase(running, opens="2030-01-01T00:00")
-    out, store = tmp_path / "all.zip", tmp_path / "new" / "metaserver.sqlite"
-    await asyncio.to_thread(export_store, tmp_path / "hub" / "metaserver.sqlite", out, given)
-    store.parent.mkdir()
-    with zipfile.ZipFile(out) as found:
-        entries = {name: found.read(name) for name in found.namelist()}
-    table = "tables/phases.jsonl"
-    for before, after, told in (
-        (b"2030-01-01T", b"9999-12-31T", "opens is not from 1970 to 2999"),
-        (b'"kind":"test"', b'"kind":"none"', "Invalid enum value 'none'"),
-    ):
-        changed = entries | {table: entries[table].replace(before, after)}
-        assert changed[table] != entries[table]
-        sums = [
-            f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{name}\n"
-            for name, content in changed.items()
-            if name != CHECKSUMS
-        ]
-        bad = tmp_path / "bad.zip"
-        with zipfile.ZipFile(bad, "w") as archive:
-            for name, content in (changed | {CHECKSUMS: "".join(sums).encode()}).items():
-                archive.writestr(name, content)
-        with pytest.raises(InputError, match=told):
-            await asyncio.to_thread(import_archive, bad, store)
-        assert list(store.parent.iterdir()) == []
+def changed_entry(path: Path, out: Path, name: str, old: bytes, new: bytes) -> Path:
+    """Write an archive with something else in one entry, and checksums that fit."""
+    with zipfile.ZipFile(path) as found:
+        entries = {one: found.read(one) for one in found.namelist() if one != CHECKSUMS}
+    assert old in entries[name]
+    entries[name] = entries[name].replace(old, new, 1)
+    sums = "".join(
+        f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{one}\n"
+        for one, content in entries.items()
+    )
+    with zipfile.ZipFile(out, "w") as archive:
+        for one, content in {**entries, CHECKSUMS: sums.encode()}.items():
+            archive.writestr(one, content)
+    return out
+
+
+CORPUS = "corpora/1.records"
+PHASES = "tables/phases.jsonl"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "told"),
+    [
+        (MANIFEST, b'"format": 2', b'"format": 1', "is of format 1; this hub reads 2"),
+        (MANIFEST, b'"schema": "', b'"schema": "9', "is of schema 9"),
+        (PHASES, b'"id":1', b'"id":"1"', "id is of another type than int"),
+        (PHASES, b'"id":1', b'"id":true', "id is of another type than int"),
+        (PHASES, b'"id":1', b'"id":99999999999999999999', "does not fit"),
+        (PHASES, b'"id":1', b'"id":[[]]', "id is of another type"),
+        (PHASES, b'"id":1', b'"id":1,"secret":2', "unknown column 'secret'"),
+        (PHASES, b'"corpus_id":1', b'"corpus_id":7', "does not fit: FOREIGN KEY"),
+        (PHASES, b'"release":"test"', b'"release":"\\ud800"', "not a row|does not fit"),
+        (PHASES, b'"kind":"test"', b'"kind":"none"', "Invalid enum value 'none'"),
+        (PHASES, b"2030-01-01T", b"9999-12-31T", "opens is not from 1970 to 2999"),
+        (PHASES, b"{", b"[", "not a row of an archive"),
+        (PHASES, b"}\n", b"}", "is cut off"),
+        (CORPUS, b'"corpus_id":1', b'"corpus_id":2', "record 1 is of another entry"),
+        (CORPUS, b'"position":1', b'"position":0', "does not fit: UNIQUE"),
+        (CORPUS, b'"bytes":', b'"bytes":9', "is cut off|longer than"),
+        (CORPUS, b'"bytes":', b'"text":"x","bytes":', "twice"),
+    ],
+)
+async def test_an_archive_of_what_is_no_store_is_refused(
+    archived: Path, tmp_path: Path, name: str, old: bytes, new: bytes, told: str
+) -> None:
+    bad = changed_entry(archived, tmp_path / "bad.zip", name, old, new)
+    with pytest.raises(InputError, match=told):
+        await asyncio.to_thread(import_archive, bad, tmp_path / "new.sqlite")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zip"]
+
+
+@pytest.fixture(scope="module")
+def archived(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An archive of a hub with a phase."""
+    folder = tmp_path_factory.mktemp("archived")
+
+    async def make() -> None:
+        given = await settings(folder)
+        async with at_work(given) as running:
+            await plan_phase(running, opens="2030-01-01T00:00")
+        out = folder / "all.zip"
+        await asyncio.to_thread(export_store, folder / "hub" / "metaserver.sqlite", out, given)
+
+    asyncio.run(make())
+    return folder / "all.zip"
+
+
+async def test_entries_do_not_grow_with_articles_and_answers(archived: Path) -> None:
+    with zipfile.ZipFile(archived) as found:
+        names = found.namelist()
+        assert found.read(CORPUS).count(b'"article_id"') == ARTICLES
+    assert [name for name in names if name.startswith("corpora/")] == [CORPUS]
+    assert len(names) < 30
+
+
+def test_an_archive_marks_the_gold_of_its_boards(archived: Path) -> None:
+    with zipfile.ZipFile(archived) as found:
+        boards = json.loads(found.read("phases/test/leaderboard.json"))["boards"]
+        rows = map(json.loads, found.read("tables/gold.jsonl").splitlines())
+        marks = {row["task"]: row["checksum"][:16] for row in rows}
+    assert boards.keys() == marks.keys() != set()
+    for task, board in boards.items():
+        assert "|gold:1|" in board["signature"]
+        assert board["signature"].endswith(f"|mark:{marks[task]}")
 
 
 def test_every_table_is_archived_or_left_out_on_purpose() -> None:

@@ -8,6 +8,7 @@ import io
 import re
 import zipfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,6 +64,16 @@ async def send(ana: Visitor, path: str, name: str, content: bytes, **fields: str
         return Page(response.status, text, str(response.url.relative()), response.headers)
 
 
+async def ended(ana: Visitor, page: Page) -> Page:
+    """Look at the page of a job, as a browser without scripts does, until it leads elsewhere."""
+    async with asyncio.timeout(60):
+        while page.path.startswith("/organise/jobs/") and "at work" in page.said:
+            assert '<meta http-equiv="refresh"' in page.text
+            await asyncio.sleep(0.05)
+            page = await ana.get(page.path)
+    return page
+
+
 def zipped(**files: str) -> bytes:
     """Return a zip of text files."""
     out = io.BytesIO()
@@ -92,6 +103,7 @@ def addresses(running: Running) -> list[tuple[str, str]]:
         "run": "run-1",
         "version": "1",
         "id": "1",
+        "job": running.service.jobs.every()[0].id if running.service.jobs.every() else "0" * 16,
     }
     found = []
     for route in OrganiserPages(desk=_desk(running)).routes():
@@ -132,6 +144,7 @@ async def test_what_comes_from_elsewhere_is_refused(running: Running, ana: Visit
 
 async def test_every_page_can_be_opened(running: Running, ana: Visitor) -> None:
     await running.do("servers.register", server="blue-1", url="http://127.0.0.1:9/", team="blue")
+    await running.do("gold.preview", phase="test", task="ACT", content=GOLD, source="x.tsv")
     absent = ("suspend", "requeue", "run-1", "archive", "events")
     for method, path in addresses(running):
         if method == "GET" and not any(word in path for word in absent):
@@ -183,12 +196,12 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     assert (phase.limits.servers, phase.limits.timeout, phase.freezes) == (3, None, None)
     assert phase.tasks == ("ACT",)
 
-    page = await send(ana, f"{PHASE}/gold/ACT", "gold.tsv", b"a\t1\nb\t0\n")
+    page = await ended(ana, await send(ana, f"{PHASE}/gold/ACT", "gold.tsv", b"a\t1\nb\t0\n"))
     assert page.status == 200
     assert "its first gold" in page.said
     assert await empty.do("gold.list", phase="test") == []
     [key] = re.findall(r'name="draft" value="([^"]+)"', page.text)
-    page = await ana.post(f"{PHASE}/gold/ACT/set", draft=key)
+    page = await ended(ana, await ana.post(f"{PHASE}/gold/ACT/set", draft=key))
     assert "Version 1 is set" in page.said
 
     page = await ana.post("/organise/teams", team="blue", title="Blue", email="")
@@ -359,7 +372,7 @@ async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> Non
     lines = GOLD.splitlines(keepends=True)
     flipped = lines[0].replace(b"\t1", b"\t9").replace(b"\t0", b"\t1").replace(b"\t9", b"\t0")
     changed = b"".join([flipped, *lines[1:], b"stranger\t1\n"])
-    page = await send(ana, path, "gold2.tsv", changed)
+    page = await ended(ana, await send(ana, path, "gold2.tsv", changed))
     assert page.status == 200
     assert "What gold2.tsv changes" in page.said
     assert "in place of version 1" in page.said
@@ -369,7 +382,7 @@ async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> Non
     assert "<del>" in page.text
     assert running.service.phase("test").gold["ACT"].version == 1
     key = key_of(page)
-    page = await ana.post(f"{path}/set", draft=key)
+    page = await ended(ana, await ana.post(f"{path}/set", draft=key))
     assert (page.status, page.path) == (200, f"{path}?set=2")
     assert "Version 2 is set: every run of test is scored by it." in page.said
     [kept] = {link for link in links(page) if link.startswith("/b/")}
@@ -384,14 +397,15 @@ async def test_gold_is_looked_at_then_set(running: Running, ana: Visitor) -> Non
     page = await ana.post(f"{path}/set", draft=key)
     assert page.status == 409
     assert "is kept no longer" in page.said
-    page = await send(ana, path, "same.tsv", changed)
+    page = await ended(ana, await send(ana, path, "same.tsv", changed))
     assert "byte for byte" in page.said
     assert 'name="draft"' not in page.text
 
 
 async def test_gold_that_was_overtaken_is_looked_at_again(running: Running, ana: Visitor) -> None:
     path = f"{PHASE}/gold/ACT"
-    key = key_of(await send(ana, path, "mine.tsv", GOLD.replace(b"\t0", b"\t1", 1)))
+    mine = await send(ana, path, "mine.tsv", GOLD.replace(b"\t0", b"\t1", 1))
+    key = key_of(await ended(ana, mine))
     await running.do(
         "gold.set",
         phase="test",
@@ -403,6 +417,44 @@ async def test_gold_that_was_overtaken_is_looked_at_again(running: Running, ana:
     assert page.status == 409
     assert "Another version was set meanwhile" in page.said
     assert running.service.phase("test").gold["ACT"].source == "other.tsv"
+
+
+async def test_a_job_is_watched_and_cancelled(running: Running, ana: Visitor) -> None:
+    path = f"{PHASE}/gold/ACT"
+    async with running.service.phase("test").scoring:  # it waits for its turn
+        page = await send(ana, path, "gold2.tsv", GOLD.replace(b"\t0", b"\t1", 1))
+        assert page.path.startswith("/organise/jobs/")
+        assert "at work gold.preview of test ACT, begun by organiser ana" in page.said
+        assert "waiting for its turn" in page.said
+        key = page.path.rpartition("/")[2]
+        assert (await ana.get(f"{path}/previews/{key}")).path == page.path
+        events = f"/organise/events?page=jobs&job={key}"
+        async with ana.client.get(events) as response:
+            assert b"waiting for its turn" in await response.content.readuntil(b"\n\n")
+        async with ana.client.get("/organise/events?page=jobs") as response:
+            assert b"gold.preview of test ACT" in await response.content.readuntil(b"\n\n")
+        assert "gold.preview of test ACT at work" in (await ana.get("/organise/jobs")).said
+        page = await ana.post(f"/organise/jobs/{key}/cancel")
+        assert "It was cancelled, and changed nothing." in page.said
+        page = await ana.post(f"/organise/jobs/{key}/cancel")
+        assert (page.status, "Not cancelled: it has ended: cancelled" in page.said) == (409, True)
+    [entry] = await running.do("audit.list", subject=key)
+    assert (entry.actor, entry.action) == ("organiser ana", "jobs.cancel")
+    for unknown in ("0" * 16, "x"):
+        assert (await ana.get(f"/organise/jobs/{unknown}")).status in (404, 422)
+
+
+async def test_a_job_that_fails_says_so_on_its_page(running: Running, ana: Visitor) -> None:
+    path = f"{PHASE}/gold/ACT"
+    phase = running.service.phase("test")
+    key = key_of(await ended(ana, await send(ana, path, "mine.tsv", GOLD + b"stranger\t1\n")))
+    async with phase.scoring:
+        page = await ana.post(f"{path}/set", draft=key)
+        assert "at work" in page.said
+        other = {**phase.gold, "ACT": replace(phase.gold["ACT"], version=7)}
+        phase.gold = other  # another job was before it
+    page = await ended(ana, page)
+    assert "It failed, and changed nothing: content: another version was set" in page.said
 
 
 async def test_gold_that_cannot_be_read_is_told_at_its_field(
@@ -420,8 +472,10 @@ async def test_gold_that_cannot_be_read_is_told_at_its_field(
 
 def test_drafts_are_few() -> None:
     drafts = Drafts()
-    draft = Draft(phase="test", task="ACT", content=b"", source="x", replaces=None)
-    keys = [drafts.keep(draft) for _ in range(MOST + 1)]
+    draft = Draft(phase="test", task="ACT", content=b"", source="x", replaces=0)
+    keys = [str(number) for number in range(MOST + 1)]
+    for key in keys:
+        drafts.keep(key, draft)
     assert drafts.get(keys[0]) is None
     assert drafts.get(keys[1]) == draft
     drafts.drop(keys[1])
@@ -614,6 +668,17 @@ async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> 
         while "No archive was made" not in (page := await ana.get("/organise/export")).said:
             await asyncio.sleep(0.1)
     assert "releases/test" in page.said
+    assert (await ana.get("/organise/export/archive")).status == 404
+
+
+async def test_an_export_is_a_job_that_can_be_cancelled(running: Running, ana: Visitor) -> None:
+    await ana.post("/organise/export")
+    [job] = await running.do("jobs.list")
+    assert (job.kind, job.subject, job.asked_by) == ("export", "hub", "organiser ana")
+    ended = await running.do("jobs.cancel", job=job.job)
+    assert ended.state == "cancelled"
+    assert "The export was cancelled" in (await ana.get("/organise/export")).said
+    assert not (Path(running.service.settings.folder) / "export").exists()
     assert (await ana.get("/organise/export/archive")).status == 404
 
 

@@ -15,9 +15,10 @@ from metaserver import private
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
 from metaserver.errors import InputError
+from metaserver.services.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.database import open_sqlite
-from metaserver.web.organise.export_job import ExportJob
+from metaserver.web.organise.export_job import Exporting
 from tests.integration.hub import build_release, metaserver
 from tests.integration.kits import served
 from tests.integration.service import at_work, plan_phase, settings
@@ -91,19 +92,21 @@ async def test_an_export_is_private_from_its_first_byte(tmp_path: Path) -> None:
                 seen |= modes(out)
                 await asyncio.sleep(0.001)
             await exporting
-            job = ExportJob(store, tmp_path / "job", given)
-            job.begin()
-            while job.under_way:
+            work = Exporting(store, tmp_path / "job", given)
+            job = asyncio.create_task(work.write(Progress()))
+            while not job.done():
                 seen |= {f"job/{name}": mode for name, mode in modes(tmp_path / "job").items()}
                 await asyncio.sleep(0.001)
-            assert (job.failed, job.archive) == ("", tmp_path / "job" / "export.zip")
+            assert (await job).size == work.archive.stat().st_size
+            seen |= {f"job/{name}": mode for name, mode in modes(tmp_path / "job").items()}
             seen |= modes(out) | {"job": stat.S_IMODE((tmp_path / "job").stat().st_mode)}
             await asyncio.to_thread(copy_store, store, out / "copy.sqlite")
         await asyncio.to_thread(import_archive, out / "all.zip", out / "back.sqlite")
         seen |= modes(out) | modes(tmp_path / "hub")
     finally:
         os.umask(before)
-    assert {"all.zip", ".all.zip.new", "copy.sqlite", "back.sqlite", "job"} <= seen.keys()
+    assert {"all.zip", ".all.zip.new", "copy.sqlite", "back.sqlite"} <= seen.keys()
+    assert {"job", "job/export.zip"} <= seen.keys()
     assert any(name.startswith(".export-") and name.endswith("store.sqlite") for name in seen)
     assert open_to_others(seen) == {}
 

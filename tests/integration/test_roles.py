@@ -29,7 +29,7 @@ from tests.integration.hub import DEMO, answer_for
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings
 
-DONE, NO_TOKEN, FORBIDDEN, UNKNOWN = 200, 401, 403, 404
+DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
 HOLDERS = ("reader", "red", "blue", "organiser")
 BLUE = "blue-1"  # a server; it and the run "blue-run" are team blue's
@@ -95,6 +95,8 @@ ROWS: Mapping[str, Row] = {
     "gold.list": organisers(phase="test"),
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
+    "jobs.list": organisers(),
+    "jobs.get": organisers(job="{job}"),
     "teams.list": organisers(),
     "runs.get": own(phase="test", run="blue-run"),
     "runs.list": each(phase="test"),
@@ -111,6 +113,7 @@ ROWS: Mapping[str, Row] = {
     "challenges.set": organisers(challenge="bc"),
     "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
     "gold.set": organisers(**FILED),
+    "jobs.cancel": Row({"job": "{job}"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "phases.create": organisers(challenge="bc", phase="later", corpus="demo", release="test"),
     "phases.update": organisers(phase="test", title="A title"),
     "phases.open": organisers(phase="test"),
@@ -151,6 +154,7 @@ class Hub:
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
     board: str = ""
+    job: str = ""  # one that has ended
 
     async def token(self, role: Role, team: str | None = None, **values: Any) -> tuple[int, str]:
         async with self.running.service.store.writing() as connection:
@@ -166,7 +170,7 @@ class Hub:
             values["id"], _ = await self.token(Role.TEAM, "blue")
         if values.get("content") == b"{run}":
             values["content"] = result_file()
-        known = {"{board}": self.board}
+        known = {"{board}": self.board, "{job}": self.job}
         return {
             name: known.get(one, one.replace("{who}", who)) if isinstance(one, str) else one
             for name, one in values.items()
@@ -243,6 +247,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
         changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes
         change = await running.do("gold.set", **{**FILED, "content": changed})
         hub.board = change.frozen
+        hub.job = running.service.jobs.every()[0].id
         yield hub
 
 

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,13 +15,17 @@ from annotators.server import Kit
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.gold_changes import MOST_LABELS, MOST_TOLD, label_changes
+from metaserver.operations.table import perform
 from metaserver.records import ServerName
 from metaserver.services.scoreboard import Scoreboard
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
+from scoring import ItemGold, Task
 from tests.integration.hub import ACCESSIONS, DEMO, answer_for
 from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.integration.service import ORGANISER, Running, at_work, plan_phase, settings
 
 ARTICLES = 32
 ANYBODY = Caller()
@@ -90,7 +95,13 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     frozen = await running.do("boards.get-frozen", board=kept.frozen)
     assert frozen.rows[0].values == dict(before.values)
     assert frozen.rows[0].interval is not None
-    assert frozen.signature != boards.board("INT").signature
+    versions = await running.do("gold.list", phase="test")
+    marks = {one.version: one.checksum[:16] for one in versions if one.task == "INT"}
+    assert "|gold:1|" in frozen.signature
+    assert frozen.signature.endswith(f"|mark:{marks[1]}")
+    shown = boards.board("INT")
+    assert "|gold:2|" in shown.signature
+    assert shown.gold == marks[2] != marks[1]
     [listed] = await running.do("boards.frozen", phase="test")
     assert (listed.gold_version, listed.reason) == (1, "gold version 2 replaced 1")
 
@@ -120,11 +131,87 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
         await work
     phase = running.service.phase("test")
     afresh = Scoreboard(phase.boards.scoreboard.scored())
-    await phase.score_afresh([afresh])
+    await phase.score_answers(afresh)
     for task in afresh.tasks():
         board = afresh.board(task.name)
         assert board.rows[0].score.articles_scored > 0
         assert phase.boards.scoreboard.board(task.name) == board
+
+
+async def test_a_gold_change_scores_each_answer_of_its_task_once(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    upload = {"phase": "test", "task": "INT", "run": "file", "content": run_file()}
+    await running.do("runs.upload", running.team("blue"), **upload)
+    seen: list[tuple[str, str, tuple[str, ...]]] = []
+    put = Scoreboard.put
+
+    def counted(board: Scoreboard, server: Any, article: Any, payloads: Any) -> None:
+        seen.append((server, article, tuple(payloads)))
+        put(board, server, article, payloads)
+
+    monkeypatch.setattr(Scoreboard, "put", counted)
+    given = {"phase": "test", "task": "INT", "source": "g.tsv"}
+    for name in ("gold.preview", "gold.set"):
+        seen.clear()
+        await running.do(name, **given, content=INT_GOLD + b"sample01\tP99999\n")
+        assert len(seen) == len(set(seen)) == ARTICLES + 2
+        assert {tasks for *_, tasks in seen} == {("INT",)}
+    seen.clear()
+    await running.do("gold.set", **given, content=INT_GOLD + b"sample01\tP99999\n")
+    assert seen == []  # the same file again scores nothing
+    job = running.service.jobs.every()[0]
+    assert (job.kind, job.subject, job.asked_by) == ("gold.set", "test INT", "organiser ana")
+
+
+async def test_gold_is_set_only_in_place_of_what_it_was_held_against(running: Running) -> None:
+    given = {"phase": "test", "task": "INT", "source": "g.tsv"}
+    for replaces in (0, 2):
+        with pytest.raises(RefusedError, match="another version was set meanwhile"):
+            await running.do("gold.set", **given, content=INT_GOLD[:-1], replaces=replaces)
+    done = await running.do("gold.set", **given, content=INT_GOLD[:-1], replaces=1)
+    assert done.version == 2
+    both = [
+        perform_job(running, **given, content=INT_GOLD + f"x\tP{n:05}\n".encode(), replaces=2)
+        for n in range(2)
+    ]
+    states = [state for state, _ in await asyncio.gather(*both)]
+    assert sorted(states) == ["done", "failed"]  # the second found the first's version
+    assert len(await running.do("gold.list", phase="test")) == 5
+
+
+async def perform_job(running: Running, **values: Any) -> tuple[str, str]:
+    """Begin to set gold; return how its job ended, and why."""
+    detail = await perform(OPERATIONS["gold.set"], running.service, ORGANISER, values)
+    job = running.service.jobs.get(detail.job)
+    assert job is not None
+    await job.ended()
+    return job.state, job.error
+
+
+async def test_scoring_holds_no_phase_open(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    async with running.service.phase("test").scoring:  # as a long gold change does
+        frozen = await running.do("phases.freeze", phase="test")
+    assert frozen.state is PhaseState.FROZEN
+    assert running.service.phase("test").state is PhaseState.FROZEN
+
+
+def test_what_is_told_of_labels_is_bounded() -> None:
+    plugin = installed_tasks()["INT"]
+    names = [f"P{number:05}" for number in range(3_000)]
+    many = ItemGold(task=Task.INT, items={name: frozenset(["x"]) for name in names})
+    changes = label_changes(plugin, None, many, ["a"])
+    assert (changes.articles, changes.added, changes.removed) == (3_000, 3_000, 0)
+    assert (len(changes.changes), len(changes.unknown)) == (MOST_TOLD, MOST_TOLD)
+    assert changes.unknown_articles == 3_000
+    long = ItemGold(task=Task.INT, items={"a": frozenset(names)})
+    changes = label_changes(plugin, long, ItemGold(task=Task.INT, items={}), ["a"])
+    assert (changes.articles, changes.added, changes.removed) == (0, 0, 3_000)
+    assert len(changes.changes[0].removed) == MOST_LABELS
 
 
 async def test_gold_is_for_organisers_and_must_fit(running: Running) -> None:
@@ -226,7 +313,8 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         task = installed_tasks()["ACT"]
         async with running.service.store.reading() as connection:
             run = running.service.phase("test").offline[ServerName("act")]
-            stored = await kept_runs.payloads(connection, run)
+            packed = await kept_runs.packed_payloads(connection, run)
+        stored = kept_runs.unpack_payloads(packed)
         assert "".join(task.result_lines(stored.items())).splitlines()[0] == "sample02\t1\t1\t0.1"
         file = await running.do("runs.get", running.team("blue"), phase="test", run="act")
         assert file.content == act

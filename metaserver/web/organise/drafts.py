@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
 
 MOST = 8
@@ -11,28 +10,26 @@ MOST = 8
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Draft:
-    """A gold file that was looked at; `replaces` is the version that was then the newest."""
+    """A gold file that was looked at; `replaces` is the version that was then the newest, or 0."""
 
     phase: str
     task: str
     content: bytes
     source: str
-    replaces: int | None
+    replaces: int
 
 
 class Drafts:
-    """The drafts of one hub, by random keys."""
+    """The drafts of one hub, by the ids of the jobs that looked at them."""
 
     def __init__(self) -> None:
         self._kept: dict[str, Draft] = {}
 
-    def keep(self, draft: Draft) -> str:
-        """Keep a draft; return its key."""
+    def keep(self, key: str, draft: Draft) -> None:
+        """Keep a draft."""
         while len(self._kept) >= MOST:
             del self._kept[next(iter(self._kept))]
-        key = secrets.token_urlsafe(16)
         self._kept[key] = draft
-        return key
 
     def get(self, key: str) -> Draft | None:
         """Return a draft; None where it is kept no longer."""

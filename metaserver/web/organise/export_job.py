@@ -1,4 +1,4 @@
-"""The export under way: written by a process of its own, so that the hub's loop stays free."""
+"""The job that exports everything: a process of its own writes it, so that the loop stays free."""
 
 from __future__ import annotations
 
@@ -7,106 +7,113 @@ import multiprocessing
 import shutil
 import signal
 import time
-from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import TypeAlias
 
-from metaserver.archive.writing import export_store
+import msgspec
+
+from metaserver.archive.writing import Manifest, export_store
 from metaserver.config import Settings
-from metaserver.errors import MetaserverError
+from metaserver.dispatch.steps import whole
+from metaserver.errors import HubError, MetaserverError
 from metaserver.private import FOLDER_MODE
+from metaserver.services.jobs import Progress
 
+KIND = "export"
 FOLDER = "export"
 ARCHIVE = "export.zip"
+TOLD_SECONDS = 0.2  # between two messages of how far it is
+
+Message: TypeAlias = Progress | Manifest | str
+"""How far the archive is; that it is whole; or why there is none."""
 
 
-class ExportJob:
-    """At most one export at a time, and the archive that the last one left; `folder` is its own."""
+class Exported(msgspec.Struct, frozen=True, kw_only=True):
+    """An archive that is there: how many entries it has, and bytes."""
+
+    entries: int
+    size: int
+
+
+class Exporting:
+    """Writes an archive as a job does, and keeps the last one; `folder` is its own."""
 
     def __init__(self, store: Path, folder: Path, settings: Settings) -> None:
-        self.began_at: float | None = None
-        self.ended_at: float | None = None
-        self.failed = ""
         self._store = store
         self._folder = folder
         self._settings = settings
-        self._process: BaseProcess | None = None
-        self._task: asyncio.Task[None] | None = None
 
     @property
-    def under_way(self) -> bool:
-        """Whether an archive is being written."""
-        return self._task is not None and not self._task.done()
-
-    @property
-    def archive(self) -> Path | None:
-        """The archive, if one is there to be fetched."""
-        path = self._folder / ARCHIVE
-        return path if self.ended_at is not None and path.is_file() else None
-
-    @property
-    def written(self) -> int:
-        """How many bytes of the archive under way are written, its copy of the store among them."""
-        found = self._folder.rglob("*") if self.under_way else []
-        size = 0
-        for path in found:
-            with suppress(OSError):  # gone meanwhile
-                size += path.stat().st_size if path.is_file() else 0
-        return size
-
-    def begin(self) -> None:
-        """Begin an export in place of the last one; where one is under way, nothing."""
-        if not self.under_way:
-            self.clear()
-            self.began_at = time.time()
-            self._task = asyncio.create_task(self._run(), name="export")
+    def archive(self) -> Path:
+        """Where the archive is, once it is whole."""
+        return self._folder / ARCHIVE
 
     def clear(self) -> None:
         """Delete what the last export left, also one that a killed hub began."""
-        self.began_at = self.ended_at = None
-        self.failed = ""
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    async def close(self) -> None:
-        """End the export under way, and delete what there is."""
-        if self._process is not None:
-            self._process.terminate()
-        if self._task is not None:
-            await asyncio.gather(self._task, return_exceptions=True)
+    async def write(self, progress: Progress) -> Exported:
+        """Write an archive in place of the last one; nothing is left of one that is not whole."""
         self.clear()
-
-    async def _run(self) -> None:
         self._folder.mkdir(mode=FOLDER_MODE, parents=True)
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
-        given = (self._store, self._folder / ARCHIVE, self._settings, theirs)
-        self._process = spawning.Process(target=_export, args=given, daemon=True)
+        given = (self._store, self.archive, self._settings, theirs)
+        process = spawning.Process(target=_export, args=given, daemon=True)
+        done = False
         try:
-            await asyncio.to_thread(self._process.start)
+            await whole(asyncio.to_thread(process.start))  # what has not begun cannot be ended
             theirs.close()
-            self.failed = await asyncio.to_thread(_told, ours)
-            await asyncio.to_thread(self._process.join)
+            manifest = await asyncio.to_thread(_heard, ours, progress)
+            await asyncio.to_thread(process.join)
+            size = self.archive.stat().st_size
+            done = True
+            return Exported(entries=manifest.entries, size=size)
         finally:
+            _end(process)
             ours.close()
-            self._process.close()
-            self._process = None
-        self.ended_at = time.time()
+            if not done:
+                self.clear()
 
 
-def _told(ours: Connection) -> str:
-    try:
-        return str(ours.recv())
-    except EOFError:
-        return "it was ended before it was whole; the hub's log may say why"
+def _end(process: BaseProcess) -> None:
+    if process.pid is not None:
+        process.kill()
+        process.join()
+    process.close()
+
+
+def _heard(ours: Connection, progress: Progress) -> Manifest:
+    """Take in how far the archive is until it is whole; raises `MetaserverError` if it is not."""
+    while True:
+        try:
+            message: Message = ours.recv()
+        except (EOFError, OSError) as error:
+            told = "it was ended before it was whole; the hub's log may say why"
+            raise HubError(told) from error
+        match message:
+            case Manifest():
+                return message
+            case str():
+                raise MetaserverError(message)
+        progress.step, progress.done, progress.total = message.step, message.done, message.total
 
 
 def _export(store: Path, out: Path, settings: Settings, theirs: Connection) -> None:
-    """Write the archive in a process of its own; tell why it could not be, or nothing."""
+    """Write the archive in a process of its own; tell how far it is, then how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the hub's to handle
+    last = 0.0
+    step = ""
+
+    def told(progress: Progress) -> None:
+        nonlocal last, step
+        if progress.step != step or time.monotonic() - last > TOLD_SECONDS:
+            last, step = time.monotonic(), progress.step
+            theirs.send(progress)
+
     try:
-        export_store(store, out, settings)
+        theirs.send(export_store(store, out, settings, told=told))
     except MetaserverError as error:
         theirs.send(str(error))
-    else:
-        theirs.send("")

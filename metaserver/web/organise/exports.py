@@ -10,29 +10,37 @@ from pathlib import Path
 
 from aiohttp import hdrs, web
 
-from metaserver.errors import Refusal, UnavailableError
+from metaserver.errors import Refusal, RefusedError, UnavailableError
+from metaserver.lifecycle import JobState
 from metaserver.operations.service import noted
+from metaserver.services.jobs import Job, Jobs
 from metaserver.web.desk import Desk
-from metaserver.web.organise.export_job import FOLDER, ExportJob
+from metaserver.web.organise.export_job import FOLDER, KIND, Exporting
 from metaserver.web.stream import Parts
 from metaserver.web.visitor import caller_of
 
 PARTS = "organise_parts.html"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class ExportPages:
-    """The handlers of the export."""
+    """The handlers of the export; `last` is the job that began last."""
 
     desk: Desk
-    job: ExportJob
+    exporting: Exporting
+    last: Job | None = None
 
     @classmethod
     def of(cls, desk: Desk) -> ExportPages:
         """Return the pages of a service's export."""
         service = desk.service
         folder = Path(service.settings.folder) / FOLDER
-        return cls(desk=desk, job=ExportJob(service.store.place, folder, service.settings))
+        exporting = Exporting(service.store.place, folder, service.settings)
+        return cls(desk=desk, exporting=exporting)
+
+    @property
+    def _jobs(self) -> Jobs:
+        return self.desk.service.jobs
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -44,9 +52,12 @@ class ExportPages:
 
     async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
         """Keep archives for as long as an application serves."""
-        self.job.clear()
+        self.exporting.clear()
         yield
-        await self.job.close()
+        if self.last is not None and self.last.ended_at is None:
+            self._jobs.cancel(self.last)
+            await self.last.ended()
+        self.exporting.clear()
 
     async def show(self, _: web.Request) -> web.Response:
         """Answer with how the export stands."""
@@ -56,31 +67,42 @@ class ExportPages:
         return self.desk.answer(
             "organise_export.html",
             status=status,
-            job=self.job,
+            job=self.last,
+            size=self._size(),
             now=time.time(),
             refused=refused,
         )
 
+    def _size(self) -> int:
+        return self.exporting.archive.stat().st_size if self._there() else 0
+
+    def _there(self) -> bool:
+        done = self.last is not None and self.last.state is JobState.DONE
+        return done and self.exporting.archive.is_file()
+
     async def begin(self, request: web.Request) -> web.Response:
         """Begin an export, or join the one under way."""
-        if not self.job.under_way:
+        if self._jobs.at_work(KIND) is None:
+            caller = caller_of(request)
             try:
                 async with self.desk.service.store.writing() as connection:
-                    await noted(connection, caller_of(request), "export", "hub")
+                    await noted(connection, caller, "export", "hub")
+                if self._jobs.at_work(KIND) is None:  # nobody else has begun one meanwhile
+                    self.last = self._jobs.begin(KIND, "hub", caller.name, self.exporting.write)
             except UnavailableError as error:
                 refused = f"Not begun, the hub can store nothing now: {error.reason}. Try again."
                 return self._show(refused, Refusal.STATE)
-            self.job.begin()
+            except RefusedError as error:
+                return self._show(f"Not begun: {error.message}.", Refusal.STATE)
         raise web.HTTPSeeOther("/organise/export")
 
     async def fetch(self, _: web.Request) -> web.StreamResponse:
         """Answer with the archive."""
-        path, ended_at = self.job.archive, self.job.ended_at
-        if path is None or ended_at is None:
+        if not self._there() or self.last is None or self.last.ended_at is None:
             raise web.HTTPNotFound(text="There is no archive: make one first.")
-        made = f"{datetime.fromtimestamp(ended_at, UTC):%Y-%m-%d-%H%M}"
+        made = f"{datetime.fromtimestamp(self.last.ended_at, UTC):%Y-%m-%d-%H%M}"
         return web.FileResponse(
-            path,
+            self.exporting.archive,
             headers={
                 hdrs.CONTENT_TYPE: "application/zip",
                 hdrs.CONTENT_DISPOSITION: f'attachment; filename="metaserver-{made}.zip"',
@@ -90,5 +112,5 @@ class ExportPages:
 
     async def parts(self) -> Parts:
         """Return the live part of the page."""
-        part = self.desk.templates.part
-        return Parts(html={"export": part(PARTS, "export", self.job, time.time())})
+        part = self.desk.templates.part(PARTS, "export", self.last, self._size(), time.time())
+        return Parts(html={"export": part})

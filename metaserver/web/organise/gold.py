@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
 from typing import NamedTuple
-from urllib.parse import quote
 
+import msgspec
 from aiohttp import hdrs, web
 
 from metaserver.errors import Refusal, RefusedError
 from metaserver.operations.boards import FrozenDetail
-from metaserver.operations.gold import GoldChange, GoldDetail, GoldFile, NewGold
-from metaserver.operations.gold_changes import RunChange
+from metaserver.operations.gold import GoldDetail, GoldFile, NewGold
+from metaserver.operations.gold_changes import GoldChange, RunChange
+from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
 from metaserver.web.bodies import upload
 from metaserver.web.desk import Desk, posted
 from metaserver.web.forms import Form, Wording
 from metaserver.web.organise.drafts import Draft, Drafts
-from metaserver.web.organise.outlook import phase_path
+from metaserver.web.organise.jobs import gold_path, job_path, result_path, soon
 from metaserver.web.organise.sheet import Sheet, no_file, sent_file, tried
 
 SHOWN = 200
@@ -100,6 +101,7 @@ class GoldPages:
         return [
             web.get(one, self.show),
             web.post(one, self.preview),
+            web.get(f"{one}/previews/{{job}}", self.show_preview),
             web.post(f"{one}/set", self.set),
             web.get(rf"{one}/{{version:\d+}}", self.download),
         ]
@@ -163,79 +165,67 @@ class GoldPages:
 
     @upload
     async def preview(self, request: web.Request) -> web.Response:
-        """Answer with what a file would change; it is kept until it is set."""
+        """Begin to look at what a file would change, and lead there; it is kept until it is set."""
         phase, plugin = await self._of(request)
         sent = sent_file(await posted(request))
-        given = {"phase": phase.phase, "task": plugin.name}
-        done: GoldChange | RefusedError = (
-            await tried(
-                self.desk,
-                request,
-                "gold.preview",
-                ("content",),
-                **given,
-                content=sent.content,
-                source=sent.source,
-            )
+        draft = Draft(
+            phase=phase.phase,
+            task=plugin.name,
+            content=sent.content,
+            source=sent.source,
+            replaces=phase.gold.get(plugin.name, 0),
+        )
+        begun: JobDetail | RefusedError = (
+            await tried(self.desk, request, "gold.preview", ("content",), **asdict(draft))
             if sent.content
             else no_file()
         )
-        if isinstance(done, RefusedError):
-            form = LOOKED_AT.form(refused=done)
-            return await self._show(request, form, status=done.refusal)
-        draft = Draft(
-            **given,
-            content=sent.content,
-            source=sent.source,
-            replaces=phase.gold.get(plugin.name),
-        )
+        if isinstance(begun, RefusedError):
+            form = LOOKED_AT.form(refused=begun)
+            return await self._show(request, form, status=begun.refusal)
+        self.drafts.keep(begun.job, draft)
+        raise web.HTTPSeeOther(await soon(self.desk, request, begun))
+
+    async def show_preview(self, request: web.Request) -> web.Response:
+        """Answer with what a file would change; one that was looked at here can be set."""
+        phase, plugin = await self._of(request)
+        job: JobDetail = await self.desk.ask(request, "jobs.get", job=request.match_info["job"])
+        if result_path(job) != request.path:
+            raise web.HTTPSeeOther(job_path(job))
+        change = msgspec.convert(job.report, GoldChange)
+        draft = self.drafts.get(job.job)
         return self.desk.answer(
             "organise_gold_preview.html",
             phase=phase,
             plugin=plugin,
             path=gold_path(phase.phase, plugin.name),
-            source=sent.source,
-            change=done,
-            runs=[Scored.of(plugin, change) for change in done.runs],
+            source=draft.source if draft else "the file",
+            change=change,
+            runs=[Scored.of(plugin, one) for one in change.runs],
             columns=plugin.columns,
             shown=SHOWN,
-            key=self.drafts.keep(draft) if done.changed else "",
+            key=job.job if draft else "",
             form=SET.form(),
         )
 
     async def set(self, request: web.Request) -> web.Response:
-        """Set the file that was looked at; the task's page tells which version it is."""
+        """Begin to set the file that was looked at; the task's page tells which version it is."""
         phase, plugin = await self._of(request)
         key = str((await posted(request)).get("draft", ""))
-        done = await self._set(request, phase, plugin, self.drafts.get(key))
-        if isinstance(done, RefusedError):
-            return await self._show(request, LOOKED_AT.form(refused=done), status=done.refusal)
+        begun = await self._set(request, phase, plugin, self.drafts.get(key))
+        if isinstance(begun, RefusedError):
+            return await self._show(request, LOOKED_AT.form(refused=begun), status=begun.refusal)
         self.drafts.drop(key)
-        raise web.HTTPSeeOther(f"{gold_path(phase.phase, plugin.name)}?set={done.version}")
+        raise web.HTTPSeeOther(await soon(self.desk, request, begun))
 
     async def _set(
         self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: Draft | None
-    ) -> GoldChange | RefusedError:
-        """Set a draft, if the gold is still the one that it was held against."""
+    ) -> JobDetail | RefusedError:
+        """Begin to set a draft, if the gold is still the one that it was held against."""
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
             message = "the file that was looked at is kept no longer: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")
-        if draft.replaces != phase.gold.get(plugin.name):
-            message = "another version was set meanwhile: look again at what yours changes"
-            return RefusedError(Refusal.STATE, message, field="content")
-        done: GoldChange | RefusedError = await tried(
-            self.desk,
-            request,
-            "gold.set",
-            ("content",),
-            phase=draft.phase,
-            task=draft.task,
-            content=draft.content,
-            source=draft.source,
+        begun: JobDetail | RefusedError = await tried(
+            self.desk, request, "gold.set", ("content",), **asdict(draft)
         )
-        return done
-
-
-def gold_path(phase: str, task: str) -> str:
-    """Return where a task's gold is."""
-    return f"{phase_path(phase)}/gold/{quote(task, safe='')}"
+        return begun

@@ -14,6 +14,7 @@ from metaserver.web.organise.corpora import CorpusPages
 from metaserver.web.organise.exports import ExportPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
+from metaserver.web.organise.jobs import JobPages
 from metaserver.web.organise.outlook import needs, outlook, steps
 from metaserver.web.organise.phases import PhasePages
 from metaserver.web.organise.servers import ServerPages
@@ -56,6 +57,7 @@ class OrganiserPages:
             *ServerPages(desk=desk).routes(),
             *UploadPages(desk=desk).routes(),
             *AuditPage(desk=desk).routes(),
+            *JobPages(desk=desk).routes(),
             *self.exports.routes(),
         ]
         return reserved(Role.ORGANISER, known)
@@ -83,6 +85,14 @@ class OrganiserPages:
             return await desk.follow(request, key, lambda: servers.parts(request, wanted))
         if page == "export":
             return await desk.follow(request, "organise export", self.exports.parts)
+        if page == "jobs":
+            jobs = JobPages(desk=desk)
+            key = request.query.get("job", "")
+            if key:
+                return await desk.follow(
+                    request, f"organise job {key}", lambda: jobs.parts(request, key)
+                )
+            return await desk.follow(request, "organise jobs", lambda: jobs.list_parts(request))
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
     async def _parts(self, request: web.Request) -> Parts:

@@ -16,5 +16,8 @@ if (stream) {
   startStream(stream, () => {
     localTimes();
     applyFilters();
+    // Work that was watched is done: its result has a page of its own.
+    const done = document.querySelector("[data-next]");
+    if (done) location.replace(done.dataset.next);
   });
 }

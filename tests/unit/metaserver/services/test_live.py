@@ -11,7 +11,7 @@ from metaserver.lifecycle import Outcome, RetryDecision
 from metaserver.records import ArticleId, Attempt, Server, ServerName, TaskName
 from metaserver.services.live import TICK_SECONDS, Entry, LiveBoards
 from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.tasks.act import ACT
 from metaserver.wire.validation import CheckedAnswer
 from scoring import ActGold
@@ -110,17 +110,34 @@ async def test_a_full_disk_is_on_the_monitor() -> None:
     assert boards.monitor().blocked == "database or disk is full"
 
 
-async def test_what_lands_while_runs_are_scored_afresh_is_scored_too() -> None:
+async def test_what_lands_while_a_board_is_made_can_be_scored_on_it() -> None:
     boards = live()
     with boards.landing() as landed:
-        afresh = Scoreboard(boards.scoreboard.scored())  # read from a store without the answer
         boards.publish(ended(ANSWER))
         boards.publish(ended(None))
-        boards.rescored(afresh, landed)
-    [row] = boards.board(NAME).rows
-    assert row.score.articles_scored == 1
+    assert [(answer.server, answer.article) for answer in landed] == [("one", "100")]
     boards.publish(ended(ANSWER))
-    assert len(landed) == 2  # afterwards nothing is collected
+    assert len(landed) == 1  # afterwards nothing is collected
+
+
+async def test_another_gold_takes_the_place_of_a_board() -> None:
+    boards = live()
+    boards.publish(ended(ANSWER))
+    before, version = await boards.settled(NAME), await boards.changed(-1)
+    task = ScoredTask(plugin=ACT, gold=ActGold(relevant={"100": False}), release="2026_01")
+    made = Scoreboard([task])
+    made.put(SERVER.name, ArticleId("100"), ANSWER.payloads)
+    made.mark(NAME, GoldMark(2, "c0ffee"))
+    boards.regrade(NAME, made)
+    assert await boards.changed(version) == version + 1
+    after = boards.board(NAME)
+    assert after.signature != before.signature
+    [row] = after.rows
+    assert (row.score.values["accuracy"], before.rows[0].score.values["accuracy"]) == (0.0, 1.0)
+    assert before.rows[0].interval is not None
+    assert row.interval is None  # the one of the earlier gold is gone
+    boards.publish(ended(ANSWER))
+    assert boards.board(NAME).rows[0].score == row.score
 
 
 async def test_a_run_that_leaves_is_gone() -> None:

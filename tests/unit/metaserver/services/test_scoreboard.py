@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -107,3 +110,111 @@ def test_a_live_board_is_the_one_scored_afresh_to_the_last_digit(
 def test_act_and_int_are_ranked_by_their_own_columns() -> None:
     for task in (ACT, INT):
         assert set(task.order) <= {column.key for column in task.columns}
+
+
+class Slow:
+    """A scorer whose mean takes until it may end; a put meanwhile would be a fault."""
+
+    def __init__(self) -> None:
+        self.put_to: list[str] = []
+        self.begun, self.may_end = threading.Event(), threading.Event()
+        self.at_work = False
+
+    def put(self, article: ArticleId, payload: Any) -> None:
+        assert not self.at_work
+        self.put_to.append(article)
+
+    def score(self) -> Score:
+        self.at_work = True
+        self.begun.set()
+        assert self.may_end.wait(60)
+        self.at_work = False
+        return replace(NO_SCORE, values={"seen": len(self.put_to)})
+
+
+@dataclass(frozen=True)
+class SlowTask:
+    """As much of a task as a board needs."""
+
+    made: Slow
+    name = TaskName("INT")
+    order = ("seen",)
+
+    def scorer(self, gold: Any) -> Slow:
+        return self.made
+
+
+async def averaging(board: Scoreboard, scorer: Slow) -> asyncio.Task[Score | None]:
+    """Begin to make the mean of the only run."""
+    task = asyncio.create_task(board.average(TaskName("INT"), "raw", ServerName("one")))
+    assert await asyncio.to_thread(scorer.begun.wait, 60)
+    return task
+
+
+def slow_board() -> tuple[Scoreboard, Slow]:
+    scorer = Slow()
+    scorer.may_end.set()
+    plugin: Any = SlowTask(scorer)
+    board = Scoreboard([ScoredTask(plugin=plugin, gold=None, release="r")])
+    board.put(ServerName("one"), ArticleId("1"), {TaskName("INT"): []})
+    scorer.begun.clear()
+    scorer.may_end.clear()
+    return board, scorer
+
+
+async def test_what_lands_while_a_mean_is_made_is_scored_after_it() -> None:
+    board, scorer = slow_board()
+    task = await averaging(board, scorer)
+    board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    assert scorer.put_to == ["1"]
+    scorer.may_end.set()
+    score = await task
+    assert score is not None
+    assert score.values == {"seen": 1}
+    assert scorer.put_to == ["1", "2"]
+    assert board.scores(TaskName("INT"))[ServerName("one")].values == {"seen": 2}
+    assert await board.average(TaskName("INT"), "raw", ServerName("none")) is None
+
+
+async def test_a_run_that_is_dropped_while_its_mean_is_made_stays_dropped() -> None:
+    board, scorer = slow_board()
+    task = await averaging(board, scorer)
+    board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    board.drop(ServerName("one"))
+    scorer.may_end.set()
+    await task
+    assert board.runs(TaskName("INT")) == []
+    assert board.scores(TaskName("INT")) == {}
+
+
+async def test_a_mean_that_is_given_up_loses_no_answer() -> None:
+    board, scorer = slow_board()
+    task = await averaging(board, scorer)
+    board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    scorer.at_work = False  # a put while an abandoned thread reads is harmless
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert scorer.put_to == ["1", "2"]
+    scorer.may_end.set()
+
+
+def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_path: Path) -> None:
+    (tmp_path / "act.tsv").write_text("100\t1\n200\t0\n")
+    act = ScoredTask(plugin=ACT, gold=ACT.read_gold(tmp_path / "act.tsv"), release="2026_01")
+    (tmp_path / "gold.tsv").write_text("100\tQ00987\n")
+    other = replace(int_task, gold=INT.read_gold(tmp_path / "gold.tsv"))
+    payloads = {TaskName("INT"): hits("P04637"), TaskName("ACT"): [True, 0.5]}
+    mark = GoldMark(2, "badcab")
+    board, made = Scoreboard([act, int_task]), Scoreboard([other])
+    whole = Scoreboard([act, replace(other, mark=mark)])
+    for one in (board, made, whole):
+        one.put(ServerName("one"), ArticleId("100"), payloads)
+    board.put(ServerName("gone"), ArticleId("100"), {TaskName("INT"): hits("P04637")})
+    made.mark(TaskName("INT"), mark)
+    board.regrade(made)
+    first = Scoreboard([int_task])
+    first.regrade(Scoreboard([act]))
+    assert [task.name for task in first.tasks()] == ["ACT", "INT"]
+    for name in ("ACT", "INT"):
+        assert board.board(TaskName(name)) == whole.board(TaskName(name))

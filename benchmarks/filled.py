@@ -1,0 +1,118 @@
+"""A store with many answers, made with the store's own functions: for measuring, not for scores."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from annotators.protocol import encode_answer
+from benchmarks.peer import answer_of
+from benchmarks.phase import ACCESSIONS, NAMES, make_articles
+from metaserver.config import Settings
+from metaserver.lifecycle import Control, Outcome
+from metaserver.packing import pack
+from metaserver.plans import PhasePlan
+from metaserver.records import Attempt, PhaseName, Phases, Server, ServerName, TaskName, TeamName
+from metaserver.store import phases, servers, teams
+from metaserver.store.articles import keep, pack_articles
+from metaserver.store.reader import Corpus
+from metaserver.store.store import Store, open_store
+from metaserver.store.writer import Entry, LaneKey
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.uniprot import Release, ReleaseVocabulary, build_release
+from metaserver.wire.validation import check
+
+PHASE, RELEASE = PhaseName("test"), "benchmark"
+STORE_FILE = "metaserver.sqlite"
+AT_A_TIME = 512
+TEXT = "MDM2 binds p53 & targets it for degradation. " * 40
+
+
+def settings(folder: Path) -> Settings:
+    """Return a hub's settings with a small release of its own."""
+    releases = folder / "releases"
+    if not (releases / RELEASE).exists():
+        build_release([NAMES], name=RELEASE, out=releases / RELEASE)
+    given = {"folder": str(folder), "uniprot": {"releases": str(releases)}}
+    return msgspec.convert(given, Settings)
+
+
+def gold_of(task: str, articles: int, shift: int = 0) -> bytes:
+    """Return a gold file for the articles; another `shift` makes other labels."""
+    lines = {
+        "ACT": lambda name, n: f"{name}\t{(n + shift) % 2}\n",
+        "INT": lambda name, n: f"{name}\t{ACCESSIONS[(n + shift) % 20]}\n",
+        "IPT": lambda name, n: f"{name}\t{ACCESSIONS[shift]}\t{ACCESSIONS[shift + 1]}\n",
+    }
+    named = enumerate(article.id for article in make_articles(articles, ""))
+    return "".join(lines[task](name, n) for n, name in named).encode()
+
+
+async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
+    """Make a hub's folder with one phase whose servers have answered every article."""
+    given = settings(folder)
+    async with open_store(folder / STORE_FILE) as store:
+        corpus, phase_id, keys = await _phase(store, lanes, articles)
+        checked, raw = _answer(given)
+        entries = _entries(corpus, keys, checked, raw)
+        while batch := list(itertools.islice(entries, AT_A_TIME)):
+            await asyncio.gather(*map(store.record, batch))
+        for task in ("ACT", "INT", "IPT"):
+            await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
+    return given
+
+
+async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
+    packed = pack_articles(make_articles(articles, TEXT))
+    async with store.writing() as connection:
+        corpus = await keep(connection, packed)
+        await phases.add_corpus_version(connection, "corpus", corpus.id, "made")
+        await phases.set_challenge(connection, "bc", "A challenge", "UTC")
+        [challenge] = await phases.every_challenge(connection)
+        phase_id = await phases.add(
+            connection, PHASE, challenge.id, PhasePlan(), corpus_id=corpus.id, release=RELEASE
+        )
+        team = await teams.add(connection, TeamName("blue"), "", "")
+        keys = []
+        for number in range(lanes):
+            server = Server(name=ServerName(f"s{number}"), url="http://127.0.0.1:9/")
+            key = LaneKey(phase_id, await servers.add(connection, server, team))
+            await servers.set_control(connection, key, Control.PAUSED)
+            keys.append(key)
+    for key in keys:
+        await store.take_lane(key)
+    return corpus, phase_id, keys
+
+
+def _answer(given: Settings) -> tuple[Any, bytes]:
+    answer = answer_of(ACCESSIONS)
+    vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
+    tasks = [task for name, task in installed_tasks().items() if name != "NER"]
+    return check(answer, tasks, vocabulary), pack(encode_answer(answer))
+
+
+def _entries(corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes) -> Iterator[Entry]:
+    for key, (position, article) in itertools.product(keys, enumerate(corpus.ids)):
+        attempt = Attempt(
+            server=ServerName(""),
+            article=article,
+            number=1,
+            started_at=1.0e9 + position,
+            outcome=Outcome.OK,
+            phases=Phases(queue=0.0, total=0.1),
+            raw=raw,
+        )
+        yield Entry(
+            lane=key,
+            epoch=1,
+            position=position,
+            attempt=attempt,
+            answer=checked,
+            final=True,
+            cursor=position + 1,
+        )

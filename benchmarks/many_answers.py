@@ -1,0 +1,126 @@
+"""What an organiser waits for in a phase with many answers: another gold, an export, an import.
+
+`--answers 10000 100000` are answers in all, of ten servers. While the gold changes, a heartbeat
+asks every 10 ms how late the event loop is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
+from typing import Any
+
+from benchmarks.filled import PHASE, STORE_FILE, fill, gold_of, settings
+from metaserver.app import prepare_process
+from metaserver.archive.reading import import_archive
+from metaserver.archive.writing import export_store
+from metaserver.lifecycle import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.service import Service
+from metaserver.operations.table import perform
+from metaserver.serve import open_service
+
+LANES = 10
+BEAT = 0.01  # seconds
+ANA = Caller(role=Role.ORGANISER, name="organiser ana")
+
+
+async def _beat(late: list[float]) -> None:
+    loop = asyncio.get_running_loop()
+    while True:
+        begun = loop.time()
+        await asyncio.sleep(BEAT)
+        late.append(loop.time() - begun - BEAT)
+
+
+async def _timed(service: Service, name: str, **values: Any) -> str:
+    late: list[float] = []
+    heart = asyncio.create_task(_beat(late))
+    begun = time.perf_counter()
+    started = await perform(OPERATIONS[name], service, ANA, values)
+    job = service.jobs.get(started.job)
+    assert job is not None
+    await job.ended()
+    took = time.perf_counter() - begun
+    heart.cancel()
+    with suppress(asyncio.CancelledError):
+        await heart
+    assert job.report is not None, job.error
+    ordered = sorted(late)
+    p99 = ordered[int(0.99 * len(ordered))]
+    return f"{took:7.1f} s   loop late: worst {ordered[-1]:.3f} s, p99 {p99:.3f} s"
+
+
+def gold(folder: Path, articles: int) -> list[str]:
+    """Preview, then set another gold of INT."""
+
+    async def measured() -> list[str]:
+        prepare_process()
+        async with open_service(settings(folder)) as service:
+            content = gold_of("INT", articles, 1)
+            given = {"phase": PHASE, "task": "INT", "content": content, "source": "gold.tsv"}
+            return [
+                f"{name:14}{await _timed(service, name, **given)}"
+                for name in ("gold.preview", "gold.set")
+            ]
+
+    return asyncio.run(measured())
+
+
+def exported(folder: Path, _: int) -> list[str]:
+    """Export everything."""
+    begun, out = time.perf_counter(), folder / "all.zip"
+    export_store(folder / STORE_FILE, out, settings(folder))
+    took = time.perf_counter() - begun
+    with zipfile.ZipFile(out) as archive:
+        members = len(archive.infolist())
+        size = sum(entry.file_size for entry in archive.infolist())
+    sizes = f"{out.stat().st_size / 1e6:.1f} MB ({size / 1e6:.0f} MB unpacked)"
+    return [f"{'export':14}{took:7.1f} s   {members:,} members, {sizes}"]
+
+
+def imported(folder: Path, _: int) -> list[str]:
+    """Import what was exported."""
+    begun = time.perf_counter()
+    import_archive(folder / "all.zip", folder / "imported.sqlite")
+    return [f"{'import':14}{time.perf_counter() - begun:7.1f} s"]
+
+
+def _filled(folder: Path, articles: int) -> list[str]:
+    asyncio.run(fill(folder, lanes=LANES, articles=articles))
+    return []
+
+
+def _part(part: Callable[[Path, int], list[str]], folder: Path, articles: int) -> list[str]:
+    lines = part(folder, articles)
+    used = getrusage(RUSAGE_SELF)
+    core, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+    told = f"{'':14}peak memory {memory:.0f} MB, {core:.1f} s of a core"
+    return [*lines, told] if lines else []
+
+
+def main() -> None:
+    """Print what each part takes, each in a process of its own."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--answers", type=int, nargs="*", default=[10_000])
+    for answers in parser.parse_args().answers:
+        print(f"{answers:,} answers of {LANES} servers")
+        with tempfile.TemporaryDirectory() as folder:
+            for part in (_filled, gold, exported, imported):
+                with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+                    for line in pool.submit(_part, part, Path(folder), answers // LANES).result():
+                        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

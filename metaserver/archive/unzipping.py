@@ -1,0 +1,136 @@
+"""Archives that come from elsewhere, read as streams: bounded before anything is unpacked."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from metaserver.archive.entries import Entry
+from metaserver.archive.layout import CHECKSUMS
+from metaserver.errors import InputError
+
+CHUNK = 2**16
+MAX_DIRECTORY = 2**23
+"""Bytes of a zip's directory: it is read as a whole, at 46 bytes an entry or more."""
+MAX_ENTRIES = 100_000
+MAX_CHECKSUMS = 2**24
+MAX_RATIO = 500
+"""Bytes that an archive may unpack to for each of its own."""
+SMALL = 2**26
+"""Bytes that any archive may unpack to."""
+_ENCRYPTED = 0x1
+_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+_BROKEN = (
+    zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError, ValueError, OSError,
+    NotImplementedError,
+)  # fmt: skip
+
+
+class Checksum(NamedTuple):
+    """What an entry must be."""
+
+    sha256: str
+    size: int
+
+
+class _Bounded(io.BufferedReader):
+    """A file of which no reader takes more at a time than a zip's directory may have."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = os.fstat(self.fileno()).st_size - self.tell()
+        if size > MAX_DIRECTORY:
+            raise zipfile.BadZipFile(f"its directory is larger than {MAX_DIRECTORY:,} bytes")
+        return super().read(size)
+
+
+class ZipReader:
+    """Reads entries, each checked against its checksum; raises `InputError`."""
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        try:
+            self._file = _Bounded(io.FileIO(place))
+        except OSError as error:
+            raise InputError(place, error.strerror or str(error)) from error
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+            self._need_modest(place.stat().st_size)
+            self._sums = self._read_checksums()
+        except InputError:
+            self.close()
+            raise
+        except _BROKEN as error:
+            self.close()
+            raise InputError(place, f"not a whole zip file: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sums
+
+    def read(self, name: str) -> bytes:
+        """Return an entry."""
+        return self.entry(name).rest()
+
+    def entry(self, name: str) -> Entry:
+        """Return an entry to be read as a stream; its checksum counts when all of it is read."""
+        return Entry(f"{self._place}/{name}", self._chunks(name))
+
+    def _chunks(self, name: str) -> Iterator[bytes]:
+        expected, sha, size = self._sum(name), hashlib.sha256(), 0
+        with self._reading(name), self._zip.open(name) as file:
+            while chunk := file.read(CHUNK):
+                sha.update(chunk)
+                size += len(chunk)
+                if size > expected.size:
+                    break
+                yield chunk
+        if (sha.hexdigest(), size) != expected:
+            raise InputError(self._place, f"{name} is not as it was written: the checksum differs")
+
+    @contextmanager
+    def _reading(self, name: str) -> Iterator[None]:
+        try:
+            yield
+        except _BROKEN as error:
+            raise InputError(self._place, f"{name} cannot be read: {error}") from error
+
+    def _sum(self, name: str) -> Checksum:
+        if name not in self._sums:
+            raise InputError(self._place, f"there is no {name} in it")
+        return self._sums[name]
+
+    def _need_modest(self, size: int) -> None:
+        """Refuse what no hub writes, by the directory alone."""
+        entries = self._zip.infolist()
+        if len(entries) > MAX_ENTRIES:
+            raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")
+        if len({entry.filename for entry in entries}) < len(entries):
+            raise InputError(self._place, "an entry comes twice")
+        if any(one.flag_bits & _ENCRYPTED or one.compress_type not in _METHODS for one in entries):
+            raise InputError(self._place, "an entry is encrypted, or not compressed by deflate")
+        unpacked = sum(entry.file_size for entry in entries)
+        if unpacked > max(SMALL, MAX_RATIO * size):
+            message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO} times its size"
+            raise InputError(self._place, message)
+
+    def _read_checksums(self) -> Mapping[str, Checksum]:
+        try:
+            if self._zip.getinfo(CHECKSUMS).file_size > MAX_CHECKSUMS:
+                raise InputError(self._place, f"{CHECKSUMS} is too large")
+            with self._zip.open(CHECKSUMS) as file:
+                rows = [line.rstrip("\n").split("\t") for line in io.TextIOWrapper(file, "utf-8")]
+            return {name: Checksum(sha256, int(size)) for sha256, size, name in rows}
+        except _BROKEN as error:
+            message = f"not an archive of a hub: {CHECKSUMS} is missing or broken"
+            raise InputError(self._place, message) from error

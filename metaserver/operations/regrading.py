@@ -1,0 +1,167 @@
+"""The jobs behind another gold: every run is scored by it, then it is set, or nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from metaserver.dispatch.candidate import Candidate, Scores, candidate
+from metaserver.dispatch.phase import RunningPhase
+from metaserver.dispatch.steps import whole
+from metaserver.errors import Refusal, RefusedError
+from metaserver.operations.caller import Caller
+from metaserver.operations.gold_changes import GoldChange, label_changes, run_changes
+from metaserver.operations.service import Service, noted
+from metaserver.services.frozen import FrozenBoard
+from metaserver.services.jobs import Progress
+from metaserver.store import boards, phases
+from metaserver.tasks.plugin import TaskPlugin
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposal:
+    """A gold file for a task of a phase, and as the task read it.
+
+    `replaces` is the version that it may take the place of, 0 for none; None: of any.
+    """
+
+    phase: str
+    plugin: TaskPlugin
+    gold: Any
+    content: bytes
+    source: str
+    replaces: int | None = None
+
+    def need_newest(self, running: RunningPhase) -> None:
+        """Raise `RefusedError` where the gold in use is not the one to be replaced."""
+        newest = running.gold.get(self.plugin.name)
+        found = newest.version if newest is not None else 0
+        if self.replaces not in (None, found):
+            message = "another version was set meanwhile: look again at what yours changes"
+            raise RefusedError(Refusal.STATE, message, field="content")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Regrading:
+    """A proposal at work for a caller."""
+
+    service: Service
+    caller: Caller
+    proposal: Proposal
+
+    async def preview(self, progress: Progress) -> GoldChange:
+        """Tell what the proposal would change."""
+        async with self._phase(progress) as running:
+            if self._is_set(running):
+                return await self._unchanged(running)
+            async with self._scored(running, progress) as made:
+                return await self._change(running, await made.compared())
+
+    async def set(self, progress: Progress) -> GoldChange:
+        """Set the proposal: the store has it, and the boards show it, or neither."""
+        async with self._phase(progress) as running:
+            if self._is_set(running):
+                return await self._unchanged(running)
+            async with self._scored(running, progress) as made:
+                change = await self._change(running, await made.compared())
+                progress.begin("keeping the board as it was")
+                before = await self._board_before(running, change)
+                await made.catch_up()
+                progress.fix("storing")
+                return await whole(self._store(made, change, before))
+
+    # -- how -------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def _phase(self, progress: Progress) -> AsyncIterator[RunningPhase]:
+        """Give the phase with its scores to this job alone; it may be another by its turn."""
+        progress.begin("waiting for its turn")
+        while True:
+            running = self.service.phase(self.proposal.phase)
+            async with running.scoring:
+                if self.service.phase(self.proposal.phase) is running:
+                    self.proposal.need_newest(running)
+                    yield running
+                    return
+
+    def _scored(self, running: RunningPhase, progress: Progress) -> Any:
+        return candidate(running, self.proposal.plugin, self.proposal.gold, progress)
+
+    def _is_set(self, running: RunningPhase) -> bool:
+        newest = running.gold.get(self.proposal.plugin.name)
+        return newest is not None and newest.content == self.proposal.content
+
+    async def _unchanged(self, running: RunningPhase) -> GoldChange:
+        scores = await running.boards.scoreboard.averaged(self.proposal.plugin.name)
+        return await self._change(running, Scores(scores, scores))
+
+    async def _change(self, running: RunningPhase, scores: Scores) -> GoldChange:
+        given, plugin = self.proposal, self.proposal.plugin
+        newest, live = running.gold.get(plugin.name), running.boards.scoreboard
+        changed = newest is None or newest.content != given.content
+        old = live.scored_task(plugin.name).gold if newest is not None else None
+        labels = await asyncio.to_thread(label_changes, plugin, old, given.gold, running.corpus.ids)
+        return GoldChange(
+            phase=running.name,
+            task=plugin.name,
+            version=None if changed or newest is None else newest.version,
+            replaces=newest.version if newest is not None and changed else None,
+            changed=changed,
+            runs=tuple(run_changes(plugin, scores.before, scores.after)),
+            **msgspec.structs.asdict(labels),
+        )
+
+    async def _board_before(self, running: RunningPhase, change: GoldChange) -> FrozenBoard | None:
+        if change.replaces is None:
+            return None
+        return await running.boards.freeze(
+            self.proposal.plugin,
+            phase=running.name,
+            reason=_reason(change),
+            at=self.service.clock(),
+        )
+
+    async def _store(
+        self, made: Candidate, change: GoldChange, before: FrozenBoard | None
+    ) -> GoldChange:
+        """Keep the gold, the board as it was and the audit entry at once; then show the gold."""
+        given, phase_id, key = self.proposal, made.running.phase.id, None
+        name = given.plugin.name
+        async with self.service.store.writing() as connection:
+            if before is not None and change.replaces is not None:
+                document = await asyncio.to_thread(before.encode)
+                key = await boards.keep(
+                    connection,
+                    phase_id,
+                    name,
+                    change.replaces,
+                    before.reason,
+                    at=before.at,
+                    document=document,
+                )
+            await phases.set_gold(connection, phase_id, name, given.source, given.content)
+            gold = await phases.gold_version(connection, phase_id, name)
+            assert gold is not None
+            await noted(
+                connection,
+                self.caller,
+                "gold.set",
+                made.running.name,
+                task=name,
+                version=gold.version,
+                source=given.source,
+                added=change.added,
+                removed=change.removed,
+                frozen=key,
+            )
+        made.show(gold)
+        return msgspec.structs.replace(change, version=gold.version, frozen=key)
+
+
+def _reason(change: GoldChange) -> str:
+    return f"gold version {(change.replaces or 0) + 1} replaced {change.replaces}"

@@ -1,0 +1,109 @@
+"""Background jobs: what is at work, how far it is, and where its result is shown."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from aiohttp import web
+
+from metaserver.errors import RefusedError
+from metaserver.lifecycle import JobState
+from metaserver.operations.jobs import JobDetail
+from metaserver.web.desk import Desk, mended
+from metaserver.web.organise.outlook import phase_path
+from metaserver.web.stream import Parts
+
+PARTS = "organise_parts.html"
+PATH = "/organise/jobs"
+SOON = 1.5
+"""Seconds that a form waits for its job before it leads to the job's page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobPages:
+    """The handlers of jobs."""
+
+    desk: Desk
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get(PATH, self.list),
+            web.get(f"{PATH}/{{job}}", self.show),
+            web.post(f"{PATH}/{{job}}/cancel", self.cancel),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """Answer with the jobs that are kept."""
+        jobs = await self.desk.ask(request, "jobs.list")
+        return self.desk.answer("organise_jobs.html", jobs=jobs, now=time.time())
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with how a job stands; one that is done leads to its result."""
+        return await self._show(request)
+
+    async def _show(
+        self, request: web.Request, refused: RefusedError | None = None
+    ) -> web.Response:
+        job: JobDetail = await self.desk.ask(request, "jobs.get", job=request.match_info["job"])
+        if job.state is JobState.DONE and refused is None and result_path(job) != job_path(job):
+            raise web.HTTPSeeOther(result_path(job))
+        return self.desk.answer(
+            "organise_job.html",
+            status=200 if refused is None else refused.refusal,
+            job=job,
+            next=result_path(job),
+            now=time.time(),
+            refused=refused,
+        )
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """End a job."""
+        key = request.match_info["job"]
+        try:
+            await self.desk.ask(request, "jobs.cancel", job=key)
+        except RefusedError as error:
+            return await self._show(request, mended(error))
+        raise web.HTTPSeeOther(f"{PATH}/{key}")
+
+    async def parts(self, request: web.Request, key: str) -> Parts:
+        """Return the live part of a job's page."""
+        job: JobDetail = await self.desk.ask(request, "jobs.get", job=key)
+        part = self.desk.templates.part(PARTS, "job", job, result_path(job), time.time())
+        return Parts(html={"job": part})
+
+    async def list_parts(self, request: web.Request) -> Parts:
+        """Return the live part of the list."""
+        jobs = await self.desk.ask(request, "jobs.list")
+        return Parts(html={"jobs": self.desk.templates.part(PARTS, "jobs", jobs, time.time())})
+
+
+async def soon(desk: Desk, request: web.Request, begun: JobDetail) -> str:
+    """Return where a job's result is shown if it is there soon, else where the job is."""
+    job: JobDetail = await desk.ask(request, "jobs.get", job=begun.job, wait=SOON)
+    return result_path(job)
+
+
+def job_path(job: JobDetail) -> str:
+    """Return where a job is shown."""
+    return f"{PATH}/{job.job}"
+
+
+def gold_path(phase: str, task: str) -> str:
+    """Return where a task's gold is."""
+    return f"{phase_path(phase)}/gold/{quote(task, safe='')}"
+
+
+def result_path(job: JobDetail) -> str:
+    """Return where what a job has done is shown: its own page where it is not done."""
+    report = job.report or {}
+    match job.kind if job.state is JobState.DONE else "":
+        case "gold.set":
+            return f"{gold_path(report['phase'], report['task'])}?set={report['version']}"
+        case "gold.preview":
+            return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
+        case "export":
+            return "/organise/export"
+    return job_path(job)

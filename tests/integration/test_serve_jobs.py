@@ -1,0 +1,190 @@
+"""Background jobs of a hub that is stopped, killed, or left by who asked: done whole, or not."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.integration.hub import DEMO, asked_server, metaserver, stored
+from tests.integration.serving import (
+    PATIENCE,
+    Api,
+    RefusedRequestError,
+    challenge,
+    enrol,
+    hub_at,
+    lane,
+    new_token,
+    write_config,
+)
+from tests.integration.test_serve_blocked import locked
+
+pytestmark = pytest.mark.slow
+
+GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
+ARTICLES = 32
+KILLS = 6
+VERSIONS = "SELECT version FROM gold WHERE task = 'INT' ORDER BY version"
+SET = "SELECT count(*) FROM audit WHERE action = 'gold.set' AND actor NOT LIKE 'config%'"
+KEPT = "SELECT count(*) FROM frozen_boards"
+PATH = "/phases/test/gold/INT"
+
+
+@pytest.fixture
+async def config(tmp_path: Path) -> Path:
+    return await write_config(tmp_path, challenges=[challenge(DEMO / "articles", GOLD)])
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+def another(number: int) -> Mapping[str, str]:
+    """Return a gold file that is like no other, nor are its scores."""
+    more = (f"sample01\tP{label:05}\n" for label in range(number))
+    content = GOLD["INT"].read_bytes() + "".join(more).encode()
+    return {"content": base64.b64encode(content).decode(), "source": f"{number}.tsv"}
+
+
+async def ended(api: Api, job: Mapping[str, Any]) -> Mapping[str, Any]:
+    async with asyncio.timeout(PATIENCE):
+        while job["state"] == "running":
+            job = await api("GET", f"/jobs/{job['job']}", wait=5)
+    return job
+
+
+async def answered(organiser: Api, url: str) -> None:
+    """Have a server answer the phase."""
+    blue = organiser.of(await enrol(organiser, "blue", {"blue-1": url}))
+    await organiser("POST", "/phases/test/open")
+    await blue("POST", "/servers/blue-1/start")
+    async with asyncio.timeout(PATIENCE):
+        while (await lane(organiser, "blue-1")).get("done", 0) < ARTICLES:
+            await asyncio.sleep(0.05)
+
+
+def check_whole(folder: Path) -> int:
+    """Every version was set whole: with its audit entry, and the board before it."""
+    versions = [row[0] for row in stored(folder, VERSIONS)]
+    assert versions == list(range(1, len(versions) + 1))
+    assert stored(folder, SET) == [(len(versions) - 1,)]
+    assert stored(folder, KEPT) == [(len(versions) - 1,)]
+    return len(versions)
+
+
+@pytest.mark.timeout(600)
+async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
+    config: Path, session: aiohttp.ClientSession
+) -> None:
+    seed = int(time.time())
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    folder, token, number, seen = config.parent / "hub", await new_token(config), 0, set()
+    async with asked_server() as asked:
+        async with hub_at(config) as hub:
+            await answered(Api(session, hub.address, token), asked.url)
+        for turn in range(KILLS):
+            async with hub_at(config) as hub:  # killed at its end
+                organiser = Api(session, hub.address, token)
+                before = check_whole(folder)
+                board = await organiser("GET", "/phases/test/boards/INT")
+                number += 1
+                with locked(hub, folder) if turn % 3 == 0 else nullcontext():  # cannot be stored
+                    started = await organiser("PUT", PATH, **another(number))
+                    await asyncio.sleep(rng.uniform(0.0, 1.0))
+                    hub.kill()
+                    await hub.ended()
+            after = check_whole(folder)
+            assert after - before in (0, 1), seed
+            seen.add(after - before)
+            async with hub_at(config) as hub:
+                organiser = Api(session, hub.address, token)
+                with pytest.raises(RefusedRequestError, match="no such job"):
+                    await organiser("GET", f"/jobs/{started['job']}")
+                now = await organiser("GET", "/phases/test/boards/INT")
+                assert (now["rows"] == board["rows"]) == (before == after), seed
+                gold = (await organiser("GET", "/phases/test"))["gold"]
+                assert gold["INT"] == after
+        assert seen == {0, 1}, seed  # kills fell before the end, and after it
+
+
+async def test_a_hub_that_is_told_to_stop_ends_its_jobs(
+    config: Path, session: aiohttp.ClientSession
+) -> None:
+    token = await new_token(config)
+    async with hub_at(config) as hub:
+        organiser = Api(session, hub.address, token)
+        jobs = [await organiser("POST", f"{PATH}/preview", **another(n)) for n in range(2)]
+        waiting = asyncio.create_task(ended(organiser, jobs[-1]))
+        await organiser("PUT", PATH, **another(3))
+        hub.process.terminate()
+        assert await hub.ended() == 130  # how soon is tested in test_serve_stop
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert not [line for line in hub.log if "Traceback" in line], hub.log
+    check_whole_without_boards(config.parent / "hub")
+
+
+def check_whole_without_boards(folder: Path) -> None:
+    versions = stored(folder, VERSIONS)
+    assert len(versions) in (1, 2)
+    assert stored(folder, SET) == [(len(versions) - 1,)]
+
+
+async def test_a_lost_client_changes_nothing_for_its_job(
+    config: Path, session: aiohttp.ClientSession
+) -> None:
+    token = await new_token(config)
+    async with asked_server() as asked, hub_at(config) as hub:
+        organiser = Api(session, hub.address, token)
+        await answered(organiser, asked.url)
+        path = config.parent / "late.tsv"
+        path.write_bytes(GOLD["INT"].read_bytes() + b"sample01\tP00001\n")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "metaserver.cli", "gold", "set", "test", "INT"),
+            *("--content", str(path), "--hub", hub.address),
+            env=os.environ | {"METASERVER_TOKEN": token},
+            stderr=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+        )
+        mine: list[Mapping[str, Any]] = []
+        async with asyncio.timeout(PATIENCE):
+            while not mine:
+                jobs = await organiser("GET", "/jobs")
+                mine = [job for job in jobs if job["asked_by"] != "config"]
+        process.kill()
+        await process.wait()
+        done = await ended(organiser, await organiser("GET", f"/jobs/{mine[0]['job']}"))
+        assert (done["state"], done["report"]["version"]) == ("done", 2)
+        assert check_whole(config.parent / "hub") == 2
+
+
+async def test_the_command_prints_the_report(config: Path, session: aiohttp.ClientSession) -> None:
+    token = await new_token(config)
+    async with hub_at(config) as hub:
+        path = config.parent / "late.tsv"
+        path.write_bytes(GOLD["INT"].read_bytes() + b"sample01\tP00001\n")
+        words = ("gold", "preview", "test", "INT", "--content", path, "--hub", hub.address)
+        file = config.parent / "token"
+        file.write_text(token)
+        made = await metaserver(*words, "--token-file", file, "--only", "added")
+        assert (made.status, made.stdout, made.stderr) == (0, "1\n", "")
+        begun = await metaserver(*words, "--token-file", file, "--no-wait", "--only", "state")
+        assert begun.stdout in ("running\n", "done\n")
+        jobs = await metaserver("jobs", "list", "--hub", hub.address, "--token-file", file)
+        assert jobs.stdout.count("gold.preview") == 2
+        stale = (*words, "--token-file", file, "--replaces", 7)
+        refused = await metaserver(*stale)
+        assert (refused.status, "another version was set meanwhile" in refused.stderr) == (1, True)

@@ -1,0 +1,187 @@
+"""Archives that nobody honest wrote: refused by what they say of themselves, or piece by piece."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import tracemalloc
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from metaserver.archive import entries, unzipping
+from metaserver.archive.entries import Entry
+from metaserver.archive.layout import CHECKSUMS
+from metaserver.archive.records import read_records, to_record
+from metaserver.archive.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
+from metaserver.errors import InputError
+
+MEMORY = 2**26  # bytes: no archive below may take more
+
+
+def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
+    """Write a zip with right checksums."""
+    sums = "".join(
+        f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{name}\n"
+        for name, content in contents.items()
+    )
+    with zipfile.ZipFile(path, "w", kind) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+        archive.writestr(CHECKSUMS, sums)
+    return path
+
+
+def refused(path: Path, name: str = "") -> str:
+    """Read an archive, or one entry of it; return why not, in bounded memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError) as caught, closing(ZipReader(path)) as reader:
+            for _ in reader.entry(name).lines():
+                pass
+        assert tracemalloc.get_traced_memory()[1] < MEMORY
+    finally:
+        tracemalloc.stop()
+    return str(caught.value)
+
+
+def of(content: bytes, chunk: int) -> Entry:
+    """Return an entry that comes in chunks of a size."""
+    chunks: Iterator[bytes] = (
+        content[start : start + chunk] for start in range(0, len(content), chunk)
+    )
+    return Entry("x", chunks)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1000])
+def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
+    assert list(of(b"a\n\nbcd\n", chunk).lines()) == [b"a", b"", b"bcd"]
+    entry = of(b"ab\ncdef", chunk)
+    assert (entry.line(), entry.take(2), entry.take(0), entry.rest()) == (b"ab", b"cd", b"", b"ef")
+    assert of(b"", chunk).line() is None
+    blobs = [b"", b"\n", b"<a>\xff\0\n</a>", b'{"bytes":3}\n' * 3]
+    content = b"".join(to_record({"n": n}, blob) for n, blob in enumerate(blobs))
+    found = [(bytes(row["n"]), blob) for row, blob in read_records(of(content, chunk))]
+    assert found == [(str(n).encode(), blob) for n, blob in enumerate(blobs)]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'{"bytes":3}\nab\n', "is cut off|is longer"),
+        (b'{"bytes":3}\nabcd\n', "is longer than its bytes"),
+        (b'{"bytes":3}\nabc', "is cut off"),
+        (b'{"bytes":3}', "is cut off"),
+        (b'{"bytes":-3}\nabc\n', "without its bytes"),
+        (b"{}\n\n", "without its bytes"),
+        (b'{"bytes":99999999999999}\nabc\n', "a piece of more than"),
+    ],
+)
+def test_records_that_are_not_what_they_say(content: bytes, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        list(read_records(of(content, 5)))
+
+
+def test_a_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entries, "MAX_PIECE", 10)
+    assert list(of(b"x" * 10 + b"\n", 3).lines()) == [b"x" * 10]
+    for read in (lambda entry: list(entry.lines()), Entry.rest, lambda entry: entry.take(11)):
+        with pytest.raises(InputError, match="a piece of more than"):
+            read(of(b"x" * 11 + b"\n", 3))
+
+
+def test_an_honest_archive(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.zip", {"a": b"1\n2\n", "b": b""})
+    with closing(ZipReader(path)) as reader:
+        assert list(reader.entry("a").lines()) == [b"1", b"2"]
+        assert reader.read("b") == b""
+        assert "a" in reader
+        assert "c" not in reader
+    assert "there is no c in it" in refused(path, "c")
+
+
+def test_a_bomb_is_refused_by_its_directory(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("a", "w", force_zip64=True) as out:
+            for _ in range(512):
+                out.write(bytes(2**20))
+        archive.writestr(CHECKSUMS, "")
+    assert "more than 500 times its size" in refused(path)
+
+
+def test_a_bomb_that_lies_of_its_size_ends_where_it_said(tmp_path: Path) -> None:
+    content = b"x\n" * 2**24
+    path = written(tmp_path / "x.zip", {"a": content})
+    said = path.read_bytes()
+    lied = said.replace(struct.pack("<L", len(content)), struct.pack("<L", 4))
+    assert lied != said
+    path.write_bytes(lied.replace(b"\t33554432\t", b"\t4\t"))
+    assert "checksum differs" in refused(path, "a") or "cannot be read" in refused(path, "a")
+
+
+def test_too_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "x.zip", {str(number): b"" for number in range(20)})
+    monkeypatch.setattr(unzipping, "MAX_ENTRIES", 20)
+    assert "holds more than 20 entries" in refused(path)
+    assert MAX_ENTRIES >= 10_000
+
+
+def test_a_directory_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    entry = b"PK\x01\x02" + bytes(42)
+    directory = entry * (MAX_DIRECTORY // len(entry) + 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 65535, 65535, len(directory), 0, 0)
+    path.write_bytes(directory + end)
+    assert "its directory is larger" in refused(path)
+
+
+def test_no_entry_comes_twice_and_none_is_of_another_kind(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a", b"")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            archive.writestr("a", b"")
+    assert "comes twice" in refused(path)
+    for kind in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        assert "not compressed by deflate" in refused(written(path, {"a": b"1"}, kind))
+
+
+@pytest.mark.parametrize(
+    "sums", [b"\xff\t1\ta\n", b"x\n", b"x\ty\tz\n", b"a\t1\tb\tc\n", b"\xed\xa0\x80\t1\ta\n"]
+)
+def test_broken_checksums(tmp_path: Path, sums: bytes) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(CHECKSUMS, sums)
+    assert "checksums.tsv is missing or broken" in refused(path)
+
+
+def test_checksums_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "x.zip", {"a": b""})
+    monkeypatch.setattr(unzipping, "MAX_CHECKSUMS", 10)
+    assert "checksums.tsv is too large" in refused(path)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 100, 200])
+def test_a_zip_that_is_cut_or_flipped_is_refused(tmp_path: Path, cut: int) -> None:
+    path = written(tmp_path / "x.zip", {"a": b"1\n" * 1000})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    assert "zip" in refused(path, "a")
+    flipped = bytearray(whole)
+    flipped[40] ^= 0xFF
+    path.write_bytes(flipped)
+    assert "a " in refused(path, "a")
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    for path in (tmp_path, tmp_path / "none"):
+        with pytest.raises(InputError):
+            ZipReader(path)
+    io.FileIO(tmp_path / "empty", "w").close()
+    assert "not a whole zip file" in refused(tmp_path / "empty")
