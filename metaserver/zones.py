@@ -2,7 +2,7 @@
 
 A clock that is changed skips local times in spring and has some twice in autumn. One that is
 skipped is refused; one that comes twice is the first (RFC 5545, section 3.3.5), and is shown with
-its offset wherever it is shown (docs/adr/0022-local-times.md).
+its offset wherever it is shown (docs/adr/0016-local-times.md).
 """
 
 from __future__ import annotations

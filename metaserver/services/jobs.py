@@ -1,6 +1,6 @@
 """Background jobs: long work that goes on in the hub, whether or not anybody waits for it.
 
-Jobs are of one process (ADR 24): those that run when it ends have changed nothing.
+Jobs are of one process (ADR 18): those that run when it ends have changed nothing.
 """
 
 from __future__ import annotations
