@@ -133,7 +133,11 @@ class ItemScorecard:
 
     @property
     def articles_scored(self) -> int:
-        """How many articles the means are taken over."""
+        """How many articles of the gold were scored.
+
+        No gold file has an article without an item; made in code, it counts here, and the means
+        leave it out.
+        """
         return len(self.articles)
 
     @property

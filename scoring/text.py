@@ -58,8 +58,8 @@ def _with_plain_ends(block: bytes) -> bytes:
 def _chunks(path: Path) -> Iterator[bytes]:
     """Yield a file's bytes piece by piece; refuses a file that unpacks to too many."""
     size = 0
-    with _opened(path) as file:
-        most, message = _most(path.stat().st_size)
+    with _opened(path) as (file, packed):
+        most, message = _most(path.stat().st_size, packed=packed)
         while chunk := file.read(_BLOCK):
             size += len(chunk)
             if size > most:
@@ -67,22 +67,27 @@ def _chunks(path: Path) -> Iterator[bytes]:
             yield chunk
 
 
-def _most(size: int) -> tuple[int, str]:
-    """Return how many bytes a file of `size` may give, and the message for one with more."""
+def _most(size: int, *, packed: bool) -> tuple[int, str]:
+    """Return how many bytes a file of `size` may give, and the message for one with more.
+
+    A pipe has no size; what comes through it is bounded all the same.
+    """
     dense = (1 << 20) + MOST_RATIO * size
-    return (dense, TOO_DENSE) if dense < MOST_UNPACKED else (max(MOST_UNPACKED, size), TOO_LARGE)
+    if packed and size and dense < MOST_UNPACKED:
+        return dense, TOO_DENSE
+    return max(MOST_UNPACKED, size), TOO_LARGE
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading after its byte order mark, through gzip where it is gzip."""
+def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+    """Open a file after its byte order mark; say whether it is gzip, which is read through."""
     try:
         with path.open("rb") as raw:
             packed = raw.peek(len(_GZIP)).startswith(_GZIP)
             file = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
             if file.peek(len(_BOM)).startswith(_BOM):
                 file.read(len(_BOM))
-            yield file
+            yield file, packed
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"cannot be read ({reason}); expected a text file, plain or gzip"

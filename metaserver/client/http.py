@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import itertools
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -74,33 +75,42 @@ class HttpClient:
 
         `deadline` is for everything, in seconds, and for what a busy server asks to wait as well.
         """
-        async with self._place:
-            began = self.watchdog.clock()
-            try:
-                return await self._post(url, body, exchange, deadline)
-            except PeerError as error:
-                error.stalled = self.watchdog.stood_still(began)
-                raise
+        clock = asyncio.get_running_loop().time
+        began = end = pause = 0.0
+        for waits in itertools.count():
+            async with self._place:  # given up while a busy server is waited for
+                if not waits:
+                    began, end = self.watchdog.clock(), clock() + deadline
+                try:
+                    return await self._post(url, body, exchange, end, deadline)
+                except PeerError as error:
+                    error.stalled = self.watchdog.stood_still(began)
+                    if not isinstance(error, BusyError):
+                        raise
+                    if waits == MOST_WAITS or clock() + error.wait >= end:
+                        raise error.impatient() from None
+                    pause = error.wait
+            await asyncio.sleep(pause)
+        raise AssertionError  # `count` has no end
 
-    async def _post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
-        end = asyncio.get_running_loop().time() + deadline
+    async def _post(
+        self, url: str, body: Payload, exchange: Exchange, end: float, deadline: float
+    ) -> Value:
         try:
             async with asyncio.timeout_at(end):
-                return await self._answered(url, body, exchange, end)
+                return await self._answered(url, body, exchange)
         except FAILURES as error:
             failure = _peer_error(error, deadline, self.limits.connect)
             if failure.outcome is Outcome.CANCELLED:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise failure from error
 
-    async def _answered(self, url: str, body: Payload, exchange: Exchange, end: float) -> Value:
+    async def _answered(self, url: str, body: Payload, exchange: Exchange) -> Value:
         """Send the request until there is an answer to it.
 
         A kept-alive connection that turns out to be closed before anything came back says nothing
-        about the request, and a server that is busy says when to send it again.
+        about the request.
         """
-        clock = asyncio.get_running_loop().time
-        waits = 0
         while True:
             exchange.restart()
             try:
@@ -108,11 +118,6 @@ class HttpClient:
             except LOST:
                 if not exchange.stale:
                     raise
-            except BusyError as busy:
-                waits += 1
-                if waits > MOST_WAITS or clock() + busy.wait >= end:
-                    raise busy.impatient() from None
-                await asyncio.sleep(busy.wait)
 
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float

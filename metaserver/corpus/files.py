@@ -45,13 +45,14 @@ def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
         with path.open("rb") as file:
             if file.peek(2).startswith(_GZIP_MAGIC):
                 return _unpacked(path, file, limit)
-            if path.stat().st_size > limit:
-                raise _too_large(path, limit)
-            return file.read()
+            data = file.read(min(limit, path.stat().st_size) + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(path, f"broken gzip file: {error}") from error
     except OSError as error:
         raise InputError(path, f"cannot be read: {os.strerror(error.errno or 0)}") from error
+    if len(data) > limit:
+        raise _too_large(path, limit)
+    return data
 
 
 def _unpacked(path: Path, file: BinaryIO, limit: int) -> bytes:

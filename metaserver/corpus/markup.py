@@ -6,6 +6,7 @@ No DTD is loaded, no entity is expanded, nothing is fetched.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple, cast
@@ -45,10 +46,20 @@ _ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # their own root is called
 MOST_TAGS = 1_000_000
 """Tags from one article's end to the next; a long article has some ten thousand."""
 _BLOCK = 2**20
+_DECLARED = re.compile(
+    rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([!-~]{1,40}?)["']"""
+)
+_EBCDIC = "<?xm".encode("cp037")
+_ENCODINGS = re.compile(
+    r"utf-?(8|16(le|be)?)|(us-)?ascii|iso[-_]?8859-\d{1,2}|latin-?1|(windows-|cp)125\d"
+    r"|gb(k|2312|18030)|big5|euc-(jp|kr)|shift_jis|koi8-[ru]",
+    re.IGNORECASE,
+)
 
 
 def read_xml(path: Path, data: bytes) -> Iterator[Draft]:
     """Yield the articles of an XML file; raises `InputError` with the line."""
+    _check_encoding(path, data)
     try:
         kind = _kind(path, data)
         tags = [f"{{*}}{name}" for name in kind.article]
@@ -89,7 +100,6 @@ def _parse(
 
 def _kind(path: Path, data: bytes) -> _Kind:
     root = next(_parse(path, data, "start", ["{*}*"]))
-    _check_encoding(path, root)
     name = QName(root)
     if name.localname == "article" and (name.namespace or "").startswith(_ELSEVIER_NAMESPACE):
         return _Kind(("article",), read_elsevier)
@@ -99,14 +109,12 @@ def _kind(path: Path, data: bytes) -> _Kind:
     return _KINDS[name.localname]
 
 
-def _check_encoding(path: Path, root: _Element) -> None:
-    """Refuse an encoding in which a tag does not begin with the byte that tags are counted by."""
-    encoding = root.getroottree().docinfo.encoding or "UTF-8"
-    try:
-        counted = b"<" in "<".encode(encoding)
-    except LookupError:
-        counted = False
-    if not counted:
+def _check_encoding(path: Path, data: bytes) -> None:
+    """Refuse an encoding in which a tag may begin with another byte than tags are counted by."""
+    head = data[:1024].replace(b"\0", b"")  # as in UTF-16
+    found = _DECLARED.match(head)
+    encoding = "EBCDIC" if data.startswith(_EBCDIC) else found[1].decode() if found else "UTF-8"
+    if not _ENCODINGS.fullmatch(encoding):
         raise InputError(path, f"encoding {encoding}; expected UTF-8, or one like ASCII", line=1)
 
 

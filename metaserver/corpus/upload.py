@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from metaserver.corpus.files import article_files
@@ -41,7 +42,7 @@ def read_upload(
     sources: dict[ArticleId, str] = {}
     size = 0
     for path in paths:
-        for article in _read(path, folder, problems):
+        for article in _read(path, folder, problems, MOST_ARTICLES - len(sources)):
             size += len(article.text)
             if size > MOST:
                 raise InputError(name, f"more than {MOST >> 20} Mi characters of text")
@@ -64,11 +65,12 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
         raise InputError(name, error.message.replace("folder", "zip file")) from error
 
 
-def _read(path: Path, folder: Path, problems: list[InputError]) -> Sequence[Article]:
-    """Return a file's articles, none where it has a fault."""
+def _read(path: Path, folder: Path, problems: list[InputError], most: int) -> Sequence[Article]:
+    """Return a file's articles, one more than `most` of them at the most; none with a fault."""
     name = path.relative_to(folder).as_posix()
     try:
-        return [replace(article, source=name) for article in read_articles([path])]
+        read = islice(read_articles([path]), most + 1)
+        return [replace(article, source=name) for article in read]
     except InputError as error:
         place = error.place.replace(str(path), name)
         problems.append(InputError(place, error.message.replace(str(path), name)))

@@ -3,7 +3,8 @@
 A byte order mark says it before the charset of the HTTP header does, and that before the XML
 declaration (RFC 7303, section 3.2). Frameworks add `charset=utf-8` to whatever they send, so where
 the declaration names another encoding, it counts from the first byte on that is no UTF-8. They add
-`us-ascii` as well, once the default of `text/xml` (RFC 3023): it says nothing.
+`us-ascii` as well, once the default of `text/xml` (RFC 3023): it says nothing. Nor does a
+charset of the header that is not known: nobody would read the answer otherwise.
 
 Only encodings of a fixed table are looked up: Python remembers every name that it did not find, and
 some of its codecs decompress.
@@ -43,6 +44,9 @@ _MODULES: Final = frozenset(filter(_OF_TEXT.fullmatch, aliases.values()))
 _CODECS: Final[Mapping[str, str]] = {
     **{name: module for name, module in aliases.items() if module in _MODULES},
     **{module: module for module in _MODULES},
+    "utf_8_sig": "utf_8",
+    "utf8mb4": "utf_8",
+    "windows_31j": "cp932",
 }
 
 
@@ -64,7 +68,8 @@ def decoder_for(head: bytes, charset: str | None) -> codecs.IncrementalDecoder |
     `charset` is what HTTP says. Raises `WireError` where the encoding that counts is not known.
     """
     name = declared(head)
-    said = None if charset is None or head.startswith(_MARKS) else _module(charset)
+    known = charset is not None and not head.startswith(_MARKS)
+    said = _CODECS.get(_plain(charset)) if known and charset is not None else None
     if said is None or said in ("ascii", "utf_16"):  # expat tells UTF-16 from its first bytes
         return None if name is None or name in NATIVE else _decoder(_module(name))
     if said != "utf_8":

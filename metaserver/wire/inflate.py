@@ -39,7 +39,8 @@ class Inflater:
         """Yield what `data` opens to; take all of it before the next call."""
         if self._format is None:
             data = self._told(data)
-        while data:
+        full = False  # zlib may hold more that is open, although it has taken all of `data`
+        while data or (full and not self._stream.eof):
             if self._stream.eof:  # gzip members may follow one another (RFC 1952, section 2.2)
                 self._next_stream()
             try:
@@ -48,6 +49,7 @@ class Inflater:
                 raise WireError(Outcome.XML, f"the compressed body is broken: {error}") from error
             self._started = True
             data = self._stream.unconsumed_tail or self._stream.unused_data
+            full = len(opened) == CHUNK
             if opened:
                 yield opened
 

@@ -184,3 +184,20 @@ async def test_a_probe_waits_no_longer_than_it_may(monkeypatch: pytest.MonkeyPat
         assert said.startswith("http: HTTP status 503")
         async with peer(busy(2, BUSY[0])) as there:
             assert await caller.probe(server(there.url)) is None
+
+
+async def test_who_waits_for_a_busy_server_leaves_its_place_to_others() -> None:
+    """Of few calls in flight, those that wait use no connection and hold up nobody."""
+    async with (
+        peer(busy(1, after="5")) as there,
+        peer(answering(GOOD)) as other,
+        article_caller(calls=1) as caller,
+    ):
+        waiting = asyncio.create_task(caller.call(server(there.url), 0, 1))
+        while not there.requests:
+            await asyncio.sleep(0.01)
+        ended, _ = await caller.call(server(other.url), 0, 1)
+        assert ended.outcome is Outcome.OK
+        assert not waiting.done()
+        waiting.cancel()
+        await asyncio.wait([waiting])

@@ -1,8 +1,10 @@
 """Readers and the writer: every problem with its place, and the forms of file they take."""
 
 import gzip
+import os
 import random
 from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,23 @@ def test_a_long_field_is_not_repeated_whole(tmp_path: Path) -> None:
     [problem] = problems(tmp_path, "INT", b"a\tP1\t" + b"x" * 60_000 + b"\t1\n")
     assert problem.endswith("…")
     assert len(problem) < 2 * MOST_CHARACTERS
+
+
+def test_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
+    """A pipe tells no size, so nothing can be said of its ratio."""
+    text = "".join(f"a{article}\tP1\t1\t0.5\n" for article in range(200_000)).encode()
+    for content in (text, gzip.compress(text)):
+        reading, writing = os.pipe()
+        with ThreadPoolExecutor() as pool:
+            written = pool.submit(_write_all, writing, content)
+            assert len(read_run("INT", Path(f"/dev/fd/{reading}")).answers) == 200_000
+            written.result()
+        os.close(reading)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
 
 
 def test_a_missing_file(tmp_path: Path) -> None:

@@ -36,6 +36,16 @@ def test_opens_both_formats_wherever_chunks_end(data: bytes, size: int) -> None:
     assert opened(data, size) == TEXT
 
 
+@pytest.mark.parametrize("wbits", [-zlib.MAX_WBITS, zlib.MAX_WBITS, 16 + zlib.MAX_WBITS])
+def test_a_body_is_whole_whatever_its_length(wbits: int) -> None:
+    """The last byte may hold a match beyond the step and the end of the stream together."""
+    encoding = "gzip" if wbits > zlib.MAX_WBITS else "deflate"
+    for length in [*range(CHUNK - 40, CHUNK + 300), *range(2 * CHUNK - 20, 2 * CHUNK + 280)]:
+        text = b"<" + b"a" * length
+        compressor = zlib.compressobj(wbits=wbits)
+        assert opened(compressor.compress(text) + compressor.flush(), 10**6, encoding) == text
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 100, 10**6])
 @pytest.mark.parametrize("text", [TEXT, b"", b"x", bytes(range(256)) * 300])
 @pytest.mark.parametrize("level", [0, 1, 6, 9])
