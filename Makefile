@@ -12,7 +12,7 @@ TESTS ?= tests
 
 # The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
-PROJECT := $(INSTALL) --no-deps --editable .
+PROJECT := $(INSTALL) --no-deps --no-build-isolation --editable .
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 22
@@ -61,9 +61,9 @@ screenshots: $(VENV)/.installed-dev  ## Make the README's screenshots anew
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)
 	$(INSTALL) 'uv>=0.9'
-	$(LOCK) --extra dev --extra bench --extra otel --extra plots --output-file requirements/bench.lock pyproject.toml
-	$(LOCK) --extra dev --constraint requirements/bench.lock --output-file requirements/dev.lock pyproject.toml
-	$(LOCK) --constraint requirements/dev.lock --output-file requirements/hub.lock pyproject.toml
+	$(LOCK) --extra dev --extra bench --extra otel --extra plots --output-file requirements/bench.lock pyproject.toml requirements/build.in
+	$(LOCK) --extra dev --constraint requirements/bench.lock --output-file requirements/dev.lock pyproject.toml requirements/build.in
+	$(LOCK) --constraint requirements/dev.lock --output-file requirements/hub.lock pyproject.toml requirements/build.in
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate $(ARGS) \
   --custom-compile-command "make lock"

@@ -3,6 +3,7 @@
 In 102 of them an accession stands for several gold accessions of an article.
 """
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,10 +62,8 @@ def test_files_agree_with_the_official_program(number: int, tmp_path: Path) -> N
 def test_live_views_agree_with_the_official_program(
     number: int, small: Release, tmp_path: Path
 ) -> None:
-    case = cases(VIEWS)[number]
+    case = with_valid_accessions(cases(VIEWS)[number])
     gold, run, view = write(case, tmp_path)
-    if not in_a_release(view):
-        return
     release = small if view.taxa is None else holding(view.taxa, tmp_path)
     in_view = live_view(gold, view, release)
     scorer = RunScorer(
@@ -76,14 +75,18 @@ def test_live_views_agree_with_the_official_program(
     assert_agrees(scorer.scorecard(), case["expected"])
 
 
-def test_the_live_cases_are_enough(tmp_path: Path) -> None:
-    played = [in_a_release(write(case, tmp_path)[2]) for case in cases(VIEWS)]
-    assert sum(played) == 138
-
-
-def in_a_release(view: View) -> bool:
-    """Tell whether a release can hold the taxa: it holds accessions only, no invented names."""
-    return all(map(PATTERN.fullmatch, view.taxa or {}))
+def with_valid_accessions(case: dict[str, Any]) -> dict[str, Any]:
+    """Give the accessions that were made up for a case names that a release can hold."""
+    names = {line.split("\t")[0] for line in case.get("of", "").splitlines()}
+    invented = sorted(name for name in names if not PATTERN.fullmatch(name))
+    valid = {name: f"O{number // 1000}Z{number % 1000:03}" for number, name in enumerate(invented)}
+    assert not names.intersection(valid.values())
+    renamed = {
+        name: re.sub(r"[^\t\r\n,]+", lambda field: valid.get(field[0], field[0]), case[name])
+        for name in ("gold", "run", "ho", "of")
+        if name in case
+    }
+    return case | renamed
 
 
 def holding(taxa: Mapping[str, str], folder: Path) -> Release:
