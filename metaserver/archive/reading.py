@@ -19,6 +19,7 @@ from metaserver.archive.writing import Manifest
 from metaserver.errors import InputError
 from metaserver.packing import pack
 from metaserver.store.database import open_sqlite, writing
+from metaserver.store.keys import DIGESTS, keys_are_whole
 from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24
@@ -66,6 +67,9 @@ async def _read(reader: ZipReader, archive: Path, store: Path) -> Manifest:
             await connection.execute(sa.delete(hub_keys))  # the archive has those of its hub
             for archived in TABLES:
                 await _table(reader, archive, archived, connection)
+            if not await keys_are_whole(connection):
+                message = f"{hub_keys.name} is not one key {DIGESTS!r} of 64 hexadecimal digits"
+                raise InputError(archive, message)
         async with engine.connect() as connection:  # all into one file, before it is renamed
             await connection.exec_driver_sql("COMMIT")
             await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
