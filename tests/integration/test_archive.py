@@ -6,8 +6,10 @@ import asyncio
 import hashlib
 import json
 import sqlite3
+import sys
 import zipfile
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 
 import msgspec
@@ -16,6 +18,7 @@ import yaml
 
 from annotators.server import Kit
 from metaserver import cli
+from metaserver.archive import counting, reading
 from metaserver.archive.layout import CHECKSUMS, LEFT_OUT, MANIFEST, TABLES
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
@@ -23,6 +26,7 @@ from metaserver.config import Settings
 from metaserver.errors import InputError
 from metaserver.packing import pack
 from metaserver.records import ServerName
+from metaserver.services.jobs import Progress
 from metaserver.store.tables import metadata
 from tests.integration.hub import DEMO
 from tests.integration.kits import served
@@ -280,6 +284,54 @@ async def test_entries_do_not_grow_with_articles_and_answers(archived: Path) -> 
         assert found.read(CORPUS).count(b'"article_id"') == ARTICLES
     assert [name for name in names if name.startswith("corpora/")] == [CORPUS]
     assert len(names) < 30
+
+
+async def test_an_import_tells_how_far_it_is(
+    archived: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with zipfile.ZipFile(archived) as found:
+        rows = json.loads(found.read(MANIFEST))["rows"]
+        lines = [found.read(name) for name in found.namelist() if name.startswith("tables/")]
+    assert rows == sum(content.count(b"\n") for content in lines) + ARTICLES
+    told: list[Progress] = []
+    store = tmp_path / "new.sqlite"
+    await asyncio.to_thread(import_archive, archived, store, lambda one: told.append(copy(one)))
+    assert [(one.step, one.total) for one in told] == [("tables", rows), ("storing", 0)]
+    given = msgspec.structs.replace(Settings(), folder=str(tmp_path / "other"))
+    config = write_settings(given, tmp_path / "config.yaml")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    status = await command("import", archived, "--config", config)
+    assert status == 0
+    shown = capsys.readouterr().err.split("\r\x1b[K")
+    assert shown == ["", f"tables: 0 of {rows:,} rows", "storing", ""]
+
+
+async def test_an_import_tells_of_rows_as_it_reads_them(
+    archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "COUNTED", 1)
+    monkeypatch.setattr(reading, "BATCH", 5)
+    told: list[Progress] = []
+    store = tmp_path / "new.sqlite"
+    await asyncio.to_thread(import_archive, archived, store, lambda one: told.append(copy(one)))
+    done = [one.done for one in told if one.step == "tables"]
+    assert done == sorted(set(done))
+    assert done[-1] == told[0].total
+
+
+async def test_an_archive_that_does_not_tell_its_rows_is_read(
+    archived: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(archived) as found:
+        manifest = found.read(MANIFEST)
+    older = {key: value for key, value in json.loads(manifest).items() if key != "rows"}
+    content = json.dumps(older).encode()
+    path = changed_entry(archived, tmp_path / "older.zip", MANIFEST, manifest, content)
+    done = await asyncio.to_thread(import_archive, path, tmp_path / "new.sqlite")
+    assert (done.rows, done.phases) == (0, ("test",))
 
 
 def test_an_archive_marks_the_gold_of_its_boards(archived: Path) -> None:
