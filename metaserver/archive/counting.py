@@ -1,4 +1,4 @@
-"""How far an archive is, as it is written or read: told now and then."""
+"""How far an archive is, while it is written or read."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ ROWS = 200
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """What an archive is: its format, the store's schema, its phases, how many entries it has.
 
-    `rows` is how many rows its tables have; 0: it was written before that was told.
+    `rows` is how many rows its tables have; 0 in archives from before there was that field.
     """
 
     format: int
