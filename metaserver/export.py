@@ -6,7 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from metaserver.archive.writing import export_store, untold
+from metaserver.archive.counting import Told, untold
+from metaserver.archive.writing import export_store
 from metaserver.backup import store_file
 from metaserver.config import Settings, read_settings
 from metaserver.services.jobs import Progress
@@ -32,11 +33,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = read_settings(args.config) if args.config else Settings()
-    told = _tell if sys.stderr.isatty() else untold
-    manifest = export_store(store_file(args.config), args.out, settings, args.phase, told)
-    told(Progress())
+    told = told_here()
+    try:
+        manifest = export_store(store_file(args.config), args.out, settings, args.phase, told)
+    finally:
+        told(Progress())
     print(f"{args.out}: {manifest.entries:,} files, {args.out.stat().st_size:,} bytes")
     return 0
+
+
+def told_here() -> Told:
+    """Return what shows how far an archive is, on a terminal alone."""
+    return _tell if sys.stderr.isatty() else untold
 
 
 def _tell(progress: Progress) -> None:

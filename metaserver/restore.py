@@ -8,6 +8,8 @@ from pathlib import Path
 from metaserver.app import STORE_FILE, make_folder
 from metaserver.archive.reading import import_archive
 from metaserver.config import Settings, read_settings
+from metaserver.export import told_here
+from metaserver.services.jobs import Progress
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -28,6 +30,10 @@ def main(args: argparse.Namespace) -> int:
     settings = read_settings(args.config) if args.config else Settings()
     folder = Path(settings.folder)
     make_folder(folder)
-    manifest = import_archive(args.archive, folder / STORE_FILE)
+    told = told_here()
+    try:
+        manifest = import_archive(args.archive, folder / STORE_FILE, told)
+    finally:
+        told(Progress())
     print(f"{folder / STORE_FILE}: phases {', '.join(manifest.phases) or 'none'}")
     return 0

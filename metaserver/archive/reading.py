@@ -12,13 +12,16 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.archive.counting import Counted, Told, untold
 from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, Kept, Names
 from metaserver.archive.records import read_records
 from metaserver.archive.unzipping import ZipReader
 from metaserver.archive.writing import Manifest
 from metaserver.errors import InputError
 from metaserver.packing import pack
+from metaserver.services.jobs import Progress
 from metaserver.store.database import open_sqlite, writing
+from metaserver.store.keys import DIGESTS, keys_are_whole
 from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24
@@ -28,11 +31,11 @@ MAX_VALUE = 2**20
 Row: TypeAlias = dict[str, Any]
 
 
-def import_archive(archive: Path, store: Path) -> Manifest:
+def import_archive(archive: Path, store: Path, told: Told = untold) -> Manifest:
     """Read an archive into a new store, which is there when all of it is read and checked.
 
     Raises `InputError` where there is a store already, and for an archive that is damaged, was
-    changed, or comes from a newer hub.
+    changed, or comes from a newer hub. `told` is called as by `export_store`.
     """
     if store.exists():
         raise InputError(store, "there is a store already; expected a folder without one")
@@ -40,7 +43,7 @@ def import_archive(archive: Path, store: Path) -> Manifest:
     try:
         _remove(draft)
         with closing(ZipReader(archive)) as reader:
-            manifest = asyncio.run(_read(reader, archive, draft))
+            manifest = asyncio.run(_read(reader, archive, draft, Counted(Progress(), told)))
         draft.replace(store)
     except OSError as error:
         raise InputError(store, f"cannot be written: {error.strerror}") from error
@@ -54,8 +57,9 @@ def _remove(draft: Path) -> None:
         draft.with_name(draft.name + suffix).unlink(missing_ok=True)
 
 
-async def _read(reader: ZipReader, archive: Path, store: Path) -> Manifest:
+async def _read(reader: ZipReader, archive: Path, store: Path, counted: Counted) -> Manifest:
     manifest = _manifest(reader, archive)
+    counted.begin("tables", manifest.rows)
     async with open_sqlite(store) as engine:
         async with writing(engine, store) as connection:
             found = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
@@ -65,7 +69,11 @@ async def _read(reader: ZipReader, archive: Path, store: Path) -> Manifest:
                 )
             await connection.execute(sa.delete(hub_keys))  # the archive has those of its hub
             for archived in TABLES:
-                await _table(reader, archive, archived, connection)
+                await _table(reader, archive, archived, connection, counted)
+            if not await keys_are_whole(connection):
+                message = f"{hub_keys.name} is not one key {DIGESTS!r} of 64 hexadecimal digits"
+                raise InputError(archive, message)
+        counted.begin("storing")
         async with engine.connect() as connection:  # all into one file, before it is renamed
             await connection.exec_driver_sql("COMMIT")
             await connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -85,7 +93,11 @@ def _manifest(reader: ZipReader, archive: Path) -> Manifest:
 
 
 async def _table(
-    reader: ZipReader, archive: Path, archived: ArchivedTable, connection: AsyncConnection
+    reader: ZipReader,
+    archive: Path,
+    archived: ArchivedTable,
+    connection: AsyncConnection,
+    counted: Counted,
 ) -> None:
     names = await _names(connection)
     if archived.records is None:
@@ -99,6 +111,7 @@ async def _table(
         except (sa.exc.SQLAlchemyError, OverflowError, UnicodeError) as error:
             reason = getattr(error, "orig", None) or error
             raise InputError(archive, f"{archived.table.name} does not fit: {reason}") from error
+        counted.count(len(batch))
 
 
 async def _names(connection: AsyncConnection) -> Names:

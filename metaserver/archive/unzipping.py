@@ -21,8 +21,12 @@ MAX_DIRECTORY = 2**23
 """Bytes of a zip's directory: it is read as a whole, at 46 bytes an entry or more."""
 MAX_ENTRIES = 100_000
 MAX_CHECKSUMS = 2**24
-MAX_RATIO = 500
-"""Bytes that an archive may unpack to for each of its own."""
+MAX_RATIO = 1_100
+"""Bytes that an archive may unpack to for each of its own: deflate packs 1,032:1 at most.
+
+So no hub's archive is refused by it, however blank its answers are; entries that share their bytes
+are.
+"""
 SMALL = 2**26
 """Bytes that any archive may unpack to."""
 _ENCRYPTED = 0x1
@@ -121,7 +125,7 @@ class ZipReader:
             raise InputError(self._place, "an entry is encrypted, or not compressed by deflate")
         unpacked = sum(entry.file_size for entry in entries)
         if unpacked > max(SMALL, MAX_RATIO * size):
-            message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO} times its size"
+            message = f"unpacks to {unpacked:,} bytes, more than {MAX_RATIO:,} times its size"
             raise InputError(self._place, message)
 
     def _read_checksums(self) -> Mapping[str, Checksum]:

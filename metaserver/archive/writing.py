@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import itertools
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 import sqlalchemy as sa
+from msgspec import Meta
 
+from metaserver.archive.counting import Counted, Told, untold
 from metaserver.archive.layout import (
     FORMAT,
     MANIFEST,
@@ -34,25 +36,20 @@ from metaserver.store.tables import phases, servers
 
 ROWS = 200
 """Rows that are read at a time."""
-COUNTED = 100
-"""Rows between two looks at how far the archive is."""
-
-Told: TypeAlias = Callable[[Progress], None]
-"""Called now and then with how far the archive is."""
-
-
-def untold(_: Progress) -> None:
-    """Do nothing."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an archive is: its format, the store's schema, its phases, how many entries it has."""
+    """What an archive is: its format, the store's schema, its phases, how many entries it has.
+
+    `rows` is how many rows its tables have; 0 in archives from before there was that field.
+    """
 
     format: int
     schema: str
     phases: tuple[str, ...]
     whole: bool
     entries: int
+    rows: Annotated[int, Meta(ge=0)] = 0
 
 
 def export_store(
@@ -69,14 +66,13 @@ def export_store(
     Raises `InputError` for unknown phases and missing UniProt releases. Slow: call it in a thread.
     """
     draft = out.with_name(f".{out.name}.new")
-    progress = Progress()
+    counted = Counted(Progress(), told)
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=out.parent) as folder:
             copy = Path(folder) / "store.sqlite"
-            progress.begin("copying the store")
-            told(progress)
+            counted.begin("copying the store")
             copy_store(store, copy)
-            manifest = asyncio.run(_write(copy, draft, settings, only, _Counted(progress, told)))
+            manifest = asyncio.run(_write(copy, draft, settings, only, counted))
         draft.replace(out)
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from error
@@ -85,26 +81,8 @@ def export_store(
     return manifest
 
 
-class _Counted:
-    """Counts what is written, and tells of it now and then."""
-
-    def __init__(self, progress: Progress, told: Told) -> None:
-        self._progress = progress
-        self._told = told
-
-    def begin(self, step: str, total: int) -> None:
-        self._progress.begin(step, total)
-        self._told(self._progress)
-
-    def count(self, rows: int = 1) -> None:
-        before = self._progress.done // COUNTED
-        self._progress.advance(rows)
-        if self._progress.done // COUNTED > before:
-            self._told(self._progress)
-
-
 async def _write(
-    store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: _Counted
+    store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: Counted
 ) -> Manifest:
     """Write the zip; the event loop is this function's alone, so that it may block."""
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)))
@@ -133,7 +111,7 @@ class _Archive:
         connection: sa.Connection,
         out: ZipWriter,
         only: Sequence[str] | None,
-        counted: _Counted,
+        counted: Counted,
     ) -> None:
         self._connection = connection.execution_options(yield_per=ROWS)
         self._out = out
@@ -146,6 +124,7 @@ class _Archive:
             key=lambda row: int(row.id),
         )
         self._only = None if only is None else {row.id: row.corpus_id for row in self.chosen}
+        self._total = sum(self._count(archived) for archived in TABLES)
         found = self._connection.execute(sa.select(servers.c.id, servers.c.name))
         self._names = Names(
             phases={row.id: row.name for row in rows.values()},
@@ -154,7 +133,7 @@ class _Archive:
 
     def write_tables(self) -> None:
         """Write all tables, with their files and records."""
-        self._counted.begin("tables", sum(self._count(archived) for archived in TABLES))
+        self._counted.begin("tables", self._total)
         for archived in TABLES:
             if archived.records is not None:
                 self._records(archived)
@@ -174,6 +153,7 @@ class _Archive:
             phases=tuple(row.name for row in self.chosen),
             whole=self._only is None,
             entries=self._out.count + 1,
+            rows=self._total,
         )
         self._out.write(MANIFEST, pretty(manifest))
         self._out.finish()

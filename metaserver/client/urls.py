@@ -14,7 +14,9 @@ from yarl import URL
 from metaserver.errors import InputError
 
 MASK = "***"
-PARTS = re.compile(r"(\w+://)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)
+PARTS = re.compile(r"((?:[\w+.-]+:)?//)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)
+_HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
+"""A place that begins as the host and port of a URL: no cut-off piece of a password."""
 
 
 class Parts(NamedTuple):
@@ -36,12 +38,16 @@ class Parts(NamedTuple):
     def __str__(self) -> str:
         return "".join(self)
 
+    def masked(self) -> Parts:
+        """Return it with `MASK` in the place of each secret."""
+        user = f"{MASK}@" if self.user else ""
+        return self._replace(user=user, tail=self.tail and self.tail[0] + MASK)
+
 
 def shown(url: str) -> str:
     """Return a URL as its team and organisers see it: with its path, without its secrets."""
     parts = Parts.of(url)
-    user = f"{MASK}@" if parts.user else ""
-    return str(parts._replace(user=user, tail=parts.tail and parts.tail[0] + MASK))
+    return str(parts.masked())
 
 
 def shown_webhook(url: str) -> str:
@@ -86,7 +92,7 @@ def check_url(text: str, place: str) -> str:
     return text
 
 
-URLS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s'\"<>]+", re.IGNORECASE)
+URLS = re.compile(r"(?:\b[a-z][a-z0-9+.-]*:)?//[^\s'\"<>]+", re.IGNORECASE)
 
 
 def without_secrets(text: str) -> str:
@@ -95,9 +101,15 @@ def without_secrets(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return what should be a URL without what may be secret in it: user info and query."""
-    text = re.sub(r"^(\w+://)?.*@", r"\1***@", text, flags=re.DOTALL)
-    return re.sub(r"\?.+", "?***", text, flags=re.DOTALL)
+    """Return what should be a URL without what may be secret: user info, query and fragment.
+
+    Where no host can be told, because a password has "/", "?" or "#", all up to the last "@" goes.
+    """
+    found = PARTS.fullmatch(text)
+    if found is not None and ("@" not in text or _HOST.fullmatch(found[3])):
+        return str(Parts.of(text).masked())
+    text = re.sub(r"^((?:[\w+.-]+:)?//)?.*@", r"\1***@", text, flags=re.DOTALL)
+    return re.sub(r"([?#]).+", r"\1***", text, flags=re.DOTALL)
 
 
 def address(url: str) -> str:

@@ -6,7 +6,10 @@ import asyncio
 import hashlib
 import json
 import sqlite3
+import sys
 import zipfile
+from contextlib import closing
+from copy import copy
 from pathlib import Path
 
 import msgspec
@@ -15,12 +18,15 @@ import yaml
 
 from annotators.server import Kit
 from metaserver import cli
+from metaserver.archive import counting, reading
 from metaserver.archive.layout import CHECKSUMS, LEFT_OUT, MANIFEST, TABLES
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
 from metaserver.config import Settings
 from metaserver.errors import InputError
+from metaserver.packing import pack
 from metaserver.records import ServerName
+from metaserver.services.jobs import Progress
 from metaserver.store.tables import metadata
 from tests.integration.hub import DEMO
 from tests.integration.kits import served
@@ -170,6 +176,25 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
         await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
 
 
+async def test_blank_answers_are_read_back(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running)
+        async with served(Kit(annotate)) as url:
+            await run_to_end(running, url)
+    store, out, back = tmp_path / "hub" / "metaserver.sqlite", tmp_path / "a.zip", tmp_path / "b"
+    blank = pack(b" " * 5_000_000)
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("UPDATE raw_answers SET body = ?", (blank,))
+    await asyncio.to_thread(export_store, store, out, given)
+    with zipfile.ZipFile(out) as found:
+        assert sum(one.file_size for one in found.infolist()) > 500 * out.stat().st_size
+    await asyncio.to_thread(import_archive, out, back)
+    with closing(sqlite3.connect(back)) as connection:
+        query = "SELECT count(*) FROM raw_answers WHERE body = ?"
+        assert connection.execute(query, (blank,)).fetchone() == (ARTICLES,)
+
+
 def changed_entry(path: Path, out: Path, name: str, old: bytes, new: bytes) -> Path:
     """Write an archive with something else in one entry, and checksums that fit."""
     with zipfile.ZipFile(path) as found:
@@ -188,6 +213,7 @@ def changed_entry(path: Path, out: Path, name: str, old: bytes, new: bytes) -> P
 
 CORPUS = "corpora/1.records"
 PHASES = "tables/phases.jsonl"
+KEYS = "tables/hub_keys.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -210,6 +236,9 @@ PHASES = "tables/phases.jsonl"
         (CORPUS, b'"position":1', b'"position":0', "does not fit: UNIQUE"),
         (CORPUS, b'"bytes":', b'"bytes":9', "is cut off|longer than"),
         (CORPUS, b'"bytes":', b'"text":"x","bytes":', "twice"),
+        (KEYS, b'"digests"', b'"other"', "is not one key 'digests' of 64 hex"),
+        (KEYS, b'{"name":"', b'{"name":"x","value":""}\n{"name":"', "is not one key"),
+        (KEYS, b'"value":"', b'"value":"z', "is not one key"),
     ],
 )
 async def test_an_archive_of_what_is_no_store_is_refused(
@@ -217,6 +246,18 @@ async def test_an_archive_of_what_is_no_store_is_refused(
 ) -> None:
     bad = changed_entry(archived, tmp_path / "bad.zip", name, old, new)
     with pytest.raises(InputError, match=told):
+        await asyncio.to_thread(import_archive, bad, tmp_path / "new.sqlite")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zip"]
+
+
+@pytest.mark.parametrize("row", [b"", b'{"name":"digests","value":""}\n'])
+async def test_an_archive_without_a_key_is_refused(
+    archived: Path, tmp_path: Path, row: bytes
+) -> None:
+    with zipfile.ZipFile(archived) as found:
+        kept = found.read(KEYS)
+    bad = changed_entry(archived, tmp_path / "bad.zip", KEYS, kept, row)
+    with pytest.raises(InputError, match="is not one key 'digests' of 64 hex"):
         await asyncio.to_thread(import_archive, bad, tmp_path / "new.sqlite")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zip"]
 
@@ -243,6 +284,54 @@ async def test_entries_do_not_grow_with_articles_and_answers(archived: Path) -> 
         assert found.read(CORPUS).count(b'"article_id"') == ARTICLES
     assert [name for name in names if name.startswith("corpora/")] == [CORPUS]
     assert len(names) < 30
+
+
+async def test_an_import_tells_how_far_it_is(
+    archived: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with zipfile.ZipFile(archived) as found:
+        rows = json.loads(found.read(MANIFEST))["rows"]
+        lines = [found.read(name) for name in found.namelist() if name.startswith("tables/")]
+    assert rows == sum(content.count(b"\n") for content in lines) + ARTICLES
+    told: list[Progress] = []
+    store = tmp_path / "new.sqlite"
+    await asyncio.to_thread(import_archive, archived, store, lambda one: told.append(copy(one)))
+    assert [(one.step, one.total) for one in told] == [("tables", rows), ("storing", 0)]
+    given = msgspec.structs.replace(Settings(), folder=str(tmp_path / "other"))
+    config = write_settings(given, tmp_path / "config.yaml")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    status = await command("import", archived, "--config", config)
+    assert status == 0
+    shown = capsys.readouterr().err.split("\r\x1b[K")
+    assert shown == ["", f"tables: 0 of {rows:,} rows", "storing", ""]
+
+
+async def test_an_import_tells_of_rows_as_it_reads_them(
+    archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "COUNTED", 1)
+    monkeypatch.setattr(reading, "BATCH", 5)
+    told: list[Progress] = []
+    store = tmp_path / "new.sqlite"
+    await asyncio.to_thread(import_archive, archived, store, lambda one: told.append(copy(one)))
+    done = [one.done for one in told if one.step == "tables"]
+    assert done == sorted(set(done))
+    assert done[-1] == told[0].total
+
+
+async def test_an_archive_that_does_not_tell_its_rows_is_read(
+    archived: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(archived) as found:
+        manifest = found.read(MANIFEST)
+    older = {key: value for key, value in json.loads(manifest).items() if key != "rows"}
+    content = json.dumps(older).encode()
+    path = changed_entry(archived, tmp_path / "older.zip", MANIFEST, manifest, content)
+    done = await asyncio.to_thread(import_archive, path, tmp_path / "new.sqlite")
+    assert (done.rows, done.phases) == (0, ("test",))
 
 
 def test_an_archive_marks_the_gold_of_its_boards(archived: Path) -> None:

@@ -44,6 +44,21 @@ async def test_a_loop_that_stood_still_is_noticed_and_logged(
     assert "stood still for 7.5 s" in caplog.text
 
 
+@pytest.mark.parametrize("into", [0.0, 0.25, 0.5, 0.75, 1.0])
+@pytest.mark.parametrize(("late", "count"), [(-1.01, 0), (0.01, 1), (0.99, 1)])
+async def test_where_in_a_beat_a_block_begins_changes_nothing(
+    into: float, late: float, count: int
+) -> None:
+    clock = Clock()
+    async with watching(Watchdog(clock=clock)) as watchdog:
+        await turns()
+        clock.now += into * BEAT  # since the last look
+        clock.now += STALL + late * BEAT
+        await turns()
+        assert watchdog.count == count
+        assert all(one.seconds > STALL for one in watchdog.stalls)
+
+
 async def test_a_stall_is_known_to_who_asks_before_the_watchdog_has_its_turn() -> None:
     clock = Clock()
     async with watching(Watchdog(clock=clock)) as watchdog:

@@ -9,6 +9,7 @@ import tracemalloc
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -104,14 +105,33 @@ def test_an_honest_archive(tmp_path: Path) -> None:
     assert "there is no c in it" in refused(path, "c")
 
 
-def test_a_bomb_is_refused_by_its_directory(tmp_path: Path) -> None:
+def test_entries_that_share_their_bytes_are_refused_by_the_directory(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open("a", "w", force_zip64=True) as out:
-            for _ in range(512):
-                out.write(bytes(2**20))
+        archive.writestr("a", bytes(2**20))
+        for number in range(512):
+            info = copy(archive.getinfo("a"))
+            info.filename = str(number)
+            archive.filelist.append(info)
         archive.writestr(CHECKSUMS, "")
-    assert "more than 500 times its size" in refused(path)
+    assert "more than 1,100 times its size" in refused(path)
+
+
+def test_what_deflate_packs_best_is_read(tmp_path: Path) -> None:
+    content = b" " * (2**27 - 1) + b"\n"
+    path = written(tmp_path / "x.zip", {"a": content})
+    assert len(content) > 1_000 * path.stat().st_size
+    assert len(content) > unzipping.SMALL
+    with closing(ZipReader(path)) as reader:
+        assert reader.read("a") == content
+
+
+def test_a_line_that_deflate_packs_best_is_refused_where_it_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "MAX_PIECE", 2**25)
+    path = written(tmp_path / "x.zip", {"a": bytes(2**27)})
+    assert "has a piece of more than 32 MiB" in refused(path, "a")
 
 
 def test_a_bomb_that_lies_of_its_size_ends_where_it_said(tmp_path: Path) -> None:

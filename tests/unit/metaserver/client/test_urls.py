@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.client.urls import completed, shown, shown_webhook
+from metaserver.client.urls import completed, masked, shown, shown_webhook, without_secrets
 from metaserver.errors import InputError
 
 
@@ -23,6 +23,38 @@ from metaserver.errors import InputError
 def test_secrets_are_not_shown(url: str, seen: str) -> None:
     assert shown(url) == shown(seen) == seen
     assert "secret" not in shown(url)
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("http://h/", "http://h/"),
+        ("http://h/#secret", "http://h/#***"),
+        ("http://h/p?a@secret", "http://h/p?***"),
+        ("http://h/p#a@secret", "http://h/p#***"),
+        ("http://u:secret@h/p?a@secret", "http://***@h/p?***"),
+        ("http://h:80/a@b", "http://h:80/a@b"),
+        ("http://[::1]:80/?secret@x", "http://[::1]:80/?***"),
+        ("//u:secret@h/", "//***@h/"),
+        ("svn+ssh://u:secret@h/p?secret", "svn+ssh://***@h/p?***"),
+        ("http://u:se?cret@h/", "http://***@h/"),  # passwords that are not quoted
+        ("http://u:se#cret@h/", "http://***@h/"),
+        ("http://u:se/cret@h/?secret", "http://***@h/?***"),
+        ("secret@h/#secret", "***@h/#***"),
+        ("h/?secret", "h/?***"),
+        ("h/#secret", "h/#***"),
+    ],
+)
+def test_secrets_are_masked_in_whatever_is_given_as_a_url(text: str, seen: str) -> None:
+    assert masked(text) == masked(seen) == seen
+    assert without_secrets(f"no answer of {text} yet").count("secret") == (
+        text.count("secret") if "//" not in text else 0
+    )
+
+
+def test_secrets_are_masked_in_the_urls_of_a_text() -> None:
+    text = "sent from https://a:b@h/x to //u:p@h/?t, c//d; 1 // 2"
+    assert without_secrets(text) == "sent from https://***@h/x to //***@h/?*** c//d; 1 // 2"
 
 
 def test_a_webhook_is_shown_by_its_host() -> None:
