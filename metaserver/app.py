@@ -194,6 +194,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
                     caller=caller,
                     recorder=store,
                     publish=boards.publish,
+                    prepare=boards.prepare,
                 )
             )
         yield Hub(

@@ -33,6 +33,9 @@ from scoring.tasks import Classification, Hit, Item, Task, by_rank
 Answer: TypeAlias = Sequence[Hit] | Classification
 """A run's answer for one article: hits (INT, IPT) or a classification (ACT)."""
 
+Prepared: TypeAlias = Matches | Classification
+"""What a scorer keeps of an answer; as small as the gold, however long the answer is."""
+
 
 class RunScorer:
     """Scores one run against a gold standard as its answers land.
@@ -74,6 +77,14 @@ class RunScorer:
         """Score one article's answer, in place of any earlier one of the same article."""
         self._scorer.put(article_id, answer)
 
+    def prepare(self, article_id: str, answer: Answer) -> Prepared:
+        """Return what `keep` needs of an answer; changes nothing, and may be called in a thread."""
+        return self._scorer.prepare(article_id, answer)
+
+    def keep(self, article_id: str, prepared: Prepared) -> None:
+        """Score an answer that was prepared by a scorer of the same gold; quick."""
+        self._scorer.keep(article_id, prepared)
+
     def scorecard(self) -> Scorecard:
         """Return the score of all answers put so far; costs one pass over the gold's articles."""
         return self._scorer.scorecard()
@@ -105,9 +116,18 @@ class ItemScorer:
 
     def put(self, article: str, answer: Answer) -> None:
         """Score one article's hits."""
+        self.put_matches(article, self.prepare(article, answer))
+
+    def prepare(self, article: str, answer: Answer) -> Matches:
+        """Return where the correct hits of an answer stand."""
         if isinstance(answer, Classification):
             raise OptionError(f"a classification cannot be scored as {self._signature.task}")
-        self.put_matches(article, match(answer, self._gold.items.get(article, frozenset())))
+        return match(answer, self._gold.items.get(article, frozenset()))
+
+    def keep(self, article: str, prepared: Prepared) -> None:
+        """Score one article whose answer was prepared."""
+        assert isinstance(prepared, Matches)
+        self.put_matches(article, prepared)
 
     def put_matches(self, article: str, matches: Matches) -> None:
         """Score one article whose hits were matched already, as the fast reader does."""
@@ -183,8 +203,17 @@ class ActScorer:
 
     def put(self, article: str, answer: Answer) -> None:
         """Take one article's classification."""
+        self.keep(article, self.prepare(article, answer))
+
+    def prepare(self, article: str, answer: Answer) -> Classification:
+        """Return the classification as it is: there is nothing slow about it."""
         if not isinstance(answer, Classification):
             raise OptionError("a list of hits cannot be scored as ACT")
+        return answer
+
+    def keep(self, article: str, answer: Prepared) -> None:
+        """Take one article's classification."""
+        assert isinstance(answer, Classification)
         place = self._place.get(article)
         if place is None:
             self._ignored.add(article)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from metaserver.client.caller import PhaseArticles
 from metaserver.errors import InputError
 from metaserver.packing import unpack_json
 from metaserver.records import ServerName, TaskName
-from metaserver.services.live import LiveBoards
+from metaserver.services.live import Landed, LiveBoards
 from metaserver.services.scoreboard import GoldMark, ScoredTask
 from metaserver.store.phases import GoldVersion
 from metaserver.store.reader import Corpus, PackedAnswer, Reader
@@ -26,6 +26,8 @@ from metaserver.wire.contract import MENTIONS
 
 FEW = 32
 """Answers that are put onto a live board at a stretch, on the event loop."""
+MUCH = 2**18
+"""Bytes of packed answers that are unpacked at a time; one may have more, by itself."""
 MARK_DIGITS = 16
 """Of a gold's keyed checksum, in the signature that organisers see."""
 
@@ -97,11 +99,27 @@ async def restore(
         boards.watch.attempt(stored.attempt, final=stored.final)
     after = -1
     while answers := await store.packed_answers(key, after=after, limit=FEW):
-        payloads = await asyncio.to_thread(_unpacked, answers)
-        for (position, _), unpacked in zip(answers, payloads, strict=True):
-            boards.scoreboard.put(server, corpus.ids[position], unpacked)
+        for some in _bounded(answers):
+            await boards.restore(await asyncio.to_thread(_unpacked, some, server, corpus))
         after = answers[-1].position
 
 
-def _unpacked(answers: Sequence[PackedAnswer]) -> Sequence[Mapping[TaskName, Any]]:
-    return [unpack_json(answer.payloads) for answer in answers]
+def _bounded(answers: Iterable[PackedAnswer]) -> Iterator[Sequence[PackedAnswer]]:
+    """Yield the answers in stretches of `MUCH` bytes at most, or one."""
+    some: list[PackedAnswer] = []
+    for answer in answers:
+        if some and sum(len(one.payloads) for one in (*some, answer)) > MUCH:
+            yield some
+            some = []
+        some.append(answer)
+    if some:
+        yield some
+
+
+def _unpacked(
+    answers: Sequence[PackedAnswer], server: ServerName, corpus: Corpus
+) -> Sequence[Landed]:
+    return [
+        Landed(server, corpus.ids[position], unpack_json(payloads))
+        for position, payloads in answers
+    ]

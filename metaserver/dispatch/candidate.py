@@ -78,7 +78,7 @@ async def candidate(
     Until the context ends, what lands is collected. The caller holds `running.scoring`.
     """
     board = await asyncio.to_thread(_board, plugin, gold, running.vocabulary)
-    with running.boards.landing() as landed:
+    with running.boards.landing(board) as landed:
         made = Candidate(running=running, task=plugin.name, board=board, landed=landed)
 
         async def scored(count: int) -> None:

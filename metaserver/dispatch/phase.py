@@ -233,6 +233,7 @@ class RunningPhase:
             caller=self._caller,
             recorder=self._store,
             publish=functools.partial(self._publish, self),
+            prepare=self.boards.prepare,
             clock=self._clock,
             down=self._found_down.pop(name, ""),
         )

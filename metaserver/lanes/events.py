@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from metaserver.lifecycle import RetryDecision
 from metaserver.records import Attempt, Server
@@ -23,13 +24,17 @@ class LaneEnd(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptEnded:
-    """Published when an attempt is committed; `answer` where it was accepted."""
+    """Published when an attempt is committed; `answer` where it was accepted.
+
+    `prepared` is filled by whoever prepares the event before it is published (`lanes.lane.Lane`).
+    """
 
     server: Server
     position: int
     attempt: Attempt
     answer: CheckedAnswer | None
     decision: RetryDecision
+    prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from metaserver.errors import StaleLaneError
@@ -36,8 +36,9 @@ BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
 class Lane:
     """One server's lane in one phase. `run` works; the lane keeps its place between two runs.
 
-    `clock` gives Unix seconds: it dates attempts, and nothing waits by it. `down` says why the
-    server was down when its lane last worked, if it was: it is probed first.
+    `prepare` does what is slow about an ended attempt before it is published; nothing is awaited
+    between the two. `clock` gives Unix seconds: it dates attempts, and nothing waits by it. `down`
+    says why the server was down when its lane last worked, if it was: it is probed first.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Lane:
         caller: Caller,
         recorder: Recorder,
         publish: Callable[[AttemptEnded | LaneChanged], None],
+        prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.time,
         down: str = "",
@@ -60,6 +62,7 @@ class Lane:
         self._caller = caller
         self._recorder = recorder
         self._publish = publish
+        self._prepare = prepare
         self._rng = rng or random.Random()
         self._articles = corpus.ids
         self._queue = ArticleQueue(
@@ -277,15 +280,16 @@ class Lane:
 
     async def _keep(self, entry: Entry, decision: RetryDecision) -> None:
         await self._recorder.record(entry)
-        self._publish(
-            AttemptEnded(
-                server=self.server,
-                position=entry.position,
-                attempt=entry.attempt,
-                answer=entry.answer,
-                decision=decision,
-            )
+        event = AttemptEnded(
+            server=self.server,
+            position=entry.position,
+            attempt=entry.attempt,
+            answer=entry.answer,
+            decision=decision,
         )
+        if self._prepare is not None:
+            await self._prepare(event)
+        self._publish(event)
 
     def _entry(
         self,

@@ -13,11 +13,13 @@ from metaserver.records import ArticleId, ServerName, TaskName
 from metaserver.services.comparisons import Comparison, Comparisons
 from metaserver.services.frozen import FrozenBoard, freeze
 from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import RAW, Scoreboard, View
+from metaserver.services.scoreboard import NOTHING, RAW, Prepared, Scoreboard, View, Way
 from metaserver.services.snapshots import ANYBODY, ArticleBoard, Board, BoardRow, Monitor, Reader
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
 TICK_SECONDS = 5.0
+LARGE = 1_000
+"""Hits of an answer above which it is prepared in a thread: 10 ms of the event loop, in 4 views."""
 LEAST_TEAMS = 3
 """Fewer teams than this could work out one another's scores from an article's mean."""
 
@@ -36,6 +38,7 @@ class Landed(NamedTuple):
     server: ServerName
     article: ArticleId
     payloads: Mapping[TaskName, Any]
+    prepared: Mapping[Way, Any] = NOTHING
 
 
 class LiveBoards:
@@ -53,6 +56,8 @@ class LiveBoards:
         self._blocked = blocked
         self._entries: dict[ServerName, Entry] = {}
         self._landed: list[Landed] | None = None
+        self._beside: Scoreboard | None = None
+        self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
         self._version = 0
         self._change = asyncio.Event()
 
@@ -68,13 +73,16 @@ class LiveBoards:
         self.touch()
 
     @contextmanager
-    def landing(self) -> Iterator[list[Landed]]:
-        """Collect the answers that land while the context lasts, beside scoring them."""
-        self._landed = []
+    def landing(self, beside: Scoreboard) -> Iterator[list[Landed]]:
+        """Collect the answers that land while the context lasts, beside scoring them.
+
+        Large ones are prepared for the board that is made `beside`, too.
+        """
+        self._landed, self._beside = [], beside
         try:
             yield self._landed
         finally:
-            self._landed = None
+            self._landed = self._beside = None
 
     def regrade(self, task: TaskName, scoreboard: Scoreboard) -> None:
         """Show a task's scores from this board from now on: its gold is another."""
@@ -87,6 +95,39 @@ class LiveBoards:
         self._version += 1
         self._change.set()
 
+    async def prepare(self, event: AttemptEnded) -> None:
+        """Do what is slow about scoring a large answer, so that `publish` is quick.
+
+        Boards may be replaced while a thread is at work, and another be made beside them: it ends
+        when all that there are by then are prepared for. Nothing may be awaited until `publish`.
+        """
+        answer = event.answer
+        if answer is None or answer.hits_kept <= LARGE:
+            return
+        article, payloads = event.attempt.article, answer.payloads
+        async with self._preparing:
+            while (board := self._unprepared(payloads, event.prepared)) is not None:
+                await asyncio.to_thread(board.prepare, article, payloads, event.prepared)
+
+    def _unprepared(
+        self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]
+    ) -> Scoreboard | None:
+        for board in (self.scoreboard, self._beside):
+            if board is not None and not board.is_prepared(payloads, prepared):
+                return board
+        return None
+
+    async def restore(self, answers: Sequence[Landed]) -> None:
+        """Score answers that were kept before; what is slow about it is done in a thread."""
+        made: Sequence[Prepared] = [{} for _ in answers]
+        while not all(map(self._is_prepared, answers, made)):
+            await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
+        for landed, prepared in zip(answers, made, strict=True):
+            self.scoreboard.put(landed.server, landed.article, landed.payloads, prepared)
+
+    def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
+        return self.scoreboard.is_prepared(landed.payloads, prepared)
+
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         """Take in what a lane says; called by the lane when it is committed."""
         if isinstance(event, LaneChanged):
@@ -94,7 +135,8 @@ class LiveBoards:
         else:
             self.watch.attempt(event.attempt, final=event.decision.final)
             if event.answer is not None:
-                self._put(Landed(event.server.name, event.attempt.article, event.answer.payloads))
+                article, payloads = event.attempt.article, event.answer.payloads
+                self._put(Landed(event.server.name, article, payloads, event.prepared))
         self.touch()
 
     def _put(self, landed: Landed) -> None:
@@ -184,3 +226,8 @@ class LiveBoards:
                 continue
             self._version += 1
         return self._version
+
+
+def _prepare(board: Scoreboard, answers: Sequence[Landed], made: Sequence[Prepared]) -> None:
+    for landed, prepared in zip(answers, made, strict=True):
+        board.prepare(landed.article, landed.payloads, prepared)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.records import ArticleId, ServerName, TaskName
@@ -44,6 +45,27 @@ class ScoredTask:
         return {RAW: partial(self.plugin.scorer, self.gold), **self.views}
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Way:
+    """A way to score a task: on one gold, in one view. Two boards never share one.
+
+    `empty` is a scorer that is kept empty: it prepares the answers of all runs.
+    """
+
+    make: Callable[[], Scorer]
+    empty: Scorer
+
+    @classmethod
+    def of(cls, make: Callable[[], Scorer]) -> Way:
+        """Return the way of what makes its scorers."""
+        return cls(make, make())
+
+
+Prepared: TypeAlias = dict[Way, Any]
+"""What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
+NOTHING: Mapping[Way, Any] = MappingProxyType({})
+
+
 class _Run(NamedTuple):
     """A server's answers to one task, in one view."""
 
@@ -57,15 +79,19 @@ class Scoreboard:
 
     def __init__(self, tasks: Sequence[ScoredTask]) -> None:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
-        self._makers = {task.plugin.name: task.scorers() for task in tasks}
+        self._ways: Mapping[TaskName, Mapping[View, Way]] = {
+            task.plugin.name: {view: Way.of(make) for view, make in task.scorers().items()}
+            for task in tasks
+        }
         self._signatures = {
-            (name, view): make().score().detail.get("signature", name)
-            for name, makers in self._makers.items()
-            for view, make in makers.items()
+            (name, view): way.empty.score().detail.get("signature", name)
+            for name, ways in self._ways.items()
+            for view, way in ways.items()
         }
         self._scorers: dict[_Run, Scorer] = {}
         self._scores: dict[_Run, Score] = {}
-        self._waiting: dict[_Run, list[tuple[ArticleId, Any]]] = {}  # for their mean to be made
+        # Prepared answers that wait for the mean of their run to be made.
+        self._waiting: dict[_Run, list[tuple[ArticleId, Any]]] = {}
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that are scored."""
@@ -81,26 +107,53 @@ class Scoreboard:
 
     def views(self, task: TaskName) -> Sequence[View]:
         """The views a task is scored in, the raw one first."""
-        return list(self._makers[task])
+        return list(self._ways[task])
 
     def count(self, task: TaskName) -> int:
         """How many runs a task has."""
         return sum((run.task, run.view) == (task, RAW) for run in self._scorers)
 
-    def put(self, server: ServerName, article: ArticleId, payloads: Mapping[TaskName, Any]) -> None:
-        """Score one article of a server's runs; tasks without gold are passed over."""
-        for name, payload in payloads.items():
-            for view, make in self._makers.get(name, {}).items():
-                run = _Run(name, view, server)
-                if run in self._waiting:
-                    self._waiting[run].append((article, payload))
-                    continue
-                if run not in self._scorers:
-                    self._scorers[run] = make()
-                self._put(run, article, payload)
+    def is_prepared(self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]) -> bool:
+        """Tell whether `put` would be quick: all ways of this board are prepared."""
+        return all(way in prepared for _, _, way in self._ways_of(payloads))
 
-    def _put(self, run: _Run, article: ArticleId, payload: Any) -> None:
-        self._scorers[run].put(article, payload)
+    def prepare(
+        self, article: ArticleId, payloads: Mapping[TaskName, Any], prepared: Prepared
+    ) -> None:
+        """Add to `prepared` what is not yet in it. May be called in a thread."""
+        for name, _, way in self._ways_of(payloads):
+            if way not in prepared:
+                prepared[way] = way.empty.prepare(article, payloads[name])
+
+    def put(
+        self,
+        server: ServerName,
+        article: ArticleId,
+        payloads: Mapping[TaskName, Any],
+        prepared: Mapping[Way, Any] = NOTHING,
+    ) -> None:
+        """Score one article of a server's runs; tasks without gold are passed over.
+
+        What is not prepared is prepared now.
+        """
+        for name, view, way in self._ways_of(payloads):
+            kept = prepared[way] if way in prepared else way.empty.prepare(article, payloads[name])
+            run = _Run(name, view, server)
+            if run in self._waiting:
+                self._waiting[run].append((article, kept))
+                continue
+            if run not in self._scorers:
+                self._scorers[run] = way.make()
+            self._keep(run, article, kept)
+
+    def _ways_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, Way]]:
+        ways = self._ways  # one mapping throughout: a thread may be here while it is replaced
+        for name in payloads:
+            for view, way in ways.get(name, {}).items():
+                yield name, view, way
+
+    def _keep(self, run: _Run, article: ArticleId, prepared: Any) -> None:
+        self._scorers[run].keep(article, prepared)
         self._scores.pop(run, None)
 
     def drop(self, server: ServerName) -> None:
@@ -118,7 +171,7 @@ class Scoreboard:
         self._drop([run for run in self._scorers if run.task in other._tasks])
         merged = {**self._tasks, **other._tasks}
         self._tasks = {name: merged[name] for name in sorted(merged)}
-        self._makers = {**self._makers, **other._makers}
+        self._ways = {**self._ways, **other._ways}
         self._signatures = {**self._signatures, **other._signatures}
         self._scorers |= other._scorers
         self._scores |= other._scores
@@ -181,8 +234,8 @@ class Scoreboard:
                 del self._waiting[run]
                 if score is not None:
                     self._scores[run] = score
-                for article, payload in waiting:
-                    self._put(run, article, payload)
+                for article, prepared in waiting:
+                    self._keep(run, article, prepared)
         return score
 
     def _score(self, run: _Run) -> Score:

@@ -29,7 +29,10 @@ NerPayload: TypeAlias = list[list[Any]]
 
 
 class ArticleCounts(NamedTuple):
-    """An article's counts, over all types and with both sides cut to each type."""
+    """An article's counts, over all types and with both sides cut to each type.
+
+    Types that have no score of their own are left out: an answer may name any number of them.
+    """
 
     all_types: Table
     by_type: Mapping[str, Table]
@@ -76,20 +79,28 @@ class NerScorer:
 
     def put(self, article: ArticleId, payload: NerPayload) -> None:
         """Score (or re-score) one article of the run; articles without gold are ignored."""
-        gold = self._gold.articles.get(article)
-        if gold is None:
-            return
+        self.keep(article, self.prepare(article, payload))
+
+    def prepare(self, article: ArticleId, payload: NerPayload) -> ArticleCounts | None:
+        """Return an article's counts; None for one without gold."""
+        mentions = self._gold.articles.get(article)
+        if mentions is None:
+            return None
         run = [
             Mention(article, ((offset, offset + len(words)),), kind)
             for offset, words, kind in payload
         ]
-        self._answered[article] = ArticleCounts(
-            _count(gold, run),
-            {
-                kind: _count(_only(gold, kind), _only(run, kind))
-                for kind in {mention.type for mention in (*gold, *run)}
-            },
+        gold_by_type, run_by_type = _by_type(mentions), _by_type(run)
+        kinds = [kind for kind in self._gold.types if kind in gold_by_type or kind in run_by_type]
+        return ArticleCounts(
+            _count(mentions, run),
+            {kind: _count(gold_by_type.get(kind, ()), run_by_type.get(kind, ())) for kind in kinds},
         )
+
+    def keep(self, article: ArticleId, prepared: ArticleCounts | None) -> None:
+        """Score (or re-score) one article by its counts."""
+        if prepared is not None:
+            self._answered[article] = prepared
 
     def score(self) -> Score:
         """Return the score with all articles put so far; before the first, no measure."""
@@ -128,8 +139,11 @@ def _count(gold: Sequence[Mention], run: Sequence[Mention]) -> Table:
     return total(count_by_place(gold, run).values())
 
 
-def _only(mentions: Sequence[Mention], kind: str) -> Sequence[Mention]:
-    return [mention for mention in mentions if mention.type == kind]
+def _by_type(mentions: Sequence[Mention]) -> Mapping[str, Sequence[Mention]]:
+    found: dict[str, list[Mention]] = {}
+    for mention in mentions:
+        found.setdefault(mention.type, []).append(mention)
+    return found
 
 
 def _missing(gold: Sequence[Mention]) -> ArticleCounts:

@@ -78,13 +78,24 @@ class ArticleLevel:
 
 
 class Scorer(Protocol):
-    """Scores one run, article by article as answers land."""
+    """Scores one run, article by article as answers land, each in two steps."""
 
-    def put(self, article: ArticleId, payload: Payload) -> None:
-        """Score (or re-score) one article of the run; articles without gold are ignored."""
+    def prepare(self, article: ArticleId, payload: Payload) -> Any:
+        """Do all that takes longer the more hits there are; what is returned goes to `keep`.
+
+        It depends on the gold, article and payload alone, not on what was kept before, and changes
+        nothing: large answers are prepared in a thread, by another scorer of the same gold and
+        view.
+        """
+
+    def keep(self, article: ArticleId, prepared: Any) -> None:
+        """Score (or re-score) one article of the run; articles without gold are ignored.
+
+        On the event loop: it must be quick, however many hits there were.
+        """
 
     def score(self) -> Score:
-        """Return the score over all articles put so far; the order of the puts has no effect."""
+        """Return the score over all articles kept so far; the order has no effect."""
 
 
 class TaskPlugin(Protocol):

@@ -11,6 +11,7 @@ from metaserver.errors import InputError
 from metaserver.records import ArticleId
 from metaserver.tasks.plugin import Payload, Score
 from scoring import Answer, FormatError, Gold, Scorecard, Task
+from scoring.biocreative import Prepared
 
 Values: TypeAlias = Mapping[str, float | int | None]
 
@@ -34,7 +35,10 @@ def input_error(error: FormatError) -> InputError:
 class AnswerScorer(Protocol):
     """What scores a run's answers: `scoring.RunScorer`, or one that looks at them in a view."""
 
-    def put(self, article_id: str, answer: Answer) -> None:
+    def prepare(self, article_id: str, answer: Answer) -> Prepared:
+        """Return what `keep` needs of an answer; changes nothing."""
+
+    def keep(self, article_id: str, prepared: Prepared) -> None:
         """Score one article's answer, in place of any earlier one of the same article."""
 
     def scorecard(self) -> Scorecard:
@@ -60,9 +64,17 @@ class TaskScorer:
 
     def put(self, article: ArticleId, payload: Payload) -> None:
         """Score (or re-score) one article of the run; articles without gold are ignored."""
+        self.keep(article, self.prepare(article, payload))
+
+    def prepare(self, article: ArticleId, payload: Payload) -> Prepared | None:
+        """Return what is to be kept of a payload, or None where there is nothing to score."""
         answer = self._answer(payload)
-        if answer is not None:
-            self._scorer.put(article, answer)
+        return None if answer is None else self._scorer.prepare(article, answer)
+
+    def keep(self, article: ArticleId, prepared: Prepared | None) -> None:
+        """Score (or re-score) one article by what was prepared of it."""
+        if prepared is not None:
+            self._scorer.keep(article, prepared)
 
     def score(self) -> Score:
         """Return the score over all articles put so far; no article, no measure."""

@@ -13,7 +13,7 @@ from functools import partial
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
 from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
-from scoring.biocreative import new_scorer
+from scoring.biocreative import Prepared, new_scorer
 from scoring.tasks import Accession, Item
 from scoring.views import members
 
@@ -79,10 +79,14 @@ class ViewScorer:
         self._scorer = new_scorer(view.gold, signature, run="")
         self._view = view
 
-    def put(self, article_id: str, answer: Answer) -> None:
-        """Score one article's hits, in place of any earlier ones of the same article."""
+    def prepare(self, article_id: str, answer: Answer) -> Prepared:
+        """Return where the correct hits of an answer stand in this view."""
         assert not isinstance(answer, Classification)
-        self._scorer.put(article_id, self._view.apply(article_id, answer))
+        return self._scorer.prepare(article_id, self._view.apply(article_id, answer))
+
+    def keep(self, article_id: str, prepared: Prepared) -> None:
+        """Score one article's hits, in place of any earlier ones of the same article."""
+        self._scorer.keep(article_id, prepared)
 
     def scorecard(self) -> Scorecard:
         """Return the score of all answers put so far."""

@@ -18,7 +18,7 @@ from metaserver.client.guard import AddressGuard
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.records import ArticleId, Attempt, Server, ServerName
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.validation import CheckedAnswer, Ruling
+from metaserver.wire.validation import CheckedAnswer, Ruling, Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 
 TEXT = "TP53 interacts with BRCA1."
@@ -50,6 +50,7 @@ async def article_caller(
     guard: AddressGuard | None = None,
     resolver: AbstractResolver | None = None,
     calls: int | None = None,
+    vocabulary: Vocabulary = VOCABULARY,
 ) -> AsyncIterator[ArticleCaller]:
     """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
     texts = texts or (TEXT,)
@@ -64,7 +65,7 @@ async def article_caller(
     )
     async with open_client(limits, guard, resolver=resolver, calls=calls) as client:
         tasks = list(installed_tasks().values())
-        yield ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=time_limit)
+        yield ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
 
 
 def server(url: str, **options: Any) -> Server:

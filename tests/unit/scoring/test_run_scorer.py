@@ -1,6 +1,7 @@
 """The live scorer: replaced answers, unknown articles, any order, same digits as a file."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,3 +103,19 @@ def test_online_classifications_are_ranked_by_confidence(tmp_path: Path) -> None
     run.write_text("".join(result_lines("ACT", answers.items())))
     assert run.read_text().splitlines()[-1] == "f\t0\t3\t0.2"
     assert evaluate_files("ACT", gold, run) == scorer.scorecard()
+
+
+@pytest.mark.parametrize(
+    ("task", "gold", "answer"),
+    [
+        ("INT", GOLD, [Hit("X", 1, 0.5), Hit("P1", 2, 0.4)]),
+        ("ACT", ActGold(relevant={"a": True, "b": False}), Classification(True, 0.5)),
+    ],
+)
+def test_an_answer_can_be_prepared_by_another_scorer(task: str, gold: Any, answer: Any) -> None:
+    put, kept, other = (RunScorer(task, gold) for _ in range(3))
+    for article in ("a", "elsewhere"):
+        put.put(article, answer)
+        kept.keep(article, other.prepare(article, answer))
+    assert kept.scorecard() == put.scorecard()
+    assert other.scorecard() == RunScorer(task, gold).scorecard()

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from metaserver.errors import StaleLaneError
 from metaserver.lanes.events import AttemptEnded, LaneChanged
@@ -81,6 +81,7 @@ def lane(
     concurrency: int = 1,
     state: LaneState | None = None,
     publish: Callable[[AttemptEnded | LaneChanged], None] = lambda event: None,
+    prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
     clock: Callable[[], float] = lambda: 1e9,
 ) -> Lane:
     names = [ArticleId(str(position)) for position in range(articles)]
@@ -93,6 +94,7 @@ def lane(
         caller=peer,
         recorder=memory,
         publish=publish,
+        prepare=prepare,
         rng=random.Random(1),
         clock=clock,
     )

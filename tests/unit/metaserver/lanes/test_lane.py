@@ -196,6 +196,28 @@ async def test_what_is_published_follows_what_is_stored() -> None:
     assert last.end is LaneEnd.FINISHED
 
 
+async def test_an_attempt_is_prepared_before_it_is_published_and_nothing_comes_between() -> None:
+    happened: list[str] = []
+
+    async def prepare(event: AttemptEnded) -> None:
+        happened.append(f"prepare {event.position}")
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(happened.append, f"after {event.position}")
+
+    def publish(event: AttemptEnded | LaneChanged) -> None:
+        if isinstance(event, AttemptEnded):
+            happened.append(f"publish {event.position}")
+        elif event.end is not None:
+            happened.append("end")
+
+    await lane(Peer(), Memory(), articles=2, prepare=prepare, publish=publish).run()
+    assert happened == [
+        *("prepare 0", "publish 0", "after 0"),
+        *("prepare 1", "publish 1", "after 1"),
+        "end",
+    ]
+
+
 def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
     """All that is left is in back-off when the probe succeeds: there is nothing to do yet."""
     peer, memory = Peer({(at, 1): Outcome.CONNECT for at in range(3)}), Memory()

@@ -112,7 +112,7 @@ async def test_a_full_disk_is_on_the_monitor() -> None:
 
 async def test_what_lands_while_a_board_is_made_can_be_scored_on_it() -> None:
     boards = live()
-    with boards.landing() as landed:
+    with boards.landing(Scoreboard([])) as landed:
         boards.publish(ended(ANSWER))
         boards.publish(ended(None))
     assert [(answer.server, answer.article) for answer in landed] == [("one", "100")]

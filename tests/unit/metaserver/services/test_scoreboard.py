@@ -113,14 +113,17 @@ def test_act_and_int_are_ranked_by_their_own_columns() -> None:
 
 
 class Slow:
-    """A scorer whose mean takes until it may end; a put meanwhile would be a fault."""
+    """A scorer whose mean takes until it may end; an answer kept meanwhile is a fault."""
 
     def __init__(self) -> None:
         self.put_to: list[str] = []
         self.begun, self.may_end = threading.Event(), threading.Event()
         self.at_work = False
 
-    def put(self, article: ArticleId, payload: Any) -> None:
+    def prepare(self, article: ArticleId, payload: Any) -> Any:
+        return payload
+
+    def keep(self, article: ArticleId, prepared: Any) -> None:
         assert not self.at_work
         self.put_to.append(article)
 

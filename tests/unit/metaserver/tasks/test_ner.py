@@ -146,6 +146,16 @@ class TestScoring:
         scorer.put(ArticleId("3"), [])
         assert scorer.score().values["spu"] == 0
 
+    def test_types_without_a_score_of_their_own_are_not_counted_one_by_one(self, gold: Any) -> None:
+        sent = [[at, "MDM2", f"type {at}"] for at in range(20_000)]
+        prepared = NER.scorer(gold).prepare(ArticleId("1"), sent)
+        assert prepared is not None
+        assert set(prepared.by_type) == {"protein"}
+        scorer = NER.scorer(gold)
+        scorer.keep(ArticleId("1"), prepared)
+        values = scorer.score().values
+        assert (values["inc"], values["spu"]) == (2, 20_000 - 2)
+
     def test_the_columns_are_the_values(self, gold: Any) -> None:
         values = NER.scorer(gold).score().values
         assert tuple(values) == tuple(column.key for column in NER.columns)
