@@ -92,7 +92,8 @@ def check_url(text: str, place: str) -> str:
     return text
 
 
-URLS = re.compile(r"(?:\b[a-z][a-z0-9+.-]*:)?//[^\s'\"<>]+", re.IGNORECASE)
+# A scheme begins where no other could: otherwise each of its points and signs would be tried.
+URLS = re.compile(r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}:)?//[^\s'\"<>]+", re.IGNORECASE)
 
 
 def without_secrets(text: str) -> str:
