@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.dispatch.freezing import LOOK_SECONDS
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
@@ -257,6 +259,22 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         async with asyncio.timeout(30):
             while len(await running.do("boards.frozen", phase="test")) < 3:
                 await asyncio.sleep(0.05)
+
+
+async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    phase = running.service.phase("test")
+    async with phase.scoring:  # as a gold change does, whose board is shown at its end
+        await running.do("phases.freeze", phase="test")
+        await asyncio.sleep(2 * LOOK_SECONDS)
+        phase.gold = {task: replace(gold, version=2) for task, gold in phase.gold.items()}
+    async with asyncio.timeout(30):
+        while len(frozen := await running.do("boards.frozen", phase="test")) < 3:
+            await asyncio.sleep(0.05)
+    assert {(one.task, one.gold_version) for one in frozen} == {
+        (task, 2) for task in ("ACT", "INT", "IPT")
+    }
 
 
 async def test_who_sees_which_scores(running: Running) -> None:
