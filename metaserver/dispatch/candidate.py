@@ -44,13 +44,20 @@ class Candidate:
         after: dict[ServerName, Score] = {}
         live = self.running.boards.scoreboard
         for run in self.board.runs(self.task):
-            await self.catch_up()
-            self._take_in()  # from here on nothing is awaited until both are of these answers
+            await self._level(run)
+            self._take_in()  # what lands from here on is in neither of the two
             if (score := await live.average(self.task, RAW, run)) is not None:
                 before[run] = score
             if (score := await self.board.average(self.task, RAW, run)) is not None:
                 after[run] = score
         return Scores(before, after)
+
+    async def _level(self, run: ServerName) -> None:
+        """Wait until both boards can begin to average a run of the same answers at once."""
+        live = self.running.boards.scoreboard
+        while len(self.landed) > FEW or live.averaging(self.task, RAW, run):
+            await live.at_rest(self.task, RAW, run)  # the comparisons may be at it
+            await self.catch_up()
 
     async def catch_up(self) -> None:
         """Score what has landed meanwhile, but for the last few answers."""

@@ -85,15 +85,15 @@ class Dispatcher:
         return running
 
     async def _taken_over(self, phase: kept.Phase) -> RunningPhase:
-        known = self.phases.get(phase.name)
-        if known is None:
-            return await self.open(phase)
-        if not (known.servers or known.offline):
+        while (known := self.phases.get(phase.name)) is not None:
+            if known.servers or known.offline:
+                known.replan(phase, self._settings)  # at once: scoring must not keep a phase open
+                return known
             async with known.scoring:  # its gold is changed before, or on the new one
-                if not (known.servers or known.offline):
+                current = self.phases.get(phase.name) is known  # else another change was before
+                if current and not (known.servers or known.offline):
                     return await self.open(phase)
-        known.replan(phase, self._settings)  # at once: long scoring must not keep a phase open
-        return known
+        return await self.open(phase)
 
     def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
         running.published(event)

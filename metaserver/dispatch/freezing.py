@@ -49,24 +49,30 @@ class Freezing:
 
     async def look(self, running: RunningPhase) -> None:
         """Keep the boards of a phase if it is over and all that was in flight is counted."""
-        if running.state not in OVER or self._at_work(running):
+        if not self._stands_still(running):
             return
         for task in running.boards.tasks():
             key = (running.phase.id, task.name, running.gold[task.name].version)
-            if key not in self._kept:
-                await self._keep(running, task, key[2])
+            if key not in self._kept and await self._keep(running, task, key[2]):
                 self._kept.add(key)
 
-    def _at_work(self, running: RunningPhase) -> bool:
+    def _stands_still(self, running: RunningPhase) -> bool:
         engine = self._dispatcher.lanes.engine
-        return any(engine.at_work(running.key(server)) for server in running.servers.values())
+        return (
+            self._dispatcher.phases.get(running.name) is running
+            and running.state in OVER
+            and not any(engine.at_work(running.key(server)) for server in running.servers.values())
+        )
 
-    async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> None:
+    async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> bool:
+        """Keep a task's board on a version of its gold; False: it shows another by its turn."""
         phase_id = running.phase.id
         async with self._store.reading() as connection:
             if await boards.is_kept(connection, phase_id, task.name, version, FROZEN):
-                return
-        async with running.scoring:
+                return True
+        async with running.scoring:  # a gold change may be before
+            if running.gold[task.name].version != version or not self._stands_still(running):
+                return False
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
         document = await asyncio.to_thread(frozen.encode)
@@ -80,3 +86,4 @@ class Freezing:
                 at=now,
                 document=document,
             )
+        return True

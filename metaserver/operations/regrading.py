@@ -17,6 +17,7 @@ from metaserver.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.gold_changes import GoldChange, label_changes, run_changes
 from metaserver.operations.service import Service, noted
+from metaserver.operations.turns import turn
 from metaserver.services.frozen import FrozenBoard
 from metaserver.services.jobs import Progress
 from metaserver.store import boards, phases
@@ -79,15 +80,11 @@ class Regrading:
 
     @asynccontextmanager
     async def _phase(self, progress: Progress) -> AsyncIterator[RunningPhase]:
-        """Give the phase with its scores to this job alone; it may be another by its turn."""
+        """Give the phase with its scores to this job alone, for as long as it takes."""
         progress.begin("waiting for its turn")
-        while True:
-            running = self.service.phase(self.proposal.phase)
-            async with running.scoring:
-                if self.service.phase(self.proposal.phase) is running:
-                    self.proposal.need_newest(running)
-                    yield running
-                    return
+        async with turn(self.service, self.proposal.phase) as running:
+            self.proposal.need_newest(running)
+            yield running
 
     def _scored(self, running: RunningPhase, progress: Progress) -> Any:
         return candidate(running, self.proposal.plugin, self.proposal.gold, progress)

@@ -20,6 +20,7 @@ from metaserver.operations.fields import NewName, PhaseField, TeamField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
+from metaserver.operations.turns import PATIENCE_SECONDS, turn
 from metaserver.records import Problem, ServerName, TeamName
 from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
@@ -91,14 +92,17 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetail:
     """Upload a result file: it is scored on the boards as an offline run, in place of an earlier.
 
-    What cannot stand is left out and told with its line, as for a server's answer.
+    What cannot stand is left out and told with its line, as for a server's answer. While the phase
+    is being scored on another gold it is refused (409): try again.
     """
     running = service.phase(given.phase)
     team = await _team(service, caller, given.team)
-    _need_time(running, caller)
-    task = _filed(running, given.task)
+    _need_time(service, running, caller)
+    _filed(running, given.task)
     content = await asyncio.to_thread(unpacked, given.content)
-    async with running.scoring:
+    async with turn(service, given.phase, PATIENCE_SECONDS) as running:
+        _need_time(service, running, caller)  # the phase may have been led on meanwhile
+        task = _filed(running, given.task)
         await _need_room(service, running, given, team)
         read = await asyncio.to_thread(_read, running, task, content)
         name = ServerName(given.run)
@@ -120,7 +124,7 @@ async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetai
             run = await runs.get(connection, running.phase.id, name)
         assert run is not None
         await running.add_run(run)
-    return RunDetail.of(running, run)
+        return RunDetail.of(running, run)
 
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
@@ -152,9 +156,9 @@ async def get(service: Service, caller: Caller, given: OneRun) -> RunContent:
 @operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
 async def delete(service: Service, caller: Caller, given: OneRun) -> None:
     """Take an offline run back, while the phase is open."""
-    running = service.phase(given.phase)
-    _need_time(running, caller)
-    async with running.scoring:
+    _need_time(service, service.phase(given.phase), caller)
+    async with turn(service, given.phase, PATIENCE_SECONDS) as running:
+        _need_time(service, running, caller)  # the phase may have been led on meanwhile
         run = _own(running, caller, given.run)
         async with service.store.writing() as connection:
             await runs.delete(connection, running.phase.id, run.name)
@@ -171,11 +175,11 @@ async def _team(service: Service, caller: Caller, team: str | None) -> Team:
     return await service.team(team or caller.team or "")
 
 
-def _need_time(running: RunningPhase, caller: Caller) -> None:
+def _need_time(service: Service, running: RunningPhase, caller: Caller) -> None:
     """Refuse teams when the phase is not open, organisers when it is closed."""
-    closed = running.state is PhaseState.CLOSED
-    if closed or (not caller.organiser and running.state not in OPEN_STATES):
-        message = f"phase {running.name} is {running.state}: its runs stay as they are"
+    state = running.state or running.phase.state(service.clock())  # just brought into memory
+    if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
+        message = f"phase {running.name} is {state}: its runs stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
 
 

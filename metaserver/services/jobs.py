@@ -79,6 +79,11 @@ class Job:
         await asyncio.wait([self.task], timeout=seconds)
         return self.ended_at is not None
 
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Call `then` once the job is done; never where it fails or is cancelled."""
+        assert self.task is not None
+        self.task.add_done_callback(lambda _: then() if self.state is JobState.DONE else None)
+
 
 class Jobs:
     """The jobs of a hub; `clock` gives Unix seconds."""

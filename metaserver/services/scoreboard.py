@@ -74,6 +74,14 @@ class _Run(NamedTuple):
     server: ServerName
 
 
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Averaging:
+    """A run's mean that is being made in a thread, and the answers that landed meanwhile."""
+
+    waiting: list[tuple[ArticleId, Any]] = field(default_factory=list)
+    made: asyncio.Task[Score] | None = None
+
+
 class Scoreboard:
     """The leaderboards of the tasks that have gold. A run is a server's answers to one task."""
 
@@ -90,8 +98,7 @@ class Scoreboard:
         }
         self._scorers: dict[_Run, Scorer] = {}
         self._scores: dict[_Run, Score] = {}
-        # Prepared answers that wait for the mean of their run to be made.
-        self._waiting: dict[_Run, list[tuple[ArticleId, Any]]] = {}
+        self._averaging: dict[_Run, _Averaging] = {}
 
     def tasks(self) -> Sequence[TaskPlugin]:
         """The tasks that are scored."""
@@ -139,8 +146,8 @@ class Scoreboard:
         for name, view, way in self._ways_of(payloads):
             kept = prepared[way] if way in prepared else way.empty.prepare(article, payloads[name])
             run = _Run(name, view, server)
-            if run in self._waiting:
-                self._waiting[run].append((article, kept))
+            if run in self._averaging:
+                self._averaging[run].waiting.append((article, kept))
                 continue
             if run not in self._scorers:
                 self._scorers[run] = way.make()
@@ -164,7 +171,7 @@ class Scoreboard:
         for run in runs:
             del self._scorers[run]
             self._scores.pop(run, None)
-            self._waiting.pop(run, None)
+            self._averaging.pop(run, None)
 
     def regrade(self, other: Scoreboard) -> None:
         """Take over the tasks of another board, their gold and runs, in place of its own."""
@@ -215,28 +222,45 @@ class Scoreboard:
         return {name: score for name, score in found.items() if score is not None}
 
     async def average(self, task: TaskName, view: View, server: ServerName) -> Score | None:
-        """Return the score of a run as of this moment, made in a thread; None: there is no run.
+        """Return the score of a run, made in a thread; None: there is no run.
 
-        The run's answers that land meanwhile are scored afterwards. What is returned may therefore
-        be older than what `scores` returns next.
+        It is of the answers that landed before this moment; where a mean of the run is being made
+        already, of those that landed before that one's end (see `at_rest`). Answers that land
+        while it is made are scored afterwards, so that `scores` may return a newer score next.
         """
+        await self.at_rest(task, view, server)
         run = _Run(task, view, server)
         if run not in self._scorers:
             return None
-        if run in self._scores or run in self._waiting:
-            return self._score(run)
-        scorer, waiting = self._scorers[run], self._waiting.setdefault(run, [])
+        if run in self._scores:
+            return self._scores[run]
+        begun = self._averaging[run] = _Averaging()
+        begun.made = asyncio.create_task(self._make(run, self._scorers[run], begun), name="mean")
+        return await asyncio.shield(begun.made)  # the thread cannot be ended, so neither is this
+
+    def averaging(self, task: TaskName, view: View, server: ServerName) -> bool:
+        """Whether a mean of a run is being made, so that answers wait to be scored."""
+        return _Run(task, view, server) in self._averaging
+
+    async def at_rest(self, task: TaskName, view: View, server: ServerName) -> None:
+        """Wait until no mean of a run is being made, and no answer waits for one."""
+        run = _Run(task, view, server)
+        while (begun := self._averaging.get(run)) is not None:
+            assert begun.made is not None
+            await asyncio.wait([begun.made])
+
+    async def _make(self, run: _Run, scorer: Scorer, begun: _Averaging) -> Score:
         score: Score | None = None
         try:
             score = await asyncio.to_thread(scorer.score)
+            return score
         finally:
-            if self._waiting.get(run) is waiting:  # it was not dropped meanwhile
-                del self._waiting[run]
+            if self._averaging.get(run) is begun:  # it was not dropped meanwhile
+                del self._averaging[run]
                 if score is not None:
                     self._scores[run] = score
-                for article, prepared in waiting:
+                for article, prepared in begun.waiting:
                     self._keep(run, article, prepared)
-        return score
 
     def _score(self, run: _Run) -> Score:
         if run not in self._scores:

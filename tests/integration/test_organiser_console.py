@@ -455,6 +455,10 @@ async def test_a_job_that_fails_says_so_on_its_page(running: Running, ana: Visit
         phase.gold = other  # another job was before it
     page = await ended(ana, page)
     assert "It failed, and changed nothing: content: another version was set" in page.said
+    phase.gold = {**phase.gold, "ACT": replace(phase.gold["ACT"], version=1)}
+    page = await ended(ana, await ana.post(f"{path}/set", draft=key))  # the file is still there
+    assert "Version 2 is set" in page.said
+    assert (await ana.post(f"{path}/set", draft=key)).status == 409
 
 
 async def test_gold_that_cannot_be_read_is_told_at_its_field(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.dispatch.freezing import LOOK_SECONDS
 from metaserver.errors import Refusal, RefusedError
 from metaserver.lifecycle import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.gold_changes import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.operations.table import perform
+from metaserver.operations.turns import RETRY_SECONDS
 from metaserver.records import ServerName
 from metaserver.services.scoreboard import Scoreboard
 from metaserver.store import runs as kept_runs
@@ -257,6 +260,84 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         async with asyncio.timeout(30):
             while len(await running.do("boards.frozen", phase="test")) < 3:
                 await asyncio.sleep(0.05)
+
+
+async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    phase = running.service.phase("test")
+    async with phase.scoring:  # as a gold change does, whose board is shown at its end
+        await running.do("phases.freeze", phase="test")
+        await asyncio.sleep(2 * LOOK_SECONDS)
+        phase.gold = {task: replace(gold, version=2) for task, gold in phase.gold.items()}
+    async with asyncio.timeout(30):
+        while len(frozen := await running.do("boards.frozen", phase="test")) < 3:
+            await asyncio.sleep(0.05)
+    assert {(one.task, one.gold_version) for one in frozen} == {
+        (task, 2) for task in ("ACT", "INT", "IPT")
+    }
+
+
+async def test_runs_that_wait_for_a_gold_change_find_the_phase_as_it_is_then(
+    running: Running,
+) -> None:
+    await running.do("teams.create", team="blue")
+    blue = running.team("blue")
+    await running.do("phases.open", phase="test")
+    one = {"phase": "test", "task": "INT", "content": run_file()}
+    waiting = []
+    async with running.service.phase("test").scoring:
+        waiting.append(asyncio.create_task(running.do("runs.upload", blue, **one, run="a")))
+        await asyncio.sleep(0.1)
+        await running.service.dispatcher.open(running.service.phase("test").phase)
+    await asyncio.gather(*waiting)
+    phase = running.service.phase("test")
+    assert list(phase.offline) == ["a"]  # not of the one that is shown no longer
+    async with phase.scoring:
+        waiting = [
+            asyncio.create_task(running.do("runs.upload", blue, **one, run="b")),
+            asyncio.create_task(running.do("runs.delete", blue, phase="test", run="a")),
+        ]
+        await asyncio.sleep(0.1)
+        await running.do("phases.freeze", phase="test")
+    for error in await asyncio.gather(*waiting, return_exceptions=True):
+        assert isinstance(error, RefusedError)
+        assert error.message == "phase test is frozen: its runs stay as they are"
+    assert [run.run for run in await running.do("runs.list", phase="test")] == ["a"]
+
+
+async def test_a_change_of_a_phase_that_had_to_wait_keeps_what_took_part_meanwhile(
+    running: Running,
+) -> None:
+    await running.do("teams.create", team="blue")
+    await running.do("phases.open", phase="test")
+    first, dispatcher = running.service.phase("test"), running.service.dispatcher
+    one = {"phase": "test", "task": "INT", "content": run_file(), "run": "a"}
+    async with first.scoring:  # as a gold change does
+        changing = asyncio.create_task(dispatcher.take_over(first.phase))
+        await asyncio.sleep(0.1)
+        newer = await dispatcher.open(first.phase)  # as another change does
+        await running.do("runs.upload", running.team("blue"), **one)
+    assert await changing is running.service.phase("test") is newer
+
+
+async def test_a_run_is_refused_soon_while_gold_is_changed(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.operations.runs.PATIENCE_SECONDS", 0.05)
+    await running.do("teams.create", team="blue")
+    blue = running.team("blue")
+    await running.do("phases.open", phase="test")
+    one = {"phase": "test", "task": "INT", "content": run_file(), "run": "a"}
+    await running.do("runs.upload", blue, **one)
+    async with running.service.phase("test").scoring:
+        for name, values in (("upload", one), ("delete", {"phase": "test", "run": "a"})):
+            with pytest.raises(RefusedError, match="nothing was changed, try again") as refused:
+                await running.do(f"runs.{name}", blue, **values)
+            assert refused.value.refusal is Refusal.STATE
+            assert refused.value.retry_after == RETRY_SECONDS
+    await running.do("runs.upload", blue, **one)
+    assert not running.service.phase("test").scoring.locked()
 
 
 async def test_who_sees_which_scores(running: Running) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -215,7 +216,9 @@ class GoldPages:
         begun = await self._set(request, phase, plugin, self.drafts.get(key))
         if isinstance(begun, RefusedError):
             return await self._show(request, LOOKED_AT.form(refused=begun), status=begun.refusal)
-        self.drafts.drop(key)
+        job = self.desk.service.jobs.get(begun.job)
+        if job is not None:
+            job.when_done(partial(self.drafts.drop, key))  # else it can be set once more
         raise web.HTTPSeeOther(await soon(self.desk, request, begun))
 
     async def _set(

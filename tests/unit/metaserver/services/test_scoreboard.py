@@ -7,13 +7,16 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from metaserver.dispatch.candidate import Candidate
 from metaserver.records import ArticleId, ServerName, TaskName
+from metaserver.services.live import Landed
 from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
@@ -194,12 +197,68 @@ async def test_a_mean_that_is_given_up_loses_no_answer() -> None:
     board, scorer = slow_board()
     task = await averaging(board, scorer)
     board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
-    scorer.at_work = False  # a put while an abandoned thread reads is harmless
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert scorer.put_to == ["1", "2"]
+    assert scorer.put_to == ["1"]  # its thread still reads
     scorer.may_end.set()
+    await board.at_rest(TaskName("INT"), "raw", ServerName("one"))
+    assert scorer.put_to == ["1", "2"]
+
+
+@pytest.mark.parametrize("landed", [True, False])
+async def test_a_mean_that_is_asked_for_while_one_is_made_has_all_answers(landed: bool) -> None:
+    board, scorer = slow_board()
+    first = await averaging(board, scorer)
+    if landed:
+        board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    second = asyncio.create_task(board.average(TaskName("INT"), "raw", ServerName("one")))
+    given_up = asyncio.create_task(board.averaged(TaskName("INT")))
+    await asyncio.sleep(0)
+    assert board.averaging(TaskName("INT"), "raw", ServerName("one"))
+    given_up.cancel()  # which ends neither of the others
+    scorer.may_end.set()
+    scores = [await first, await second]
+    assert [score and score.values["seen"] for score in scores] == [1, 2 if landed else 1]
+    assert (scores[0] is scores[1]) is not landed  # none is made twice
+
+
+async def test_two_golds_are_compared_on_the_same_answers_while_a_mean_is_made() -> None:
+    live, scorer = slow_board()
+    other, quick = slow_board()
+    quick.may_end.set()
+    landed: list[Landed] = []
+    running: Any = SimpleNamespace(boards=SimpleNamespace(scoreboard=live))
+    made = Candidate(running=running, task=TaskName("INT"), board=other, landed=landed)
+    task = await averaging(live, scorer)  # as the intervals' worker does
+    comparing = asyncio.create_task(made.compared())
+    await asyncio.sleep(0)
+    late = Landed(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    live.put(*late)
+    landed.append(late)
+    scorer.may_end.set()
+    await task
+    scores = await comparing
+    assert [one["one"].values for one in scores] == [{"seen": 2}, {"seen": 2}]
+
+
+async def test_a_run_that_begins_afresh_has_a_mean_of_its_own() -> None:
+    board, old = slow_board()
+    task = await averaging(board, old)
+    board.put(ServerName("one"), ArticleId("2"), {TaskName("INT"): []})
+    board.drop(ServerName("one"))
+    new = Slow()
+    new.may_end.set()
+    fresh: Any = SlowTask(new)
+    made = Scoreboard([ScoredTask(plugin=fresh, gold=None, release="r")])
+    made.put(ServerName("one"), ArticleId("3"), {TaskName("INT"): []})
+    board.adopt(made, ServerName("one"))
+    score = await board.average(TaskName("INT"), "raw", ServerName("one"))
+    old.may_end.set()
+    await task
+    assert score is not None
+    assert new.put_to == ["3"]
+    assert board.scores(TaskName("INT"))[ServerName("one")] is score
 
 
 def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_path: Path) -> None:
