@@ -21,8 +21,8 @@ import aiohttp
 
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles, make_plan
-from metaserver.app import open_hub
-from metaserver.engine import work_lanes
+from metaserver.cli.app import open_hub
+from metaserver.lanes.engine import work_lanes
 from metaserver.wire.xmlrpc import encode_call
 
 SERVERS, CONCURRENCY, ARTICLES, ROUNDS = 8, 4, 250, 5

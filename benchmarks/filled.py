@@ -14,15 +14,22 @@ from annotators.protocol import encode_answer
 from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
 from metaserver.config import Settings
-from metaserver.lifecycle import Control, Outcome
-from metaserver.packing import pack
-from metaserver.plans import PhasePlan
-from metaserver.records import Attempt, PhaseName, Phases, Server, ServerName, TaskName, TeamName
+from metaserver.files.compression import pack
+from metaserver.model.lanes import Corpus, Entry, LaneKey
+from metaserver.model.plans import PhasePlan
+from metaserver.model.records import (
+    Attempt,
+    PhaseName,
+    Phases,
+    Server,
+    ServerName,
+    TaskName,
+    TeamName,
+)
+from metaserver.model.states import Control, Outcome
 from metaserver.store import phases, servers, teams
 from metaserver.store.articles import keep, pack_articles
-from metaserver.store.reader import Corpus
 from metaserver.store.store import Store, open_store
-from metaserver.store.writer import Entry, LaneKey
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary, build_release
 from metaserver.wire.validation import check

@@ -24,13 +24,13 @@ import aiohttp
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from metaserver.app import serve_app
+from metaserver.cli.app import serve_app
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.lifecycle import Outcome, RetryDecision
-from metaserver.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
-from metaserver.services.live import LiveBoards
-from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
+from metaserver.model.states import Outcome, RetryDecision
+from metaserver.monitoring.monitor import Watch
+from metaserver.phases.live import LiveBoards
 from metaserver.web.app import make_app
 
 SERVERS, VIEWERS, ARTICLES = 300, 200, 100_000

@@ -20,15 +20,15 @@ from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 from benchmarks.filled import PHASE, STORE_FILE, fill, gold_of, settings
-from metaserver.app import prepare_process
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
-from metaserver.lifecycle import Role
+from metaserver.cli.app import prepare_process
+from metaserver.cli.serve import open_service
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
 from metaserver.operations.table import perform
-from metaserver.serve import open_service
 
 LANES = 10
 BEAT = 0.01  # seconds

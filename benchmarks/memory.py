@@ -18,8 +18,8 @@ import psutil
 
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS, make_articles, make_plan
-from metaserver.app import Hub, open_hub
-from metaserver.engine import work_lanes
+from metaserver.cli.app import Hub, open_hub
+from metaserver.lanes.engine import work_lanes
 
 IN_FLIGHT = 5_000
 OPEN_FILES = 2 * IN_FLIGHT + 1_000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.app import Plan
+from metaserver.cli.app import Plan
+from metaserver.cli.options import read_gold
 from metaserver.config import Settings
-from metaserver.inputs import read_gold
-from metaserver.records import Article, ArticleId, Server, ServerName, TaskName
+from metaserver.model.records import Article, ArticleId, Server, ServerName, TaskName
 from metaserver.uniprot import build_release
 
 NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))

@@ -241,7 +241,7 @@ def in_process(name: str, folder: Path) -> dict[str, Any]:
 def build(folder: Path) -> None:
     """Build the release with the command line, and print its time and its peak memory."""
     sources = [str(folder / f"{name}.txt") for name in ("live", "sec_ac", "delac_tr")]
-    command = [sys.executable, "-m", "metaserver.cli", "uniprot", "build", "--from", *sources,
+    command = [sys.executable, "-m", "metaserver.cli.main", "uniprot", "build", "--from", *sources,
                "--release", "synthetic", "--out", str(folder / "release")]  # fmt: skip
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)

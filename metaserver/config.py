@@ -13,11 +13,11 @@ from msgspec import Meta
 
 from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
-from metaserver.errors import InputError
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import Backoff, Visibility
-from metaserver.logs import LogFormat, LogLevel
-from metaserver.plans import Count, PhaseLimits, Seconds
+from metaserver.model.errors import InputError
+from metaserver.model.plans import Count, PhaseLimits, Seconds
+from metaserver.model.settings import LogFormat, LogLevel
+from metaserver.model.states import Backoff, Visibility
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
 

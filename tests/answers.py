@@ -1,8 +1,8 @@
 """Answers that tests of the lanes hand on."""
 
-from metaserver.lifecycle import ANSWERED, Outcome
-from metaserver.records import ArticleId, Attempt, Server
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import ArticleId, Attempt, Server
+from metaserver.model.states import ANSWERED, Outcome
 
 NO_HITS = CheckedAnswer(
     outcome=Outcome.OK,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from metaserver.services.jobs import Progress
+from metaserver.phases.jobs import Progress
 
 COUNTED = 100
 """Rows between two looks at how far the archive is."""

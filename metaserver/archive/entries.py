@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 MAX_PIECE = 2**28
 """The longest line, and the largest file or record, that is read into memory."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from metaserver.plans import PhasePlan
-from metaserver.services.conformance import Conformance, Verdict
+from metaserver.conformance.steps import Conformance, Verdict
+from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 
 FORMAT = 2

@@ -13,22 +13,23 @@ import sqlalchemy as sa
 
 from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
-from metaserver.dispatch.boards import gold_marks, read_gold, scored_tasks
-from metaserver.dispatch.rescoring import score_answers
-from metaserver.packing import unpack
-from metaserver.records import ArticleId, PhaseName, ServerName, TaskName
-from metaserver.services.result_files import (
+from metaserver.files.compression import unpack
+from metaserver.leaderboards.gold import read_gold, scored_tasks
+from metaserver.leaderboards.rescoring import score_answers
+from metaserver.leaderboards.result_files import (
     ATTEMPT_HEAD,
     attempt_line,
     boards_json,
     result_file,
 )
-from metaserver.services.scoreboard import Scoreboard
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
+from metaserver.phases.restore import gold_marks
 from metaserver.store import phases as kept_phases
 from metaserver.store import runs as kept_runs
-from metaserver.store.reader import Corpus, Reader, of_lane
+from metaserver.store.reader import Reader, of_lane
 from metaserver.store.tables import answers
-from metaserver.store.writer import LaneKey
 from metaserver.tasks.plugin import Payload, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 

@@ -17,9 +17,9 @@ from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, K
 from metaserver.archive.records import read_records
 from metaserver.archive.unzipping import ZipReader
 from metaserver.archive.writing import Manifest
-from metaserver.errors import InputError
-from metaserver.packing import pack
-from metaserver.services.jobs import Progress
+from metaserver.files.compression import pack
+from metaserver.model.errors import InputError
+from metaserver.phases.jobs import Progress
 from metaserver.store.database import open_sqlite, writing
 from metaserver.store.keys import DIGESTS, keys_are_whole
 from metaserver.store.tables import hub_keys, phases, servers

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from metaserver.archive.entries import Entry
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 SIZE = "bytes"
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from metaserver.archive.entries import Entry
 from metaserver.archive.layout import CHECKSUMS
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 CHUNK = 2**16
 MAX_DIRECTORY = 2**23

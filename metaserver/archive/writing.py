@@ -27,9 +27,9 @@ from metaserver.archive.people import PhaseFiles
 from metaserver.archive.records import to_record
 from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
-from metaserver.errors import InputError
-from metaserver.packing import unpack
-from metaserver.services.jobs import Progress
+from metaserver.files.compression import unpack
+from metaserver.model.errors import InputError
+from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.reader import open_reader
 from metaserver.store.tables import phases, servers

@@ -12,8 +12,8 @@ from typing import IO, Any
 
 import msgspec
 
-from metaserver import private
 from metaserver.archive.layout import CHECKSUMS
+from metaserver.files import private
 
 MOMENT = (1980, 1, 1, 0, 0, 0)  # of every entry: the same store makes the same archive
 CHUNK = 2**16

@@ -13,12 +13,13 @@ from aiohttp.payload import BytesPayload
 from metaserver.client.articles import ArticleTexts, CallBody
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
-from metaserver.errors import PeerError
-from metaserver.lifecycle import ANSWERED, AWAY, Outcome, SaidState
-from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.client.tracing import span
+from metaserver.model.errors import PeerError
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.states import ANSWERED, AWAY, Outcome, SaidState
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.tracing import span
-from metaserver.wire.validation import CheckedAnswer, Vocabulary, check
+from metaserver.wire.validation import Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
 
 PROBE_SECONDS = 10.0

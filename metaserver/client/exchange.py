@@ -9,8 +9,8 @@ from typing import Any
 
 import aiohttp
 
-from metaserver.packing import pack
-from metaserver.records import Phases
+from metaserver.files.compression import pack
+from metaserver.model.records import Phases
 from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
 

@@ -16,15 +16,15 @@ from aiohttp.payload import Payload
 from yarl import URL
 
 from metaserver.client.connections import Connector
+from metaserver.client.descriptors import SHORTAGES, exhausted
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MOST_WAITS, BusyError, asked_wait
 from metaserver.client.reading import one_line, read
 from metaserver.client.urls import masked
-from metaserver.descriptors import SHORTAGES, exhausted
-from metaserver.errors import PeerError
-from metaserver.lifecycle import Outcome
-from metaserver.watchdog import Watchdog, watching
+from metaserver.client.watchdog import Watchdog, watching
+from metaserver.model.errors import PeerError
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import FaultError, Limits, Value
 
 USER_AGENT = "biocreative-metaserver"

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from metaserver.errors import PeerError
+from metaserver.model.errors import PeerError
 
 BUSY: Final = frozenset({429, 503})
 """The statuses with which a server may ask to be left alone (RFC 6585; RFC 9110, 15.6.4)."""

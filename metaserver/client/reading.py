@@ -9,8 +9,8 @@ import aiohttp
 
 from metaserver.client.exchange import Exchange
 from metaserver.client.urls import without_secrets
-from metaserver.errors import PeerError
-from metaserver.lifecycle import Outcome
+from metaserver.model.errors import PeerError
+from metaserver.model.states import Outcome
 from metaserver.wire.charset import named
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, Value
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from yarl import URL
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 MASK = "***"
 PARTS = re.compile(r"((?:[\w+.-]+:)?//)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)

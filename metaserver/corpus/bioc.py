@@ -15,7 +15,7 @@ from lxml.etree import _Element
 
 from metaserver.corpus.draft import Draft
 from metaserver.corpus.lines import line_of
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 

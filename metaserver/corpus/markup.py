@@ -19,7 +19,7 @@ from metaserver.corpus.draft import Draft
 from metaserver.corpus.fulltext import read_elsevier, read_jats
 from metaserver.corpus.lines import line_of
 from metaserver.corpus.pubmed import read_pubmed
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 
 class _Kind(NamedTuple):

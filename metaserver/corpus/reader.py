@@ -9,8 +9,8 @@ from metaserver.corpus.bioc import read_bioc_json
 from metaserver.corpus.draft import Draft
 from metaserver.corpus.files import article_files, read_bytes, stem_and_suffix
 from metaserver.corpus.markup import read_xml
-from metaserver.errors import InputError
-from metaserver.records import Article, ArticleId
+from metaserver.model.errors import InputError
+from metaserver.model.records import Article, ArticleId
 
 
 def read_articles(paths: Iterable[Path]) -> Iterator[Article]:

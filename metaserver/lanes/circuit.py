@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 from enum import StrEnum
 
-from metaserver.lifecycle import RULES, Backoff, Outcome
+from metaserver.model.states import RULES, Backoff, Outcome
 
 
 class CircuitState(StrEnum):

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from metaserver.lifecycle import RetryDecision
-from metaserver.records import Attempt, Server
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt, Server
+from metaserver.model.states import RetryDecision
 
 
 class LaneEnd(StrEnum):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from metaserver.lifecycle import SaidState
-from metaserver.records import ServerSaid
+from metaserver.model.records import ServerSaid
+from metaserver.model.states import SaidState
 
 
 class Health:

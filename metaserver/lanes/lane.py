@@ -15,7 +15,6 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from metaserver.errors import StaleLaneError
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.cut import CutError, Cuttable
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
@@ -23,12 +22,10 @@ from metaserver.lanes.health import Health
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.ports import Caller, Recorder
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
-from metaserver.lifecycle import AWAY, RULES, Outcome, RetryDecision, decide
-from metaserver.records import Attempt, Phases, Server
-from metaserver.store.reader import Corpus
-from metaserver.store.store import LaneState, Tries
-from metaserver.store.writer import Entry, LaneKey
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.errors import StaleLaneError
+from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState, Tries
+from metaserver.model.records import Attempt, Phases, Server
+from metaserver.model.states import AWAY, RULES, Outcome, RetryDecision, decide
 
 BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from metaserver.records import Attempt, Server, ServerSaid
-from metaserver.store.writer import Entry
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.lanes import CheckedAnswer, Entry
+from metaserver.model.records import Attempt, Server, ServerSaid
 
 
 class Caller(Protocol):

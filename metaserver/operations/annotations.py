@@ -12,15 +12,15 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import PhaseState, Visibility
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import ArticleId, ServerName
+from metaserver.model.servers import Registered
+from metaserver.model.states import PhaseState, Visibility
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import OneServer, ServerField
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
-from metaserver.records import ArticleId, ServerName
-from metaserver.store.servers import Registered
+from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import installed_tasks
 
 Article = Annotated[str, Meta(description="PubMed id, PMCID, DOI, or what it is called here")]

@@ -8,14 +8,14 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Outcome, Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import ArticleId, Attempt, Phases, Problem
+from metaserver.model.states import Outcome, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
-from metaserver.records import ArticleId, Attempt, Phases, Problem
 
 PAGE = 100
 

@@ -8,17 +8,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
+from metaserver.leaderboards.boards import Board, BoardRow
+from metaserver.leaderboards.frozen import FrozenBoard
+from metaserver.leaderboards.scoreboard import RAW
+from metaserver.leaderboards.visibility import seen, seen_frozen, why_hidden
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import TaskName
+from metaserver.model.viewer import Reader
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
-from metaserver.records import TaskName
-from metaserver.services.frozen import FrozenBoard
-from metaserver.services.scoreboard import RAW
-from metaserver.services.snapshots import Board, BoardRow, Reader
-from metaserver.services.visibility import seen, seen_frozen, why_hidden
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards
 from metaserver.tasks.plugin import Column, Interval, TaskPlugin
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
-from metaserver.records import TeamName
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

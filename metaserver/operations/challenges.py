@@ -9,15 +9,15 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.phases import Challenge
+from metaserver.model.states import Role
+from metaserver.model.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NewName, Title
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases
-from metaserver.store.phases import Challenge
-from metaserver.zones import known_zone, read_moment
 
 Zone = Annotated[
     str, Meta(max_length=100, description="The time zone its dates are told in: Europe/Madrid")

@@ -15,14 +15,14 @@ import msgspec
 
 from metaserver.config import ChallengeSettings, PhaseSettings
 from metaserver.corpus import read_articles
-from metaserver.errors import InputError, RefusedError
-from metaserver.lifecycle import JobState, Role
+from metaserver.model.errors import InputError, RefusedError
+from metaserver.model.records import PhaseName
+from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import perform
-from metaserver.records import PhaseName
 from metaserver.store import audit, phases
 from metaserver.store.keys import digest_key, keyed_digest
 

@@ -12,15 +12,15 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.corpus.upload import read_upload
-from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.phases import CorpusVersion
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NAME, Limit, NewName
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import articles, phases
 from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
-from metaserver.store.phases import CorpusVersion
 
 MOST_TOLD = 20
 

@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.model.errors import Refusal, RefusedError
 
 END = r"$(?!\n)"
 """The end of a text as patterns have it: `$` alone also fits before a line end that is the last."""

@@ -9,22 +9,22 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.boards import read_gold
-from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.leaderboards.gold import read_gold
+from metaserver.leaderboards.gold_diff import GoldChange, label_changes
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.phases import GoldEntry
+from metaserver.model.records import TaskName
+from metaserver.model.states import Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.corpora import OfVersion, Source
 from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
-from metaserver.operations.gold_changes import GoldChange, label_changes
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.regrading import Proposal, Regrading
 from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.records import TaskName
 from metaserver.store import phases
-from metaserver.store.phases import GoldEntry
 from metaserver.tasks.plugin import installed_tasks
 
 

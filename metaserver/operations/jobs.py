@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import JobState, Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
-from metaserver.services.jobs import Job, Work
+from metaserver.phases.jobs import Job, Work
 
 LONGEST_WAIT = 30.0
 

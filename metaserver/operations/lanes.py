@@ -11,18 +11,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.control import Noting
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import ArticleId
+from metaserver.model.servers import Registered
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
 from metaserver.operations.trials import need_passed
-from metaserver.records import ArticleId
-from metaserver.store.servers import Registered
+from metaserver.phases.lane_control import Noting
+from metaserver.phases.runtime import RunningPhase
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
 NEXT_SHOWN = 10

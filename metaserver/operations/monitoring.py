@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.lifecycle import Role, ServerState
+from metaserver.model.states import Role, ServerState
+from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
 from metaserver.operations.service import Service
 from metaserver.operations.table import Nothing, operation
-from metaserver.services.windows import ServerWindow, Window
 from metaserver.store import audit, states
 from metaserver.store.audit import AuditEntry
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from metaserver.lifecycle import Role
+from metaserver.model.states import Role
 from metaserver.operations.table import Operation
 
 PREFIX = "/api/v1"

@@ -9,20 +9,20 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import PhaseState, Role, Visibility
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.phases import Phase
+from metaserver.model.plans import DATES, Change, PhaseLimits, PhasePlan
+from metaserver.model.records import PhaseName
+from metaserver.model.states import PhaseState, Role, Visibility
+from metaserver.model.zones import moved, shown_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
 from metaserver.operations.planning import checked, known_corpus, need_release, reached
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
-from metaserver.plans import DATES, Change, PhaseLimits, PhasePlan
-from metaserver.records import PhaseName
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
-from metaserver.store.phases import Phase
-from metaserver.zones import moved, shown_name
 
 Date = Annotated[
     str,

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 
-from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import OPEN_STATES, PhaseState
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.phases import CorpusVersion, Phase
+from metaserver.model.plans import DATES, PhasePlan
+from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.operations.fields import NAME, NAME_HELP, need_one_of
 from metaserver.operations.service import Service
-from metaserver.plans import DATES, PhasePlan
 from metaserver.store import phases
-from metaserver.store.phases import CorpusVersion, Phase
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
 

@@ -1,4 +1,4 @@
-"""docs/api.md and metaserver/remote/commands.json out of the table of operations.
+"""docs/api.md and metaserver/cli/remote/commands.json out of the table of operations.
 
 `python -m metaserver.operations.reference` writes both. The command line is made from the second:
 loading the operations themselves takes longer than asking a hub does.
@@ -16,7 +16,7 @@ from metaserver.operations.outline import Outline, Parameter, Result
 from metaserver.operations.table import Operation
 
 PACKAGE = Path(__file__).parents[1]
-COMMANDS_FILE = PACKAGE / "remote" / "commands.json"
+COMMANDS_FILE = PACKAGE / "cli" / "remote" / "commands.json"
 API_FILE = PACKAGE.parent / "docs" / "api.md"
 
 INTRODUCTION = """\

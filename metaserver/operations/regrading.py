@@ -10,16 +10,16 @@ from typing import Any
 
 import msgspec
 
-from metaserver.dispatch.candidate import Candidate, Scores, candidate
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.dispatch.steps import whole
-from metaserver.errors import Refusal, RefusedError
+from metaserver.concurrency import whole
+from metaserver.leaderboards.frozen import FrozenBoard
+from metaserver.leaderboards.gold_diff import GoldChange, label_changes, run_changes
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.gold_changes import GoldChange, label_changes, run_changes
 from metaserver.operations.service import Service, noted
 from metaserver.operations.turns import turn
-from metaserver.services.frozen import FrozenBoard
-from metaserver.services.jobs import Progress
+from metaserver.phases.candidate import Candidate, Scores, candidate
+from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, phases
 from metaserver.tasks.plugin import TaskPlugin
 

@@ -11,9 +11,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import Problem, ServerName, TeamName
+from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import NewName, PhaseField, TeamField
@@ -21,7 +21,7 @@ from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 from metaserver.operations.turns import PATIENCE_SECONDS, turn
-from metaserver.records import Problem, ServerName, TeamName
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team

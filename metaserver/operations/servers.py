@@ -12,17 +12,17 @@ import sqlalchemy as sa
 from msgspec import Meta
 
 from metaserver.client.urls import check_url, completed, shown
-from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import PhaseState, Role
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.plans import PhaseLimits
+from metaserver.model.records import Server, ServerName, TaskName
+from metaserver.model.servers import Registered
+from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, need_one_of
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.operations.trials import Tested, TrialState, newest_test, tests
-from metaserver.plans import PhaseLimits
-from metaserver.records import Server, ServerName, TaskName
 from metaserver.store import runs, servers
-from metaserver.store.servers import Registered
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import installed_tasks
 

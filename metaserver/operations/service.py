@@ -11,20 +11,20 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
-from metaserver.dispatch.dispatcher import Dispatcher
-from metaserver.dispatch.freezing import Freezing
-from metaserver.dispatch.notices import Notifier
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.dispatch.states import StateLog
-from metaserver.dispatch.trials import Trials
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import OPEN_STATES
+from metaserver.conformance.runner import Trials
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import PhaseName, ServerName, TeamName
+from metaserver.model.servers import Registered
+from metaserver.model.states import OPEN_STATES
+from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
-from metaserver.records import PhaseName, ServerName, TeamName
-from metaserver.services.jobs import Jobs
-from metaserver.services.metrics import Metrics
+from metaserver.phases.freezing import Freezing
+from metaserver.phases.jobs import Jobs
+from metaserver.phases.notifications import Notifier
+from metaserver.phases.runtime import RunningPhase
+from metaserver.phases.scheduler import Dispatcher
+from metaserver.phases.state_log import StateLog
 from metaserver.store import audit, servers, teams
-from metaserver.store.servers import Registered
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 

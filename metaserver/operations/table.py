@@ -14,8 +14,8 @@ from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 
 Handler: TypeAlias = Callable[[Any, Caller, Any], Awaitable[Any]]

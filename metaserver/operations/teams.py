@@ -12,14 +12,15 @@ import sqlalchemy as sa
 from msgspec import Meta
 
 from metaserver.client.urls import MASK, check_url, shown_webhook
-from metaserver.errors import InputError, Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.plans import NoticePlan
+from metaserver.model.records import TeamName
+from metaserver.model.servers import Registered
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import END, NewName, TeamField, Text, Title
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
-from metaserver.plans import NoticePlan
-from metaserver.records import TeamName
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
@@ -184,7 +185,7 @@ async def retire(service: Service, caller: Caller, given: OneTeam) -> None:
         await noted(connection, caller, "teams.retire", given.team)
 
 
-async def _servers(service: Service, team: Team) -> Sequence[servers.Registered]:
+async def _servers(service: Service, team: Team) -> Sequence[Registered]:
     async with service.store.reading() as connection:
         return await servers.every(connection, team.name)
 

@@ -6,7 +6,7 @@ import gzip
 import io
 import zlib
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.model.errors import Refusal, RefusedError
 
 MOST_BYTES = 32 * 2**20
 """Of a file, unpacked. Reading takes ten times as much memory."""

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import END, TeamField
 from metaserver.operations.service import Service, noted

@@ -11,18 +11,18 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.dispatch.freezing import OVER
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.dispatch.trials import Conditions, Trial, verdict
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import OPEN_STATES, PhaseState, Role
+from metaserver.conformance.runner import Conditions, Trial, verdict
+from metaserver.conformance.steps import Conformance
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import PhaseName
+from metaserver.model.servers import Registered
+from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.fields import ServerField
 from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
-from metaserver.records import PhaseName
-from metaserver.services.conformance import Conformance
-from metaserver.store.servers import Registered
+from metaserver.phases.freezing import OVER
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store.trials import NO_PHASE
 
 

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from metaserver.dispatch.phase import RunningPhase
-from metaserver.errors import Refusal, RefusedError
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.service import Service
+from metaserver.phases.runtime import RunningPhase
 
 PATIENCE_SECONDS = 5.0
 """Longest wait of a request: it holds a place among the uploads meanwhile."""

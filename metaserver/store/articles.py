@@ -12,10 +12,10 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.packing import pack
-from metaserver.records import Article, ArticleId
+from metaserver.files.compression import pack
+from metaserver.model.lanes import Corpus
+from metaserver.model.records import Article, ArticleId
 from metaserver.store.database import insert
-from metaserver.store.reader import Corpus
 from metaserver.store.tables import articles, corpora
 from metaserver.wire.xmlrpc import escape_text
 

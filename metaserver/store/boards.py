@@ -10,8 +10,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.packing import pack, unpack
-from metaserver.records import PhaseName, TaskName
+from metaserver.files.compression import pack, unpack
+from metaserver.model.records import PhaseName, TaskName
 from metaserver.store.tables import frozen_boards, phases
 
 ID_BYTES = 8

@@ -7,8 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from metaserver import private
-from metaserver.errors import HubError, InputError
+from metaserver.files import private
+from metaserver.model.errors import HubError, InputError
 
 BUSY_SECONDS = 30.0
 

@@ -16,8 +16,8 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from metaserver import private
-from metaserver.errors import InputError, UnavailableError
+from metaserver.files import private
+from metaserver.model.errors import InputError, UnavailableError
 
 BUSY_SECONDS = 5.0
 CLOSE_SECONDS = 2.0

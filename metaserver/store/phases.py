@@ -5,86 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.lifecycle import PhaseState
-from metaserver.packing import pack, unpack
-from metaserver.plans import Change, PhasePlan
-from metaserver.records import PhaseName, TaskName
+from metaserver.files.compression import pack, unpack
+from metaserver.model.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
+from metaserver.model.plans import PhasePlan
+from metaserver.model.records import PhaseName, TaskName
+from metaserver.model.states import PhaseState
 from metaserver.store.database import insert
 from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
 
 ENTRY = ("task", "version", "source", "checksum", "created_at")
 """What is known of a version of the gold without its file."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Challenge:
-    """A challenge: phases whose dates are told in one time zone (an IANA name)."""
-
-    id: int
-    name: str
-    title: str
-    timezone: str
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Phase:
-    """A phase as kept. `reached` is the state that a hand or the clock has led it to."""
-
-    id: int
-    name: PhaseName
-    challenge: str
-    timezone: str
-    plan: PhasePlan
-    reached: PhaseState | None
-    corpus_id: int
-    release: str
-    created_at: float
-
-    def state(self, now: float) -> PhaseState:
-        """Return where the phase stands at `now` (Unix seconds)."""
-        return self.plan.state(now, self.reached)
-
-    def coming(self, now: float) -> Sequence[Change]:
-        """Return what the clock does to it after `now`, the next change first."""
-        return self.plan.coming(now, self.reached)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CorpusVersion:
-    """A corpus under the name and version that organisers know it by."""
-
-    name: str
-    version: int
-    corpus_id: int
-    articles: int
-    source: str
-    created_at: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GoldEntry:
-    """One version of a task's gold in a phase, without the file; `checksum` is keyed."""
-
-    task: TaskName
-    version: int
-    source: str
-    checksum: str
-    created_at: float
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GoldVersion(GoldEntry):
-    """One version of a task's gold in a phase; `content` is the file."""
-
-    content: bytes
 
 
 async def set_challenge(connection: AsyncConnection, name: str, title: str, timezone: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,33 +12,13 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.errors import InputError
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack, unpack_json
-from metaserver.records import ArticleId, Attempt, Phases, Problem, ServerName, TaskName
+from metaserver.files.compression import unpack, unpack_json
+from metaserver.model.errors import InputError
+from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
+from metaserver.model.records import ArticleId, Attempt, Phases, Problem, ServerName, TaskName
+from metaserver.model.states import Outcome
 from metaserver.store import tables as t
 from metaserver.store.database import reading_sqlite
-from metaserver.store.writer import LaneKey
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Corpus:
-    """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
-
-    id: int
-    ids: tuple[ArticleId, ...]
-    wire_bytes: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-class StoredAttempt(NamedTuple):
-    """An attempt as read back (without its raw answer), and whether it was the article's last."""
-
-    position: int
-    attempt: Attempt
-    final: bool
 
 
 class PackedAnswer(NamedTuple):

@@ -11,8 +11,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.packing import pack, pack_json, unpack, unpack_json
-from metaserver.records import ArticleId, Problem, ServerName, TaskName, TeamName
+from metaserver.files.compression import pack, pack_json, unpack, unpack_json
+from metaserver.model.records import ArticleId, Problem, ServerName, TaskName, TeamName
 from metaserver.store.tables import offline_runs, servers, teams
 
 

@@ -4,42 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.lifecycle import Control, Outcome
-from metaserver.records import Server, ServerName, TaskName, TeamName
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import Server, ServerName, TaskName, TeamName
+from metaserver.model.servers import LaneControl, Registered
+from metaserver.model.states import Control, Outcome
 from metaserver.store import trials
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import attempts, lanes, servers, teams
-from metaserver.store.writer import LaneKey
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Registered:
-    """A server as kept; `verdicts` is JSON of its conformance runs, by the phase's name.
-
-    Two values of a server that differ in its verdicts alone are equal.
-    """
-
-    id: int
-    server: Server
-    team: TeamName | None
-    created_at: float
-    retired_at: float | None = None
-    verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaneControl:
-    """What is wanted of one lane, and why."""
-
-    control: Control
-    note: str
 
 
 def columns(server: Server) -> dict[str, Any]:

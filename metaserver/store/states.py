@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.lifecycle import ServerState
+from metaserver.model.lanes import LaneKey
+from metaserver.model.states import ServerState
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import state_changes
-from metaserver.store.writer import LaneKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,45 +6,22 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.errors import InputError, UnavailableError
-from metaserver.lifecycle import RULES
-from metaserver.records import Article, Server, TaskName
+from metaserver.model.errors import InputError, UnavailableError
+from metaserver.model.lanes import Corpus, Entry, LaneKey, LaneState, Tries
+from metaserver.model.records import Article, Server, TaskName
+from metaserver.model.states import RULES
 from metaserver.store import tables as t
 from metaserver.store.articles import keep, pack_articles
 from metaserver.store.database import insert, open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
-from metaserver.store.reader import Corpus, Reader, of_lane
+from metaserver.store.reader import Reader, of_lane
 from metaserver.store.servers import columns
-from metaserver.store.writer import Entry, LaneKey, Writer
-
-
-class Tries(NamedTuple):
-    """How often an unfinished article was sent to a lane's server, and charged to it."""
-
-    made: int
-    charged: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaneState:
-    """Where a lane stands when a hub takes it: all before `cursor` is finished.
-
-    `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
-    attempts that are neither.
-    """
-
-    key: LaneKey
-    epoch: int
-    cursor: int
-    finished: frozenset[int]
-    tries: Mapping[int, Tries]
+from metaserver.store.writer import Writer
 
 
 class Store(Reader):

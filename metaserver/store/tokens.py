@@ -17,8 +17,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.lifecycle import Role
-from metaserver.records import TeamName
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 from metaserver.store.database import insert
 from metaserver.store.tables import sessions, teams, tokens
 

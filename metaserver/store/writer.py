@@ -11,46 +11,20 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
-from metaserver.errors import HubError, StaleLaneError
-from metaserver.packing import pack_json
-from metaserver.records import Attempt
+from metaserver.files.compression import pack_json
+from metaserver.model.errors import HubError, StaleLaneError
+from metaserver.model.lanes import CheckedAnswer, Entry, LaneKey
 from metaserver.store.tables import answers, attempts, lanes, raw_answers
-from metaserver.wire.validation import CheckedAnswer
 
 MAX_BATCH = 256
 RETRY_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
-
-
-class LaneKey(NamedTuple):
-    """A lane's key in the store."""
-
-    phase_id: int
-    server_id: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
-    """One ended attempt as its lane hands it over.
-
-    `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
-    and so is every article before `cursor`.
-    """
-
-    lane: LaneKey
-    epoch: int
-    position: int
-    attempt: Attempt
-    answer: CheckedAnswer | None
-    final: bool
-    cursor: int
 
 
 class _Waiting(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from metaserver.records import ArticleId
+from metaserver.model.records import ArticleId
 from metaserver.tasks.plugin import ArticleLevel, Interval
 from scoring import ActGold, ActScorecard, Gold, ItemScorecard, Scorecard
 from scoring.analysis import (

@@ -1,6 +1,6 @@
 """INT: which proteins an article reports interactions of, as ranked UniProt accessions."""
 
-from metaserver.records import TaskName
+from metaserver.model.records import TaskName
 from metaserver.tasks.ranked import RankedTask
 
 INT = RankedTask(

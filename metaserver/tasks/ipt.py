@@ -1,6 +1,6 @@
 """IPT: which pairs of proteins an article reports to interact, as ranked accession pairs."""
 
-from metaserver.records import TaskName
+from metaserver.model.records import TaskName
 from metaserver.tasks.ranked import RankedTask
 
 IPT = RankedTask(

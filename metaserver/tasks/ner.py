@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.cells import FORMULA, inert
-from metaserver.records import ArticleId, TaskName
+from metaserver.files.cells import FORMULA, inert
+from metaserver.model.records import ArticleId, TaskName
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
 from metaserver.tasks.plugin import Column
 from metaserver.wire.contract import MENTIONS, check_optional, read, read_member

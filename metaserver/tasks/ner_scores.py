@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from metaserver.records import ArticleId
+from metaserver.model.records import ArticleId
 from metaserver.tasks.plugin import Score
 from metaserver.tasks.scores import Values, input_error
 from scoring import SCORER_VERSION, FormatError

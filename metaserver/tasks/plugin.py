@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from metaserver.records import ArticleId, Problem, TaskName
+from metaserver.model.records import ArticleId, Problem, TaskName
 from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
 

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from metaserver.records import ArticleId, TaskName
+from metaserver.model.records import ArticleId, TaskName
 from metaserver.tasks import comparison
 from metaserver.tasks.plugin import ArticleLevel, Column, Interval, RunFile
 from metaserver.tasks.result_files import read_result_file

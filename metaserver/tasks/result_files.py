@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 import scoring
-from metaserver.records import ArticleId, Problem
+from metaserver.model.records import ArticleId, Problem
 from metaserver.tasks.plugin import Payload, RunFile
 from metaserver.wire.validation import Report
 from scoring import Answer, FormatError, Task

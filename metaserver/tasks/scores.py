@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import scoring
-from metaserver.errors import InputError
-from metaserver.records import ArticleId
+from metaserver.model.errors import InputError
+from metaserver.model.records import ArticleId
 from metaserver.tasks.plugin import Payload, Score
 from scoring import Answer, FormatError, Gold, Scorecard, Task
 from scoring.biocreative import Prepared

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 from metaserver.uniprot.intake import Intake
 from metaserver.uniprot.layout import FORMAT, Meta, Source, write_meta
 from metaserver.uniprot.placement import place

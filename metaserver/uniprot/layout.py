@@ -28,7 +28,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 FORMAT = 1
 META = "META.json"

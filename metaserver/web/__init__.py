@@ -1,1 +1,5 @@
-"""The pages that organisers, teams and the public see, kept live by event streams."""
+"""What the hub serves by HTTP: pages, JSON, XML-RPC, event streams.
+
+`access` says who may ask and how much, `api` serves programs, `public`, `team` and `organise`
+people, `ui` is what their pages share. Data is reached through operations.
+"""

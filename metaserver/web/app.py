@@ -8,14 +8,14 @@ from contextlib import suppress
 
 from aiohttp import web
 
-from metaserver.web.assets import Assets
-from metaserver.web.health import alive
-from metaserver.web.pages import mount
-from metaserver.web.security import add_headers, error_pages
-from metaserver.web.sites import Site
-from metaserver.web.source import Source
-from metaserver.web.stream import Broadcaster
-from metaserver.web.templates import Templates
+from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.public.health import alive
+from metaserver.web.public.pages import mount
+from metaserver.web.public.sites import Site
+from metaserver.web.public.source import Source
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.live import Broadcaster
+from metaserver.web.ui.templates import Templates
 
 __all__ = ["BROADCASTER", "SOURCE", "Source", "make_app"]
 

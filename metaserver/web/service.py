@@ -6,19 +6,19 @@ from aiohttp import web
 
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
-from metaserver.web import auth
-from metaserver.web.api import Api, api_errors
-from metaserver.web.assets import Assets
-from metaserver.web.desk import open_desk
-from metaserver.web.open_pages import mount_open_pages
-from metaserver.web.openapi import Document
+from metaserver.web.access import auth
+from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.access.signin import SignIn
+from metaserver.web.api.json_api import Api, api_errors
+from metaserver.web.api.openapi import Document
+from metaserver.web.api.reference import ReferencePages
+from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
 from metaserver.web.organise import OrganiserPages
-from metaserver.web.reference import ReferencePages
-from metaserver.web.rpc import Rpc, rpc_faults
-from metaserver.web.security import add_headers, error_pages
-from metaserver.web.signin import SignIn
+from metaserver.web.public.open_pages import mount_open_pages
 from metaserver.web.team import TeamPages
-from metaserver.web.templates import Templates
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.console import open_desk
+from metaserver.web.ui.templates import Templates
 
 
 def make_service_app(service: Service) -> web.Application:

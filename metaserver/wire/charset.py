@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from encodings.aliases import aliases
 from typing import Final
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.values import WireError
 
 HEAD = 1_024

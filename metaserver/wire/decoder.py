@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.charset import UTF8
 from metaserver.wire.plain import BEGINNINGS, plain_response
 from metaserver.wire.report import Report

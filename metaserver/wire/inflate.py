@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.values import CHUNK, WireError
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 
-from metaserver.records import Problem
+from metaserver.model.records import Problem
 
 MAX_PROBLEMS = 100
 

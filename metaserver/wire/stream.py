@@ -17,7 +17,7 @@ from codecs import BOM_UTF8, IncrementalDecoder
 from typing import Final
 from xml.parsers import expat
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.charset import HEAD, decoder_for
 from metaserver.wire.report import Report
 from metaserver.wire.target import Target

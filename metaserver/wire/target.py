@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NoReturn
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.charset import NATIVE
 from metaserver.wire.contract import described
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity

@@ -8,11 +8,11 @@ accession) is dropped, and the rest kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from metaserver.lifecycle import ANSWERED, Outcome
-from metaserver.records import Problem, TaskName
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import TaskName
+from metaserver.model.states import ANSWERED, Outcome
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.wire.contract import MENTIONS, described, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
@@ -52,25 +52,6 @@ class Part(Protocol):
 
     def count(self, payload: Any) -> int:
         """How many hits the valid part holds."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckedAnswer:
-    """What is kept of an answer, and all that was wrong with it.
-
-    `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each
-    task the server answered; it is empty where the attempt failed. `problems` are the first 100,
-    worst first, those that cost nothing (a value read as another type) last; `problem_count` is
-    how many there are. `message` says the worst in one line, empty where there is none.
-    """
-
-    outcome: Outcome
-    message: str
-    payloads: Mapping[TaskName, Any]
-    problems: tuple[Problem, ...]
-    problem_count: int
-    hits_kept: int
-    hits_dropped: int
 
 
 def check(

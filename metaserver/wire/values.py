@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from metaserver.errors import HubError, PeerError
-from metaserver.lifecycle import Outcome
+from metaserver.model.errors import HubError, PeerError
+from metaserver.model.states import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from metaserver.lifecycle import ServerState
+from metaserver.model.states import ServerState
 
 MARKUP = '<img src=x onerror="window.hacked = true">'
 FIRST = "Team 7 · S01"

@@ -5,7 +5,7 @@ import csv
 import pytest
 from playwright.sync_api import expect
 
-from metaserver.lifecycle import ServerState
+from metaserver.model.states import ServerState
 
 PHONE = {"viewport": {"width": 360, "height": 780}}
 

@@ -13,11 +13,11 @@ from axe_playwright_python.sync_playwright import Axe
 
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.web.assets import Assets
-from metaserver.web.reference import ReferencePages
-from metaserver.web.rpc import Rpc
-from metaserver.web.security import add_headers
-from metaserver.web.templates import Templates
+from metaserver.web.access.headers import add_headers
+from metaserver.web.api.reference import ReferencePages
+from metaserver.web.api.xmlrpc_api import Rpc
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.templates import Templates
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from metaserver.client.http import open_client
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack
-from metaserver.records import Attempt
-from metaserver.services.conformance import conformance
+from metaserver.conformance.procedure import conformance
+from metaserver.files.compression import unpack
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.validation import CheckedAnswer
 from metaserver.wire.xmlrpc import decode_response
 from tests.conformance.foreign import LANGUAGES, Command, careless, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.client.http import open_client
-from metaserver.services.conformance import conformance
+from metaserver.conformance.procedure import conformance
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.team.snippets import SNIPPETS, Snippet
 from tests.conformance.foreign import CACHE, Command, missing, program, running

@@ -6,14 +6,14 @@ from dataclasses import fields
 import pytest
 from prometheus_client.core import Metric
 
+from metaserver.client.watchdog import Watchdog
 from metaserver.lanes.events import AttemptEnded
-from metaserver.lifecycle import Outcome, RetryDecision
-from metaserver.records import ArticleId, Attempt, Server, ServerName
-from metaserver.services.measures import Availability, Timing, Tips
-from metaserver.services.metrics import Metrics, Sources
-from metaserver.services.tally import PHASES
-from metaserver.services.windows import ServerWindow, Window
-from metaserver.watchdog import Watchdog
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName
+from metaserver.model.states import Outcome, RetryDecision
+from metaserver.monitoring.measures import Availability, Timing, Tips
+from metaserver.monitoring.metrics import Metrics, Sources
+from metaserver.monitoring.tally import PHASES
+from metaserver.monitoring.windows import ServerWindow, Window
 from tests.shared import ROOT
 
 TOLD = (ROOT / "docs" / "monitoring.md").read_text("utf-8")

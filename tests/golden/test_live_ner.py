@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from metaserver.records import ArticleId
+from metaserver.model.records import ArticleId
 from metaserver.tasks.ner import NER
 from metaserver.wire.report import Report
 from scoring.alignment import length

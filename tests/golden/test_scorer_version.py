@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from metaserver.records import ArticleId
+from metaserver.model.records import ArticleId
 from metaserver.tasks.ner import NER
 from metaserver.wire.report import Report
 from scoring import (

@@ -16,9 +16,10 @@ from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import HttpLimits, open_client
-from metaserver.records import ArticleId, Attempt, Server, ServerName
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.validation import CheckedAnswer, Ruling, Vocabulary
+from metaserver.wire.validation import Ruling, Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 
 TEXT = "TP53 interacts with BRCA1."

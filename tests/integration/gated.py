@@ -14,21 +14,21 @@ from aiohttp import ClientSession, CookieJar, web
 from yarl import URL
 
 from metaserver.config import WebSettings
-from metaserver.lifecycle import Role
-from metaserver.records import TeamName
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
-from metaserver.web import auth
-from metaserver.web.aside import aside
-from metaserver.web.assets import Assets
-from metaserver.web.bodies import received, upload
-from metaserver.web.form_bodies import SentFile
-from metaserver.web.posted import fields
-from metaserver.web.roles import reserved
-from metaserver.web.security import add_headers, error_pages
-from metaserver.web.signin import SignIn
-from metaserver.web.templates import Templates
-from metaserver.web.visitor import caller_of
+from metaserver.web.access import auth
+from metaserver.web.access.aside import aside
+from metaserver.web.access.bodies import received, upload
+from metaserver.web.access.form_bodies import SentFile
+from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.access.posted import fields
+from metaserver.web.access.roles import reserved
+from metaserver.web.access.signin import SignIn
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.templates import Templates
 
 LARGE = 32 * 2**20
 

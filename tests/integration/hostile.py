@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from metaserver.client.caller import ArticleCaller
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from tests.integration.callers import server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response, sending
 

@@ -21,7 +21,7 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 
 NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))
-DEMO = Path(str(files("metaserver.demo_data")))
+DEMO = Path(str(files("metaserver.cli.demo_data")))
 GOLD = [
     argument
     for task in ("act", "int", "ipt")
@@ -50,7 +50,7 @@ async def metaserver(*arguments: object) -> Ended:
 async def start(*arguments: object) -> asyncio.subprocess.Process:
     """Start a `metaserver` command."""
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "metaserver.cli", *(str(argument) for argument in arguments),
+        sys.executable, "-m", "metaserver.cli.main", *(str(argument) for argument in arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metaserver.cli.serve import open_service, work
 from metaserver.config import (
     LimitSettings,
     RetrySettings,
@@ -18,13 +19,12 @@ from metaserver.config import (
     UniprotSettings,
 )
 from metaserver.corpus import read_articles
-from metaserver.lifecycle import JobState, Role
+from metaserver.model.records import TaskName, TeamName
+from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.service import Service
 from metaserver.operations.table import perform
-from metaserver.records import TaskName, TeamName
-from metaserver.serve import open_service, work
 from metaserver.store import phases
 from tests.integration.hub import DEMO, build_release
 

@@ -15,7 +15,7 @@ from annotators.contract import MEMBER_OF_TASK, problems
 from scoring import evaluate_files
 
 TEXT = "MDM2 binds p53\nMDM2 interacts with p53 in a complex, as shown by co-immunoprecipitation."
-DEMO = Path(str(files("metaserver.demo_data")))
+DEMO = Path(str(files("metaserver.cli.demo_data")))
 
 
 @contextmanager

@@ -17,16 +17,16 @@ import pytest
 import yaml
 
 from annotators.server import Kit
-from metaserver import cli
 from metaserver.archive import counting, reading
 from metaserver.archive.layout import CHECKSUMS, LEFT_OUT, MANIFEST, TABLES
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
+from metaserver.cli import main
 from metaserver.config import Settings
-from metaserver.errors import InputError
-from metaserver.packing import pack
-from metaserver.records import ServerName
-from metaserver.services.jobs import Progress
+from metaserver.files.compression import pack
+from metaserver.model.errors import InputError
+from metaserver.model.records import ServerName
+from metaserver.phases.jobs import Progress
 from metaserver.store.tables import metadata
 from tests.integration.hub import DEMO
 from tests.integration.kits import served
@@ -54,7 +54,7 @@ async def filled(running: Running) -> None:
 
 async def command(*words: object) -> int:
     """Run a command of `metaserver` in a thread; return its exit status."""
-    return await asyncio.to_thread(cli.main, [str(word) for word in words])
+    return await asyncio.to_thread(main.main, [str(word) for word in words])
 
 
 def write_settings(given: Settings, path: Path) -> Path:

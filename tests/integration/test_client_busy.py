@@ -10,8 +10,8 @@ from xmlrpc.client import Fault
 import pytest
 
 from metaserver.client.http import HttpLimits
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack
+from metaserver.files.compression import unpack
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Limits
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer, response

@@ -14,10 +14,10 @@ import pytest
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import HttpLimits, open_client
-from metaserver.errors import UnavailableError
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack
-from metaserver.records import ArticleId
+from metaserver.files.compression import unpack
+from metaserver.model.errors import UnavailableError
+from metaserver.model.records import ArticleId
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.xmlrpc import decode_call
 from tests.integration.callers import (

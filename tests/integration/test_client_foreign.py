@@ -6,10 +6,10 @@ import zlib
 
 import pytest
 
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack
-from metaserver.records import Attempt
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.files.compression import unpack
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
 from tests.integration.callers import call
 from tests.integration.peers import GOOD, PAYLOADS, Script, answering, peer, response, sending
 

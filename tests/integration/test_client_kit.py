@@ -10,8 +10,8 @@ from annotators.canned import FaultyKit, Turns
 from annotators.server import Kit
 from annotators.ways import WAYS, Way
 from metaserver.client.http import HttpLimits
-from metaserver.lifecycle import ANSWERED
-from metaserver.packing import unpack
+from metaserver.files.compression import unpack
+from metaserver.model.states import ANSWERED
 from metaserver.wire.xmlrpc import Limits, decode_response
 from tests.integration.callers import SECONDS, article_caller, server
 from tests.integration.kits import served

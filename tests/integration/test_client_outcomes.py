@@ -15,9 +15,9 @@ from xmlrpc.client import Fault
 import pytest
 
 from metaserver.client.http import HttpLimits
-from metaserver.lifecycle import Outcome
-from metaserver.packing import unpack
-from metaserver.records import Attempt
+from metaserver.files.compression import unpack
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Limits
 from tests.integration.callers import call, call_in_another_process
 from tests.integration.peers import (

@@ -9,8 +9,8 @@ import sys
 from dataclasses import astuple
 from math import fsum
 
-from metaserver.lifecycle import Outcome
-from metaserver.records import Phases
+from metaserver.model.records import Phases
+from metaserver.model.states import Outcome
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
 

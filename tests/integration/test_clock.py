@@ -13,8 +13,8 @@ import pytest
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import open_client
-from metaserver.lifecycle import Outcome
-from metaserver.records import ArticleId, Attempt
+from metaserver.model.records import ArticleId, Attempt
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from tests.integration.callers import TEXT, VOCABULARY, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer

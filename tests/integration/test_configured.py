@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from metaserver.config import ChallengeSettings, PhaseSettings, Settings
-from metaserver.errors import InputError
-from metaserver.lifecycle import PhaseState
+from metaserver.model.errors import InputError
+from metaserver.model.states import PhaseState
 from tests.integration.hub import DEMO, metaserver
 from tests.integration.service import at_work, settings
 

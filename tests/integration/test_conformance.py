@@ -15,9 +15,10 @@ from annotators.canned import FaultyKit, Turns
 from annotators.server import Kit
 from annotators.ways import WAYS, Way
 from metaserver.client.http import HttpLimits, open_client
-from metaserver.lifecycle import ANSWERED, RULES, Outcome
-from metaserver.services.conformance import Conformance, Step, StepState, conformance
-from metaserver.services.conformance.articles import ARTICLES
+from metaserver.conformance.articles import ARTICLES
+from metaserver.conformance.procedure import conformance
+from metaserver.conformance.steps import Conformance, Step, StepState
+from metaserver.model.states import ANSWERED, RULES, Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.values import FORBIDDEN
 from metaserver.wire.xmlrpc import Limits, decode_call

@@ -17,8 +17,8 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.descriptors import Descriptors
-from metaserver.lifecycle import Outcome
+from metaserver.client.descriptors import Descriptors
+from metaserver.model.states import Outcome
 from tests.integration.callers import article_caller, server
 from tests.integration.hub import DEMO, GOLD, asked_server, stored
 from tests.integration.peers import GOOD, Connection, answering, peer
@@ -38,7 +38,7 @@ GOLD_FILES = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT",
 
 async def limited(files: int, *arguments: object) -> asyncio.subprocess.Process:
     """Start a `metaserver` command that may open so many files."""
-    command = f'ulimit -n {files}; exec "$0" -m metaserver.cli "$@"'
+    command = f'ulimit -n {files}; exec "$0" -m metaserver.cli.main "$@"'
     return await asyncio.create_subprocess_exec(
         "bash", "-c", command, sys.executable, *(str(one) for one in arguments),
         stdin=asyncio.subprocess.DEVNULL,

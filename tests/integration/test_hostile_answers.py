@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.dispatch.boards import restore
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.records import Article, ArticleId, TaskName
-from metaserver.services.live import LiveBoards
-from metaserver.services.monitor import Watch
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import Article, ArticleId, TaskName
+from metaserver.monitoring.monitor import Watch
+from metaserver.phases.live import LiveBoards
+from metaserver.phases.restore import restore
 from metaserver.store.store import open_store
-from metaserver.store.writer import LaneKey
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER

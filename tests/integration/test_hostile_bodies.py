@@ -20,7 +20,7 @@ from aiohttp import ClientSession, ClientTimeout, CookieJar
 from aiohttp.test_utils import TestServer
 
 from metaserver.config import WebSettings
-from metaserver.web import throttle
+from metaserver.web.access import throttle
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.integration.console import organiser_token

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from aiohttp import ClientSession
 
-from metaserver.lifecycle import Role
+from metaserver.model.states import Role
 from tests.integration.gated import LARGE, Site, browser, gated_site, raw
 
 MIB = 2**20

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from metaserver.errors import RefusedError
+from metaserver.model.errors import RefusedError
 from tests.integration.service import Running, at_work, plan_phase, settings
 
 pytestmark = pytest.mark.slow

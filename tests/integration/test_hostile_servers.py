@@ -17,9 +17,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from metaserver.client.guard import AddressGuard
 from metaserver.client.urls import check_url
-from metaserver.errors import InputError
-from metaserver.lifecycle import Outcome
-from metaserver.records import Attempt
+from metaserver.model.errors import InputError
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import decode_call
 from tests.integration.callers import TEXT, article_caller, server
 from tests.integration.hostile import (

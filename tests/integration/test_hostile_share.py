@@ -10,7 +10,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from metaserver.web.throttle import LOOP_BURST, LOOP_SHARE
+from metaserver.web.access.throttle import LOOP_BURST, LOOP_SHARE
 from tests.integration.gated import Site, gated_site
 
 EACH = 0.05  # seconds of processor time that a page takes

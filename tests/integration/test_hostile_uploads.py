@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from metaserver.lifecycle import Role
+from metaserver.model.states import Role
 from tests.integration.gated import Site, gated_site
 
 MIB = 2**20

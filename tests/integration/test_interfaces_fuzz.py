@@ -21,7 +21,7 @@ from hypothesis import settings as bounds
 from hypothesis import strategies as st
 
 from metaserver.config import WebSettings
-from metaserver.lifecycle import Role
+from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Kind, Outline, Parameter
 from metaserver.store import tokens

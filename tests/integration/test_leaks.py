@@ -16,9 +16,10 @@ import pytest
 
 from annotators.server import Kit
 from metaserver.archive.writing import export_store
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import Visibility
-from metaserver.logs import LogLevel, configure
+from metaserver.cli.logs import configure
+from metaserver.model.errors import RefusedError
+from metaserver.model.settings import LogLevel
+from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
 from scoring import ActGold
 from tests.integration.kits import served

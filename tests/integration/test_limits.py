@@ -14,13 +14,14 @@ from aiohttp import ClientSession
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.config import WebSettings
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import Control, Role, ServerState
-from metaserver.packing import pack
+from metaserver.files.compression import pack
+from metaserver.model.errors import RefusedError
+from metaserver.model.servers import LaneControl
+from metaserver.model.states import Control, Role, ServerState
 from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
-from metaserver.web import rpc
-from metaserver.web.auth import GATE
+from metaserver.web.access.auth import GATE
+from metaserver.web.api import xmlrpc_api
 from metaserver.web.service import make_service_app
 from tests.integration.service import Running, at_work, plan_phase, settings
 
@@ -104,7 +105,7 @@ async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> No
             await connection.execute(attempts.insert().values(**row, number=number, **kept))
             body = pack(bytes(size))
             await connection.execute(raw_answers.insert().values(**row, number=number, body=body))
-    control = servers.LaneControl(control=Control.PAUSED, note="")
+    control = LaneControl(control=Control.PAUSED, note="")
     await phase.add(registered, control)
 
 
@@ -138,7 +139,7 @@ async def test_the_answers_of_a_multicall_are_bounded(tmp_path: Path) -> None:
         article = running.service.phase("test").corpus.ids[0]
         params = [await token(running), "blue-1", article, 1]
         calls = [{"methodName": "Servers.answer", "params": params}] * 6
-        answers = await call(client, rpc.MULTICALL, calls)
+        answers = await call(client, xmlrpc_api.MULTICALL, calls)
     sizes = [len(answer[0]["raw"]) for answer in answers if isinstance(answer, list)]
     assert sizes == [SIZE] * 2  # base64 makes a little more than 8 MiB of each
     assert {answer["faultCode"] for answer in answers[2:]} == {413}

@@ -17,7 +17,7 @@ import trustme
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from metaserver.config import NoticeSettings
-from metaserver.dispatch.mail import send_mail
+from metaserver.phases.mail import send_mail
 
 HOST = "127.0.0.1"
 LAST_YEAR = datetime.now(UTC) - timedelta(days=365)

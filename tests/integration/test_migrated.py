@@ -16,8 +16,8 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from metaserver.cells import inert
-from metaserver.packing import pack, unpack
+from metaserver.files.cells import inert
+from metaserver.files.compression import pack, unpack
 from metaserver.store.database import alembic_config, migrate, sqlite_engine
 from metaserver.store.keys import keyed_digest
 from tests.integration.hub import boards, build_release, metaserver

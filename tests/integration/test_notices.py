@@ -16,8 +16,8 @@ from aiohttp import web
 
 from annotators.server import Kit
 from metaserver.config import CircuitSettings, NoticeSettings
-from metaserver.errors import RefusedError
-from metaserver.records import TeamName
+from metaserver.model.errors import RefusedError
+from metaserver.model.records import TeamName
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
 from tests.integration.kits import served

@@ -16,9 +16,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import OPEN_STATES, PhaseState
-from metaserver.plans import DATES
+from metaserver.model.errors import RefusedError
+from metaserver.model.plans import DATES
+from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.web.service import make_service_app
 from tests.integration.console import Visitor
 from tests.integration.hub import answer_for

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
-from metaserver import private
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
-from metaserver.errors import InputError
-from metaserver.services.jobs import Progress
+from metaserver.files import private
+from metaserver.model.errors import InputError
+from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.database import open_sqlite
 from metaserver.web.organise.export_job import Exporting

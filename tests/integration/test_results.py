@@ -14,15 +14,15 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
-from metaserver.app import Hub, Plan, open_hub
+from metaserver.cli.app import Hub, Plan, open_hub
+from metaserver.cli.options import read_gold, read_servers
+from metaserver.cli.results import write_results
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
-from metaserver.engine import work_lanes
-from metaserver.errors import HubError
-from metaserver.inputs import read_gold, read_servers
-from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.results import write_results
-from metaserver.services.result_files import ATTEMPT_COLUMNS
+from metaserver.lanes.engine import work_lanes
+from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS
+from metaserver.model.errors import HubError
+from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.uniprot import Release
 from tests.integration.hub import DEMO, build_release
 from tests.integration.peers import GOOD, answering, peer, response

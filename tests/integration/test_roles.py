@@ -18,8 +18,8 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.server import Kit
 from metaserver.config import WebSettings
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Kind, Outline
 from metaserver.store import teams, tokens

@@ -153,7 +153,7 @@ async def test_a_lost_client_changes_nothing_for_its_job(
         path = config.parent / "late.tsv"
         path.write_bytes(GOLD["INT"].read_bytes() + b"sample01\tP00001\n")
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "metaserver.cli", "gold", "set", "test", "INT"),
+            *(sys.executable, "-m", "metaserver.cli.main", "gold", "set", "test", "INT"),
             *("--content", str(path), "--hub", hub.address),
             env=os.environ | {"METASERVER_TOKEN": token},
             stderr=asyncio.subprocess.DEVNULL,

@@ -18,7 +18,7 @@ from aiohttp import web
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.config import CircuitSettings, LimitSettings, RetrySettings
-from metaserver.lifecycle import PhaseState
+from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.integration.hub import answer_for, asked_server

@@ -13,16 +13,16 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.dispatch.freezing import LOOK_SECONDS
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import PhaseState, Role
+from metaserver.leaderboards.gold_diff import MOST_LABELS, MOST_TOLD, label_changes
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import ServerName
+from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.gold_changes import MOST_LABELS, MOST_TOLD, label_changes
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
-from metaserver.records import ServerName
-from metaserver.services.scoreboard import Scoreboard
+from metaserver.phases.freezing import LOOK_SECONDS
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task

@@ -10,8 +10,8 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import PhaseState
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import PhaseState
 from tests.integration.hub import answer_for
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings

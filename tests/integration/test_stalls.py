@@ -13,10 +13,11 @@ import pytest
 
 from metaserver.client.caller import ASKED, VOIDS
 from metaserver.client.http import HttpLimits, open_client
-from metaserver.lifecycle import Outcome
-from metaserver.services.conformance import Conformance, StepState, conformance
+from metaserver.client.watchdog import STALL
+from metaserver.conformance.procedure import conformance
+from metaserver.conformance.steps import Conformance, StepState
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.watchdog import STALL
 from tests.integration.callers import VOCABULARY, article_caller, server
 from tests.integration.hub import DEMO, asked_server, stored
 from tests.integration.peers import GOOD, Connection, peer

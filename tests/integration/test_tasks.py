@@ -18,9 +18,9 @@ from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import Context
 from annotators.server import Kit, application
-from metaserver.lifecycle import Outcome
-from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.services.scoreboard import Scoreboard, ScoredTask
+from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring

@@ -16,7 +16,7 @@ from aiohttp.typedefs import Handler
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
-from metaserver.plans import NoticePlan
+from metaserver.model.plans import NoticePlan
 from tests.integration.console import Visitor, organiser_token, token_of, visiting
 from tests.integration.hub import answer_for
 from tests.integration.kits import served
@@ -450,7 +450,7 @@ async def test_a_test_is_watched_step_by_step(running: Running, blue: Visitor) -
 async def test_a_stream_ends_with_the_token_it_began_with(
     running: Running, blue: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("metaserver.web.holding.HELD_SECONDS", 0.02)
+    monkeypatch.setattr("metaserver.web.access.stream_auth.HELD_SECONDS", 0.02)
     token_id = (await running.do("tokens.list"))[-1].id
     async with blue.client.get("/team/events?page=overview") as response:
         await next_frame(response)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.tokens import IssuedToken
-from metaserver.records import TeamName
 from metaserver.store import audit, teams, tokens
 from metaserver.store.store import open_store
 from tests.integration.hub import metaserver

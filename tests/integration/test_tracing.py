@@ -18,8 +18,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from annotators.canned import FaultyKit, Turns
 from annotators.server import Kit
 from annotators.ways import WAYS
-from metaserver.errors import InputError
-from metaserver.tracing import ENDPOINT, exporting, recording, span
+from metaserver.client.tracing import ENDPOINT, exporting, recording, span
+from metaserver.model.errors import InputError
 from tests.integration.callers import article_caller, call, server
 from tests.integration.kits import served
 from tests.integration.peers import ANSWER
@@ -118,7 +118,7 @@ def test_a_collector_without_the_extra_is_told(monkeypatch: pytest.MonkeyPatch) 
 def test_the_hub_loads_without_the_library() -> None:
     script = (
         "import sys; sys.modules['opentelemetry'] = None; import metaserver.client.caller;"
-        "from metaserver.tracing import span, exporting\n"
+        "from metaserver.client.tracing import span, exporting\n"
         "with exporting('1') as on, span('step') as one: one.set_attribute('a', 1); print(on)"
     )
     ran = subprocess.run(

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from annotators.contract import Context
 from annotators.server import Kit, application
-from metaserver.cli import main
+from metaserver.cli.main import main
 from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views

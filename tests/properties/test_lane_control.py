@@ -18,18 +18,15 @@ from hypothesis.stateful import (
     rule,
 )
 
-from metaserver.engine import Engine
-from metaserver.errors import StaleLaneError
+from metaserver.lanes.engine import Engine
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
-from metaserver.lifecycle import ANSWERED, RULES, Backoff, Outcome
-from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
-from metaserver.store.reader import Corpus
-from metaserver.store.store import LaneState, Tries
-from metaserver.store.writer import Entry, LaneKey
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.errors import StaleLaneError
+from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState, Tries
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.states import ANSWERED, RULES, Backoff, Outcome
 from tests import virtual
 from tests.answers import ended
 

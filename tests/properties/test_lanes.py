@@ -17,8 +17,8 @@ from hypothesis.stateful import (
 
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.queue import NEW, ArticleQueue, Later, Work
-from metaserver.lifecycle import RULES, Backoff, Outcome
-from metaserver.store.store import Tries
+from metaserver.model.lanes import Tries
+from metaserver.model.states import RULES, Backoff, Outcome
 
 POSITIONS = st.integers(0, 20)
 

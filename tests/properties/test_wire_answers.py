@@ -8,9 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metaserver.lifecycle import ANSWERED
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.states import ANSWERED
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.validation import MAX_PROBLEMS, CheckedAnswer, Ruling, check
+from metaserver.wire.validation import MAX_PROBLEMS, Ruling, check
 from metaserver.wire.values import Unreadable
 
 

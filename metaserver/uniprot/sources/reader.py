@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from isal import igzip
 from isal.isal_zlib import error as UnpackError  # noqa: N812
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 Advance: TypeAlias = Callable[[int], None]
 """Called with the number of bytes read since the last call."""

@@ -11,8 +11,8 @@ import msgspec
 from aiohttp import web
 
 from metaserver.store.audit import AuditEntry
-from metaserver.web.desk import Desk
 from metaserver.web.organise.sheet import number
+from metaserver.web.ui.console import Desk
 
 PAGE = 100
 

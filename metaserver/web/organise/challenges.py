@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
 from metaserver.operations.fields import NAME_HELP
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Form, Wording
 from metaserver.web.organise.outlook import NEW_CHALLENGE
 from metaserver.web.organise.sheet import Sheet, tried
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Form, Wording
 
 WORDING = {
     "challenge": Wording(

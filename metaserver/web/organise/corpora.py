@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
+from metaserver.model.errors import RefusedError
 from metaserver.operations.corpora import CorpusDetail, CorpusImported, ImportCorpus
 from metaserver.operations.fields import NAME_HELP
-from metaserver.web.bodies import upload
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Form, Wording
+from metaserver.web.access.bodies import upload
 from metaserver.web.organise.sheet import Sheet, no_file, number, sent_file, tried
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Form, Wording
 
 PAGE = 100
 WORDING = {

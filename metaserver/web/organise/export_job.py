@@ -15,11 +15,11 @@ from typing import TypeAlias
 import msgspec
 
 from metaserver.archive.writing import Manifest, export_store
+from metaserver.concurrency import whole
 from metaserver.config import Settings
-from metaserver.dispatch.steps import whole
-from metaserver.errors import HubError, MetaserverError
-from metaserver.private import FOLDER_MODE
-from metaserver.services.jobs import Progress
+from metaserver.files.private import FOLDER_MODE
+from metaserver.model.errors import HubError, MetaserverError
+from metaserver.phases.jobs import Progress
 
 KIND = "export"
 FOLDER = "export"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from aiohttp import hdrs, web
 
-from metaserver.errors import Refusal, RefusedError, UnavailableError
-from metaserver.lifecycle import JobState
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.states import JobState
 from metaserver.operations.service import noted
-from metaserver.services.jobs import Job, Jobs
-from metaserver.web.desk import Desk
+from metaserver.phases.jobs import Job, Jobs
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.export_job import FOLDER, KIND, Exporting
-from metaserver.web.stream import Parts
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk
+from metaserver.web.ui.live import Parts
 
 PARTS = "organise_parts.html"
 

@@ -12,19 +12,19 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.errors import Refusal, RefusedError
+from metaserver.leaderboards.gold_diff import GoldChange, RunChange
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.boards import FrozenDetail
 from metaserver.operations.gold import GoldDetail, GoldFile, NewGold
-from metaserver.operations.gold_changes import GoldChange, RunChange
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
-from metaserver.web.bodies import upload
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Form, Wording
+from metaserver.web.access.bodies import upload
 from metaserver.web.organise.drafts import Draft, Drafts
 from metaserver.web.organise.jobs import gold_path, job_path, result_path, soon
 from metaserver.web.organise.sheet import Sheet, no_file, sent_file, tried
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Form, Wording
 
 SHOWN = 200
 """Changed articles, and unknown ones, that a preview names; the others are counted."""

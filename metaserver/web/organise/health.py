@@ -9,10 +9,10 @@ from importlib.metadata import version
 
 from aiohttp import web
 
+from metaserver.client.watchdog import Stall
+from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.monitoring import HubDetail
-from metaserver.services.metrics import Metrics
-from metaserver.watchdog import Stall
-from metaserver.web.desk import Desk
+from metaserver.web.ui.console import Desk
 
 LAG = "metaserver_event_loop_lag_seconds"
 LATE = 0.5  # seconds: pages and lanes wait as long

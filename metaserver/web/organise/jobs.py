@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import JobState
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import JobState
 from metaserver.operations.jobs import JobDetail
-from metaserver.web.desk import Desk, mended
 from metaserver.web.organise.outlook import phase_path
-from metaserver.web.stream import Parts
+from metaserver.web.ui.console import Desk, mended
+from metaserver.web.ui.live import Parts
 
 PARTS = "organise_parts.html"
 PATH = "/organise/jobs"

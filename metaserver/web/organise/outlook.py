@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from metaserver.lifecycle import OPEN_STATES, PhaseState, Role, ServerState
+from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME
@@ -21,7 +21,7 @@ from metaserver.operations.service import Service
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
 from metaserver.operations.trials import TrialState
-from metaserver.web.desk import Desk
+from metaserver.web.ui.console import Desk
 
 NAMED = 5
 """So many names are told of what needs a look; the others are counted."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from aiohttp import web
 
-from metaserver.lifecycle import Role
-from metaserver.web.desk import Desk
+from metaserver.model.states import Role
+from metaserver.web.access.roles import reserved
 from metaserver.web.organise.audit import AuditPage
 from metaserver.web.organise.challenges import ChallengePages
 from metaserver.web.organise.corpora import CorpusPages
@@ -21,8 +21,8 @@ from metaserver.web.organise.servers import ServerPages
 from metaserver.web.organise.teams import TeamPages
 from metaserver.web.organise.tokens import TokenPages
 from metaserver.web.organise.uploads import UploadPages
-from metaserver.web.roles import reserved
-from metaserver.web.stream import Parts
+from metaserver.web.ui.console import Desk
+from metaserver.web.ui.live import Parts
 
 PARTS = "organise_parts.html"
 

@@ -11,19 +11,19 @@ from typing import Any
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.errors import Refusal, RefusedError
-from metaserver.lifecycle import PhaseState, Visibility
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.plans import DATES
+from metaserver.model.states import PhaseState, Visibility
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import NewPhase, PhaseChange, PhaseDetail
-from metaserver.plans import DATES
 from metaserver.store import phases as kept
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Wording
 from metaserver.web.organise.outlook import NEW_PHASE, phase_path, releases
 from metaserver.web.organise.sheet import Sheet, tried
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Wording
 
 LIMITS = ("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs")
 PLANNED = (

@@ -11,18 +11,18 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from multidict import MultiDict, MultiMapping
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import PhaseState, ServerState
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import PhaseState, ServerState
 from metaserver.operations.lanes import Requeue, Requeued, Suspension
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
 from metaserver.operations.trials import TrialState
-from metaserver.web.desk import Desk, phase_named, posted
-from metaserver.web.forms import Form, Wording
+from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.sheet import Sheet, tried
-from metaserver.web.refusals import in_words
-from metaserver.web.stream import Parts
-from metaserver.web.words import element_id
+from metaserver.web.ui.console import Desk, phase_named, posted
+from metaserver.web.ui.formatting import element_id
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.live import Parts
 
 PARTS = "organise_parts.html"
 TESTS = {

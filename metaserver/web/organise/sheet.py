@@ -11,10 +11,10 @@ import msgspec
 from aiohttp import web
 from multidict import MultiMapping
 
-from metaserver.errors import Refusal, RefusedError, UnavailableError
-from metaserver.web.desk import MENDED, Desk
-from metaserver.web.form_bodies import SentFile
-from metaserver.web.forms import Form, Wording, values_of
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.web.access.form_bodies import SentFile
+from metaserver.web.ui.console import MENDED, Desk
+from metaserver.web.ui.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import Role
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.servers import ServerDetail
 from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Form, Wording
-from metaserver.web.held import holds, made_with
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.outlook import team_path
 from metaserver.web.organise.sheet import Sheet, tried
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.held import holds, made_with
 
 MADE = Sheet(
     given=NewTeam,

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
+from metaserver.model.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
-from metaserver.web.desk import Desk, posted
-from metaserver.web.forms import Form, Wording
-from metaserver.web.held import made_with
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.outlook import team_path
 from metaserver.web.organise.sheet import Sheet, tried
 from metaserver.web.organise.teams import TOKEN
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.held import made_with
 
 MADE = Sheet(
     given=NewToken,

@@ -10,16 +10,16 @@ from urllib.parse import quote, urlencode
 from aiohttp import hdrs, web
 from multidict import MultiMapping
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import PhaseState
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import PhaseState
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.runs import RunContent, RunDetail, UploadRun
 from metaserver.operations.text_files import MOST_BYTES
-from metaserver.web.bodies import upload
-from metaserver.web.desk import Desk, phase_named, posted
-from metaserver.web.forms import Wording
+from metaserver.web.access.bodies import upload
 from metaserver.web.organise.sheet import Sheet, no_file, one_of, sent_file, tried
+from metaserver.web.ui.console import Desk, phase_named, posted
+from metaserver.web.ui.forms import Wording
 
 NAMES = ("team", "task", "run", "content")
 SHEET = Sheet(

@@ -11,17 +11,17 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from markupsafe import Markup
 
-from metaserver.lifecycle import OPEN_STATES, Outcome
+from metaserver.model.records import Phases
+from metaserver.model.states import OPEN_STATES, Outcome
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
-from metaserver.records import Phases
-from metaserver.web import svg
-from metaserver.web.answers import Lines, Tree, read_answer, read_lines
-from metaserver.web.desk import Desk, phase_named
-from metaserver.web.downloads import in_turn
-from metaserver.web.groups import grouped
+from metaserver.web.access.downloads import in_turn
+from metaserver.web.public.groups import grouped
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
-from metaserver.web.words import figure
+from metaserver.web.ui import svg
+from metaserver.web.ui.answers import Lines, Tree, read_answer, read_lines
+from metaserver.web.ui.console import Desk, phase_named
+from metaserver.web.ui.formatting import figure
 
 PAGE = 50
 PARTS = {

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import Role
-from metaserver.web.desk import Desk, mended, phase_named, posted
-from metaserver.web.refusals import in_words
-from metaserver.web.roles import reserved
-from metaserver.web.stream import Parts
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import Role
+from metaserver.web.access.refusals import in_words
+from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
 from metaserver.web.team.scope import Scope, cards, one_card, phases, scope_of
@@ -22,6 +20,8 @@ from metaserver.web.team.snippets import SnippetPages
 from metaserver.web.team.tokens import TokenPages
 from metaserver.web.team.trials import TrialPages, trial_parts
 from metaserver.web.team.view import Act, Card
+from metaserver.web.ui.console import Desk, mended, phase_named, posted
+from metaserver.web.ui.live import Parts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
+from metaserver.model.records import ServerName
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import ServerDetail
 from metaserver.operations.teams import TeamDetail
-from metaserver.records import ServerName
-from metaserver.web.desk import Desk
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.view import Card
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import OPEN_STATES
+from metaserver.model.errors import RefusedError
+from metaserver.model.states import OPEN_STATES
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.lanes import QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.desk import Desk, mended, phase_named, posted
-from metaserver.web.forms import Form, Wording, values_of
-from metaserver.web.groups import grouped
-from metaserver.web.stream import Parts
+from metaserver.web.public.groups import grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
+from metaserver.web.ui.console import Desk, mended, phase_named, posted
+from metaserver.web.ui.forms import Form, Wording, values_of
+from metaserver.web.ui.live import Parts
 
 CHANGED = ("url", "method", "parameters", "tasks", "concurrency")
 REGISTERED = ("server", *CHANGED)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.client.urls import shown_webhook
-from metaserver.errors import RefusedError
+from metaserver.model.errors import RefusedError
 from metaserver.operations.teams import NoticeChange, NoticeDetail, TeamChange
-from metaserver.web.desk import Desk, mended, posted
-from metaserver.web.forms import Form, Wording, values_of
 from metaserver.web.team.scope import Scope, scope_of
+from metaserver.web.ui.console import Desk, mended, posted
+from metaserver.web.ui.forms import Form, Wording, values_of
 
 ABOUT = ("title", "email")
 NOTICES = ("webhook", "email")

@@ -9,8 +9,8 @@ from importlib.resources import files
 
 from aiohttp import web
 
-from metaserver.web.desk import Desk
 from metaserver.web.team.scope import scope_of
+from metaserver.web.ui.console import Desk
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.errors import RefusedError
+from metaserver.model.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
-from metaserver.web.desk import Desk, mended, posted
-from metaserver.web.forms import Form, Wording, values_of
-from metaserver.web.held import made_with
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.scope import scope_of
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk, mended, posted
+from metaserver.web.ui.forms import Form, Wording, values_of
+from metaserver.web.ui.held import made_with
 
 FIELDS = ("label", "role", "days")
 WORDING = {

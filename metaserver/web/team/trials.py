@@ -8,20 +8,20 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from metaserver.dispatch.trials import Conditions
-from metaserver.errors import RefusedError
-from metaserver.lifecycle import Role
+from metaserver.conformance.runner import Conditions
+from metaserver.conformance.steps import Conformance, Step, StepState, Terms
+from metaserver.model.errors import RefusedError
+from metaserver.model.records import ServerName
+from metaserver.model.states import Role
 from metaserver.operations.trials import Tested, begin_test, likely_phases, tested_for
-from metaserver.records import ServerName
-from metaserver.services.conformance import Conformance, Step, StepState, Terms
 from metaserver.store.trials import NO_PHASE
-from metaserver.web.desk import Desk, mended, phase_named, posted
-from metaserver.web.refusals import in_words
-from metaserver.web.stream import Parts
+from metaserver.web.access.refusals import in_words
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import TESTED
-from metaserver.web.visitor import caller_of
+from metaserver.web.ui.console import Desk, mended, phase_named, posted
+from metaserver.web.ui.live import Parts
 
 SHAPES = {
     StepState.PASSED: "up",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import quote
 
-from metaserver.lifecycle import OPEN_STATES, PhaseState, ServerState
+from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
 from metaserver.operations.trials import Tested, TrialState
-from metaserver.web.words import duration, element_id
+from metaserver.web.ui.formatting import duration, element_id
 
 
 class Act(StrEnum):

@@ -6,7 +6,7 @@ import pytest
 
 from metaserver.client.guard import RefusedAddressError
 from metaserver.config import Settings, read_settings
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 from tests.shared import ROOT
 
 

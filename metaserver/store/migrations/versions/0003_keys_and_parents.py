@@ -11,7 +11,7 @@ import secrets
 import sqlalchemy as sa
 from alembic import op
 
-from metaserver.packing import pack, unpack
+from metaserver.files.compression import pack, unpack
 
 revision = "0003"
 down_revision = "0002"

@@ -19,7 +19,7 @@ from metaserver.archive.entries import Entry
 from metaserver.archive.layout import CHECKSUMS
 from metaserver.archive.records import read_records, to_record
 from metaserver.archive.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 MEMORY = 2**26  # bytes: no archive below may take more
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from metaserver.client.exchange import Exchange
-from metaserver.packing import unpack
-from metaserver.records import Phases
+from metaserver.files.compression import unpack
+from metaserver.model.records import Phases
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000, 300_000])

@@ -3,7 +3,7 @@
 import pytest
 
 from metaserver.client.urls import address, check_url, masked
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 
 @pytest.mark.parametrize(

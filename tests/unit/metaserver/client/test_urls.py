@@ -5,7 +5,7 @@ import time
 import pytest
 
 from metaserver.client.urls import completed, masked, shown, shown_webhook, without_secrets
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from metaserver.corpus import read_articles
 from metaserver.corpus.bioc import MOST_OBJECTS
 from metaserver.corpus.files import article_files, read_bytes
 from metaserver.corpus.markup import MOST_TAGS
-from metaserver.errors import InputError
-from metaserver.records import Article
+from metaserver.model.errors import InputError
+from metaserver.model.records import Article
 from tests.shared import shared
 from tests.unit.metaserver.corpus import samples
 

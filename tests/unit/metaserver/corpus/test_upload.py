@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from metaserver.corpus.upload import MOST_ARTICLES, read_upload
-from metaserver.errors import InputError
-from metaserver.records import Article
+from metaserver.model.errors import InputError
+from metaserver.model.records import Article
 from tests.unit.metaserver.corpus.test_zipped import zipped
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.corpus.zipped import ZipLimits, unpack
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 
 LIMITS = ZipLimits()
 

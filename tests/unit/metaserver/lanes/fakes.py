@@ -4,16 +4,13 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
 
-from metaserver.errors import StaleLaneError
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import Backoff, Outcome
-from metaserver.records import ArticleId, Attempt, Server, ServerName, ServerSaid
-from metaserver.store.reader import Corpus
-from metaserver.store.store import LaneState
-from metaserver.store.writer import Entry, LaneKey
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.errors import StaleLaneError
+from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.states import Backoff, Outcome
 from tests.answers import ended
 
 SOON = Backoff(base=1e-6, cap=1e-6)

@@ -11,9 +11,9 @@ import pytest
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import Backoff, Outcome
-from metaserver.records import Server
-from metaserver.store.writer import Entry
+from metaserver.model.lanes import Entry
+from metaserver.model.records import Server
+from metaserver.model.states import Backoff, Outcome
 from tests.unit.metaserver.lanes.fakes import LIMITS, Memory, Peer, lane
 from tests.virtual import now, timed
 

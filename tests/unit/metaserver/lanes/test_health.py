@@ -5,8 +5,8 @@ from itertools import groupby, pairwise
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import Backoff, SaidState
-from metaserver.records import Server, ServerSaid
+from metaserver.model.records import Server, ServerSaid
+from metaserver.model.states import Backoff, SaidState
 from tests.unit.metaserver.lanes.fakes import Memory, Peer, lane
 from tests.virtual import now, timed
 

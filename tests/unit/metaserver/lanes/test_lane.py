@@ -7,11 +7,9 @@ import pytest
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lifecycle import Backoff, Outcome
-from metaserver.records import Attempt, Server
-from metaserver.store.store import LaneState, Tries
-from metaserver.store.writer import Entry, LaneKey
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.lanes import CheckedAnswer, Entry, LaneKey, LaneState, Tries
+from metaserver.model.records import Attempt, Server
+from metaserver.model.states import Backoff, Outcome
 from tests import virtual
 from tests.unit.metaserver.lanes.fakes import SOON, Memory, Peer, lane
 

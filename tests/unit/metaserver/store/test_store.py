@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.errors import HubError, InputError, StaleLaneError
-from metaserver.lifecycle import Outcome
-from metaserver.packing import pack
-from metaserver.records import (
+from metaserver.files.compression import pack
+from metaserver.model.errors import HubError, InputError, StaleLaneError
+from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, Tries
+from metaserver.model.records import (
     Article,
     ArticleId,
     Attempt,
@@ -21,10 +21,8 @@ from metaserver.records import (
     ServerName,
     TaskName,
 )
-from metaserver.store.reader import Corpus
-from metaserver.store.store import Store, Tries, open_store
-from metaserver.store.writer import Entry, LaneKey
-from metaserver.wire.validation import CheckedAnswer
+from metaserver.model.states import Outcome
+from metaserver.store.store import Store, open_store
 
 ARTICLES = [
     Article(id=ArticleId(name), text=f"{name} binds <p53> & MDM2.\nÄ \U0001f9ec", title=name)

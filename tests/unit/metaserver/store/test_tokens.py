@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.lifecycle import Role
-from metaserver.records import TeamName
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
 from metaserver.store.tokens import FORM, Token

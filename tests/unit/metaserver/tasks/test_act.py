@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from metaserver.errors import InputError
-from metaserver.records import ArticleId
+from metaserver.model.errors import InputError
+from metaserver.model.records import ArticleId
 from metaserver.tasks.act import ACT
 from metaserver.wire.validation import Report
 

@@ -16,15 +16,15 @@ from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from metaserver.corpus import read_articles
-from metaserver.errors import InputError
-from metaserver.records import ArticleId, ServerName
-from metaserver.services.scoreboard import GoldMark, Scoreboard, ScoredTask
+from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
+from metaserver.model.errors import InputError
+from metaserver.model.records import ArticleId, ServerName
 from metaserver.tasks.ner import NER
 from metaserver.wire.report import Report, Severity
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import NerScorecard, evaluate
 
-DEMO = Path(str(files("metaserver.demo_data")))
+DEMO = Path(str(files("metaserver.cli.demo_data")))
 
 
 class Anything:

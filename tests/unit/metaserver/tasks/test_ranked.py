@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from metaserver.errors import InputError
-from metaserver.records import ArticleId
+from metaserver.model.errors import InputError
+from metaserver.model.records import ArticleId
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.wire.validation import Report, Ruling

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from metaserver.cli import build_parser, main
+from metaserver.cli.main import build_parser, main
 from scoring import read_gold
 from scoring.views import select_views
 from tests.shared import ROOT
@@ -231,7 +231,7 @@ def test_every_reason_in_the_guide_is_one_that_is_given():
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     """A limit on the size of files stands in for the disk's."""
     [source] = write_sources(tmp_path / "in", {"list": "P04637\n"})
-    build = [sys.executable, "-m", "metaserver.cli", "uniprot", "build", "--from", str(source)]
+    build = [sys.executable, "-m", "metaserver.cli.main", "uniprot", "build", "--from", str(source)]
     command = shlex.join([*build, "--release", "x", "--out", str(tmp_path / "out")])
     found = subprocess.run(
         ["sh", "-c", f"ulimit -f 1000; exec {command}"], capture_output=True, text=True, check=False

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metaserver.errors import InputError
+from metaserver.model.errors import InputError
 from metaserver.uniprot import Release, Status
 from metaserver.uniprot.codec import encode
 from tests.shared import ROOT

@@ -9,20 +9,12 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from metaserver.lifecycle import Outcome, ServerState
-from metaserver.records import ArticleId, ServerName, TaskName
-from metaserver.services.frozen import FrozenBoard, freeze
-from metaserver.services.snapshots import (
-    ANYBODY,
-    ArticleBoard,
-    Board,
-    BoardRow,
-    ErrorEntry,
-    Monitor,
-    Reader,
-    ServerStatus,
-    Tick,
-)
+from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
+from metaserver.leaderboards.frozen import FrozenBoard, freeze
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.states import Outcome, ServerState
+from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
 from metaserver.tasks.plugin import (
     ArticleLevel,
     ComparedTask,

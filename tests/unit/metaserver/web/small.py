@@ -14,16 +14,16 @@ from aiohttp.test_utils import TestClient, TestServer
 from aiohttp.typedefs import Handler
 from msgspec import Meta
 
-from metaserver.errors import Refusal, RefusedError, UnavailableError
-from metaserver.lifecycle import Role
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.table import Nothing, Operation, operation
-from metaserver.records import TeamName
-from metaserver.web.addresses import Origin, Proxies
-from metaserver.web.api import Api, api_errors
-from metaserver.web.auth import REQUEST_ID_HEADER, identified
-from metaserver.web.openapi import Document
-from metaserver.web.visitor import Visitor, remember
+from metaserver.web.access.addresses import Origin, Proxies
+from metaserver.web.access.auth import REQUEST_ID_HEADER, identified
+from metaserver.web.access.visitor import Visitor, remember
+from metaserver.web.api.json_api import Api, api_errors
+from metaserver.web.api.openapi import Document
 
 SMALL: dict[str, Operation] = {}
 CALLERS = {

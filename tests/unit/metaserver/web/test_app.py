@@ -10,10 +10,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from metaserver.lifecycle import ServerState
-from metaserver.services.snapshots import Reader
+from metaserver.model.states import ServerState
+from metaserver.model.viewer import Reader
 from metaserver.web.app import make_app
-from metaserver.web.source import READER
+from metaserver.web.public.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
 
 PAGES = (

@@ -6,7 +6,7 @@ import encodings
 
 import pytest
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.charset import named
 from metaserver.wire.xmlrpc import Decoder, Value, WireError
 

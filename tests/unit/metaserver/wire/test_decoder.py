@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from metaserver.lifecycle import Outcome
-from metaserver.records import Problem
+from metaserver.model.records import Problem
+from metaserver.model.states import Outcome
 from metaserver.wire.report import Report, Severity
 from metaserver.wire.stream import Stream
 from metaserver.wire.xmlrpc import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.contract import read
 from metaserver.wire.report import Report

@@ -7,7 +7,7 @@ import zlib
 
 import pytest
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import CHUNK, Decoder, Inflater, Limits, WireError
 
 TEXT = b"one and the same " * 20_000

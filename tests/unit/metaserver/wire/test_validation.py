@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from metaserver.lifecycle import Outcome
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.states import Outcome
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.report import Report
-from metaserver.wire.validation import CheckedAnswer, Ruling, check
+from metaserver.wire.validation import Ruling, check
 from metaserver.wire.values import Unreadable
 
 TASKS: Sequence[TaskPlugin] = (ACT, INT, IPT)

@@ -1,0 +1,75 @@
+"""`metaserver attempts`: what became of each request, every problem told, with the raw answer."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+
+from metaserver.cli.app import STORE_FILE
+from metaserver.model.errors import InputError
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
+from metaserver.store.reader import Reader, StoredLane, open_reader
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `attempts` command."""
+    parser = commands.add_parser(
+        "attempts",
+        help="tell what became of each request, and why an answer was refused",
+        description="Tells what became of each request of a run: outcome, times, every problem with"
+        " its place in the answer. Also while the run goes on.",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a run's folder")
+    parser.add_argument("--server", metavar="NAME", help="only this server's")
+    parser.add_argument("--article", metavar="ID", help="only this article's")
+    parser.add_argument(
+        "--outcome", type=Outcome, choices=list(Outcome), help="only those that ended so"
+    )
+    parser.add_argument("--raw", action="store_true", help="with the answer as it came")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    return asyncio.run(_tell(args))
+
+
+async def _tell(args: argparse.Namespace) -> int:
+    async with open_reader(args.out / STORE_FILE) as reader:
+        lanes = await reader.lanes()
+        names = [lane.server for lane in lanes]
+        if args.server is not None and args.server not in names:
+            raise InputError("--server", f"{args.server!r} is none of {', '.join(names)}")
+        for lane in lanes:
+            if args.server in (None, lane.server):
+                await _tell_lane(reader, lane, args)
+    return 0
+
+
+async def _tell_lane(reader: Reader, lane: StoredLane, args: argparse.Namespace) -> None:
+    async for position, attempt, final in reader.attempts(lane.key, lane.server, lane.corpus):
+        if args.article in (None, attempt.article) and args.outcome in (None, attempt.outcome):
+            print(_head(attempt, final=final))
+            for line in _problems(attempt):
+                print(f"  {line}")
+            if args.raw:
+                raw = await reader.raw_answer(lane.key, position, attempt.number)
+                print("  no answer came" if raw is None else raw.decode("utf-8", "replace"))
+
+
+def _head(attempt: Attempt, *, final: bool) -> str:
+    at = datetime.fromtimestamp(attempt.started_at, UTC).isoformat(" ", "seconds")
+    ended = f"{attempt.outcome}{', the last' if final else ''}"
+    size = f"{attempt.phases.total:.3f} s, {attempt.bytes_in} bytes"
+    return f"{at} {attempt.server} {attempt.article} attempt {attempt.number}: {ended}; {size}"
+
+
+def _problems(attempt: Attempt) -> list[str]:
+    """Return every problem, or the message alone where it was not the answer's contents."""
+    if not attempt.problems:
+        return [attempt.message] if attempt.message else []
+    more = attempt.problem_count - len(attempt.problems)
+    return [*map(str, attempt.problems), *([f"and {more} more"] if more else [])]

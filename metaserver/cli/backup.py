@@ -1,0 +1,62 @@
+"""`metaserver backup`: a copy of a hub's store, while it is at work or not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+from metaserver.cli.app import STORE_FILE
+from metaserver.config import Settings, read_settings
+from metaserver.model.errors import InputError
+from metaserver.store.copies import copy_store
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `backup` command."""
+    parser = commands.add_parser(
+        "backup",
+        help="copy a hub's store while it is at work",
+        description="Copies a hub's store, as it is at this moment, into one file, and checks the"
+        " copy. To go back to it, stop the hub and put it in the store's place.",
+    )
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    store, out = store_file(args.config), args.out
+    draft = out.with_name(f".{out.name}.new")
+    if out.exists() and out.samefile(store):
+        raise InputError(out, "is the store itself; expected another file")
+    try:
+        copy_store(store, draft)
+        replace(draft, out)
+    finally:
+        draft.unlink(missing_ok=True)
+    print(f"{out}: {out.stat().st_size:,} bytes")
+    return 0
+
+
+def store_file(config: Path | None) -> Path:
+    """Return where the store of a hub with these settings is."""
+    settings = read_settings(config) if config else Settings()
+    store = Path(settings.folder) / STORE_FILE
+    if not store.is_file():
+        raise InputError(store, "there is no store; expected one that a hub has written")
+    return store
+
+
+def replace(draft: Path, out: Path) -> None:
+    """Put a file that is whole in its place, so that it stays there after a power cut."""
+    try:
+        draft.replace(out)
+        folder = os.open(out.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise InputError(out, f"cannot be written: {error.strerror}") from error

@@ -1,0 +1,157 @@
+"""`metaserver demo`: a small challenge on this machine, its annotation servers as processes.
+
+Honest baselines, one slow server, one that misbehaves in another way on each article. Everything is
+real: processes, XML-RPC, validation, storage, scoring; only the articles are few and short.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import msgspec
+
+from metaserver.cli.app import Plan, open_hub, run_to_end, serve_pages
+from metaserver.cli.console import make_console, print_summary, say
+from metaserver.cli.options import read_gold
+from metaserver.cli.results import write_results
+from metaserver.cli.run import work
+from metaserver.config import Settings
+from metaserver.corpus import read_articles
+from metaserver.model.errors import HubError
+from metaserver.model.records import Server, ServerName, TaskName
+from metaserver.uniprot import build_release
+
+SETTINGS = {
+    "security": {"allow_networks": ["127.0.0.0/8"]},
+    "limits": {"timeout": 5, "attempts": 3},
+    "retry": {"base": 0.2, "cap": 1},
+    "circuit": {"failures": 5, "probe_base": 0.5, "probe_cap": 2, "patience": 60},
+}
+DELAY = ("--delay", "0.3", "1.2")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Challenge:
+    """What is scored, and the servers with their options."""
+
+    tasks: Sequence[str]
+    servers: Mapping[str, Sequence[str]]
+
+
+INTERACTIONS = Challenge(
+    tasks=("ACT", "INT", "IPT"),
+    servers={"dictionary": (), "cooccurrence": (), "act": (), "slow": DELAY, "faulty": ()},
+)
+NAMES = Challenge(
+    tasks=("NER",),
+    servers={
+        "ner": (),
+        "slow": ("--tasks", "NER", *DELAY),
+        "faulty": ("--tasks", "NER"),
+    },
+)
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `demo` command."""
+    parser = commands.add_parser(
+        "demo",
+        help="run a small challenge with five servers on this machine",
+        description="Runs a small challenge with five annotation servers on this machine, and"
+        " leaves its pages up until Ctrl-C.",
+    )
+    parser.add_argument(
+        "--ner", action="store_true", help="instead, three servers that name proteins and genes"
+    )
+    parser.add_argument("--exit", action="store_true", help="stop after the leaderboards")
+    parser.add_argument("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the results there")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    settings = msgspec.convert(SETTINGS, Settings)
+    port = settings.web.port if args.port is None else args.port
+    with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
+        folder = args.out or Path(scratch) / "out"
+        challenge = NAMES if args.ner else INTERACTIONS
+        demo = _demo(challenge, folder, Path(scratch), settings, port, stay=not args.exit)
+        return run_to_end(demo)
+
+
+async def _demo(
+    challenge: Challenge, folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool
+) -> int:
+    console = make_console()
+    async with AsyncExitStack() as stack:
+        data = stack.enter_context(as_file(files("metaserver.cli.demo_data")))
+        names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))
+        console.print("starting annotation servers: " + ", ".join(challenge.servers))
+        servers = await asyncio.gather(
+            *(
+                stack.enter_async_context(_annotation_server(name, options))
+                for name, options in challenge.servers.items()
+            )
+        )
+        plan = Plan(
+            phase="demo",
+            servers=servers,
+            gold=read_gold(
+                {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
+            ),
+            release=build_release([names], name="demo", out=scratch / "uniprot"),
+            folder=folder,
+            settings=settings,
+            guard=settings.address_guard(),
+        )
+        articles = read_articles([data / "articles"])
+        hub = await stack.enter_async_context(open_hub(plan, articles))
+        pages = await stack.enter_async_context(serve_pages(hub.boards, settings.web.host, port))
+        console.print(f"{len(hub.corpus)} articles; watch it live at [bold]{pages}[/]\n")
+        await work(hub, console)
+        boards = await write_results(hub)
+        print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
+        if not folder.is_relative_to(scratch):
+            say(console, f"\nresults are in {folder}")
+        if stay:
+            console.print(f"\nthe pages stay up at [bold]{pages}[/] until Ctrl-C")
+            await asyncio.Event().wait()
+    return 0
+
+
+@asynccontextmanager
+async def _annotation_server(name: str, options: Sequence[str]) -> AsyncIterator[Server]:
+    """Start one of the kit's servers on a free port, and stop it in the end."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "annotators", "serve", name, "--port", "0", *options,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the hub, which stops its servers itself
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            line = (await process.stdout.readline()).decode()
+        if not line.startswith("listening on "):
+            raise HubError(f"the demo's server {name} did not start: {line or 'no word from it'}")
+        yield Server(name=ServerName(name), url=line.removeprefix("listening on ").strip())
+    finally:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            async with asyncio.timeout(STOP_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

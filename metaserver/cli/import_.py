@@ -1,0 +1,39 @@
+"""`metaserver import`: an archive read back into an empty hub."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from metaserver.archive.reading import import_archive
+from metaserver.cli.app import STORE_FILE, make_folder
+from metaserver.cli.export import told_here
+from metaserver.config import Settings, read_settings
+from metaserver.phases.jobs import Progress
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `import` command."""
+    parser = commands.add_parser(
+        "import",
+        help="read an archive back into an empty hub",
+        description="Reads what `metaserver export` wrote into a hub's folder that has no store"
+        " yet. Teams need new tokens. A phase that was open goes on when the hub is started.",
+    )
+    parser.add_argument("archive", type=Path, metavar="FILE.zip", help="the archive")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    settings = read_settings(args.config) if args.config else Settings()
+    folder = Path(settings.folder)
+    make_folder(folder)
+    told = told_here()
+    try:
+        manifest = import_archive(args.archive, folder / STORE_FILE, told)
+    finally:
+        told(Progress())
+    print(f"{folder / STORE_FILE}: phases {', '.join(manifest.phases) or 'none'}")
+    return 0

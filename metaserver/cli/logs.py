@@ -1,0 +1,108 @@
+"""Logs on the standard error: JSON a line or text, with the request's id, without secrets.
+
+Everything goes through it, libraries' logs too. Modules ask `logging.getLogger(__name__)`, or where
+an event has values (`log.info("lane taken", epoch=3)`) `structlog.stdlib.get_logger(__name__)`.
+What `structlog.contextvars` binds, a request's id, is on each line.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import Processor
+
+from metaserver.client.urls import without_secrets
+from metaserver.model.settings import LogFormat, LogLevel
+from metaserver.store.tokens import FORM as TOKEN
+
+HIDDEN = "***"
+SECRET = r"[\w-]*(?:token|secret|password|passwd|authorization|cookie|csrf|api_?key)[\w-]*"  # noqa: S105 (a pattern)
+NAME = re.compile(SECRET, re.IGNORECASE)
+SCHEME = re.compile(r"\b(bearer|basic|digest)\s+[\w.~+/=:-]{6,}", re.IGNORECASE)
+GIVEN = re.compile(
+    rf"({SECRET}['\"]?\s*[:=]\s*)(?:b?'[^']*'|\"[^\"]*\"|[^\s,;&)}}\]]+)", re.IGNORECASE
+)
+
+
+def configure(
+    *,
+    form: LogFormat = LogFormat.JSON,
+    level: LogLevel = LogLevel.INFO,
+    stream: TextIO | None = None,
+) -> None:
+    """Send all logs of this process to `stream` (None: the standard error), from `level` on."""
+    common: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+        structlog.stdlib.PositionalArgumentsFormatter(),
+    ]
+    structlog.configure(
+        processors=[*common, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=common,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.StackInfoRenderer(),
+                structlog.processors.format_exc_info,  # no values of variables
+                hide_secrets,
+                *_RENDERERS[form],
+            ],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+
+
+_RENDERERS: Mapping[LogFormat, tuple[Processor, ...]] = {
+    LogFormat.JSON: (
+        structlog.processors.EventRenamer("message"),
+        structlog.processors.JSONRenderer(sort_keys=True),
+    ),
+    LogFormat.CONSOLE: (
+        structlog.dev.ConsoleRenderer(
+            timestamp_key="at", colors=False, exception_formatter=structlog.dev.plain_traceback
+        ),
+    ),
+}
+
+
+def hide_secrets(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Replace what must not be logged: credentials in URLs, whatever is named as a secret."""
+    return {name: _shown(name, value) for name, value in event.items()}
+
+
+def _shown(name: str, value: object) -> Any:
+    if NAME.fullmatch(name):
+        return HIDDEN
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case Mapping():
+            return {str(key): _shown(str(key), inner) for key, inner in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_shown("", inner) for inner in value]
+        case _:
+            return hidden(value if isinstance(value, str) else repr(value))
+
+
+def hidden(text: str) -> str:
+    """Return a text without the secrets that can be told from its words."""
+    text = TOKEN.sub(HIDDEN, without_secrets(text))
+    text = SCHEME.sub(rf"\1 {HIDDEN}", text)
+    return GIVEN.sub(rf"\1{HIDDEN}", text)

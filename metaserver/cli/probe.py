@@ -1,0 +1,219 @@
+"""`metaserver probe URL`: the conformance run, from this machine, before a server is registered."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from metaserver.cli.remote.client import AnsweredError, Hub, read_url
+from metaserver.cli.remote.commands import DEFAULT_URL, URL_VARIABLE
+from metaserver.client.http import HttpLimits, open_client
+from metaserver.client.urls import check_url
+from metaserver.config import Settings
+from metaserver.conformance.articles import ARTICLES
+from metaserver.conformance.procedure import conformance
+from metaserver.conformance.steps import Conformance, Step, Terms
+from metaserver.model.errors import InputError
+from metaserver.model.plans import Count, Seconds
+from metaserver.model.records import Server, ServerName, TaskName
+from metaserver.model.states import Outcome
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary
+from metaserver.wire.validation import Vocabulary
+
+PASSED, FAILED = 0, 1  # exit statuses
+_METHOD = re.compile(r"[A-Za-z0-9_.:/]+")  # what the specification of XML-RPC allows
+_NAME_WIDTH = max(len(article.name) for article in ARTICLES)
+PARAMETERS = ("text", "text+context")
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `probe` command."""
+    limits = Settings().limits
+    parser = commands.add_parser(
+        "probe",
+        help="test an annotation server as the hub does before its first article counts",
+        description="Tests an annotation server as the hub does before its first article counts,"
+        " and says of each step how long it took and what was wrong. Exit status: 0 if the server"
+        " passes, 1 if not.",
+    )
+    add = parser.add_argument
+    add("url", metavar="URL", help="where the server is")
+    add("--method", default="Annotator.getAnnotation", metavar="M",
+        help="the method that annotates (default %(default)s)")  # fmt: skip
+    add("--parameters", choices=PARAMETERS, default="text",
+        help="what it is sent (default %(default)s)")  # fmt: skip
+    add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
+    add("--concurrency", type=int, default=limits.concurrency, metavar="N",
+        help="requests it shall have in flight (default %(default)s)")  # fmt: skip
+    add("--phase", metavar="NAME",
+        help="test as for this phase of the hub: with its tasks and limits")  # fmt: skip
+    add("--hub", metavar="URL", default=os.environ.get(URL_VARIABLE, DEFAULT_URL),
+        help=f"the phase's hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
+    add("--timeout", type=float, metavar="S",
+        help=f"seconds an article (default the phase's, else {limits.timeout:g})")  # fmt: skip
+    add("--answer-bytes", type=int, metavar="N",
+        help=f"the largest answer (default the phase's, else {limits.answer_bytes})")  # fmt: skip
+    add("--uniprot", type=Path, metavar="RELEASE_DIR",
+        help="the release that accessions are checked by (default: their form alone)")  # fmt: skip
+    add("--json", action="store_true", help="print the result as JSON, the steps on stderr")
+    parser.set_defaults(run=main)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    phase = _ask_phase(args.hub, args.phase) if args.phase is not None else None
+    server, settings = _read_server(args), _read_settings(args, phase)
+    release = Release.open(args.uniprot) if args.uniprot else None
+    vocabulary = ReleaseVocabulary(release=release) if release else FormatVocabulary()
+    known = installed_tasks()
+    tasks = [known[TaskName(name)] for name in phase.tasks] if phase else list(known.values())
+    given = Given(
+        terms=Terms(
+            phase=phase.phase if phase else "",
+            tasks=tuple(one.name for one in tasks if not server.tasks or one.name in server.tasks),
+            release=release.name if release else "",
+            timeout=settings.limits.timeout,
+            answer_bytes=settings.limits.answer_bytes,
+        ),
+        tasks=tasks,
+        vocabulary=vocabulary,
+        limits=settings.http_limits(),
+    )
+    if phase and phase.release not in _names(args.uniprot, release):
+        message = f"the hub checks accessions by release {phase.release}: --uniprot gives it"
+        print(_printable(message), file=sys.stderr)
+    found = asyncio.run(_probe(server, given, as_json=args.json))
+    if args.json:
+        print(msgspec.json.format(msgspec.json.encode(found)).decode())
+    return PASSED if found.passed else FAILED
+
+
+def _names(folder: Path | None, release: Release | None) -> set[str]:
+    """Return what a release may be called: a hub knows it by its folder."""
+    return {folder.resolve().name, release.name} if folder and release else set()
+
+
+class AskedPhase(msgspec.Struct, frozen=True):
+    """What a hub says of a phase, as far as a test depends on it."""
+
+    phase: str
+    tasks: tuple[str, ...]
+    release: str
+    timeout: Seconds
+    answer_bytes: Count
+
+
+def _ask_phase(hub: str, name: str) -> AskedPhase:
+    """Ask a hub for a phase; `InputError` where it has none, or one of tasks not installed here."""
+    try:
+        path = "/phases/{phase}"
+        answer = Hub(url=read_url(hub)).ask("GET", path, places={"phase": name})
+        phase = msgspec.convert(answer, AskedPhase)
+    except (AnsweredError, msgspec.ValidationError) as error:
+        raise InputError("--phase", str(error)) from error
+    for task in phase.tasks:
+        if task not in installed_tasks():
+            raise InputError("--phase", f"its task {task!r} is not installed here")
+    return phase
+
+
+def _read_server(args: argparse.Namespace) -> Server:
+    return Server(
+        name=ServerName("probed"),
+        url=check_url(args.url, "URL"),
+        method=_read_method(args.method),
+        parameters=args.parameters,
+        tasks=_read_tasks(args.tasks),
+        concurrency=args.concurrency,
+    )
+
+
+def _read_method(name: str) -> str:
+    if not _METHOD.fullmatch(name):
+        raise InputError("--method", f"{name!r}; expected letters, digits and '_', '.', ':', '/'")
+    return name
+
+
+def _read_tasks(option: str | None) -> tuple[TaskName, ...]:
+    if option is None:
+        return ()
+    names = tuple(TaskName(name.strip()) for name in option.split(","))
+    for name in names:
+        if name not in installed_tasks():
+            raise InputError("--tasks", f"{name!r} is none of {', '.join(installed_tasks())}")
+    return names
+
+
+def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settings:
+    """Return the settings of a hub that was given these limits, else the phase's."""
+    limits: dict[str, float] = {"concurrency": args.concurrency}
+    for name in ("timeout", "answer_bytes"):
+        value = getattr(args, name)
+        if value is None and phase is not None:
+            value = getattr(phase, name)
+        if value is not None:
+            limits[name] = value
+    given = {"limits": limits}
+    try:
+        return msgspec.convert(given, Settings)
+    except msgspec.ValidationError as error:
+        raise InputError("options", str(error)) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a server is tested with."""
+
+    terms: Terms
+    tasks: Sequence[TaskPlugin]
+    vocabulary: Vocabulary
+    limits: HttpLimits
+
+
+async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
+    def say(line: str) -> None:
+        print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
+
+    def show(step: Step) -> None:
+        for line in _lines(step):
+            say(line)
+
+    say(given.terms.words())
+    async with open_client(given.limits) as client:
+        found = await conformance(
+            client,
+            server,
+            given.tasks,
+            given.vocabulary,
+            time_limit=given.terms.timeout,
+            on_step=show,
+        )
+    if not as_json:
+        print("passed" if found.passed else "failed: the hub would send it no article")
+    return msgspec.structs.replace(found, terms=given.terms)
+
+
+def _lines(step: Step) -> Iterator[str]:
+    seconds = " " * 10 if step.seconds is None else f"{step.seconds:8.3f} s"
+    wrong = step.outcome not in (None, Outcome.OK, step.name.lower())
+    word = f"{step.outcome}: " if wrong else ""
+    yield f"{step.state:7}  {seconds}  {step.name:{_NAME_WIDTH}}  {word}{step.message}".rstrip()
+    for problem in step.problems:
+        yield f"    {problem}"
+    more = step.problem_count - len(step.problems)
+    if more:
+        yield f"    and {more} more"
+
+
+def _printable(line: str) -> str:
+    """What a server says must not command the terminal."""
+    return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)

@@ -1,0 +1,101 @@
+"""A running hub, asked over HTTP with the standard library: a command must start at once."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from metaserver.model.errors import InputError
+from metaserver.operations.outline import PREFIX
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 7_200.0  # testing a server takes as long as it takes for ten articles
+NO_JSON = object()
+SCHEMES = {"http": http.client.HTTPConnection, "https": http.client.HTTPSConnection}
+
+
+class AnsweredError(Exception):
+    """The hub answered with an error; `field` is the parameter at fault."""
+
+    def __init__(self, status: int, error: Mapping[str, Any]) -> None:
+        self.status = status
+        self.field = str(error.get("field", ""))
+        message = str(error.get("message") or http.client.responses.get(status, ""))
+        told = f"{self.field}: {message}" if self.field else message
+        number = f", request {error['request_id']}" if status >= 500 else ""
+        super().__init__(f"{told} ({status}{number})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hub:
+    """Where a hub is, and the token it is asked with; redirects are not followed."""
+
+    url: str
+    token: str = ""
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        places: Mapping[str, Any],
+        query: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """Return what the hub answers, read from JSON; None for nothing.
+
+        `places` fill the path. Raises `AnsweredError`, and `InputError` where no hub answers.
+        """
+        filled = path.format_map(
+            {name: quote(str(value), safe="") for name, value in places.items()}
+        )
+        asked = f"?{urlencode(query, doseq=True)}" if query else ""
+        data = None if body is None else json.dumps(body).encode()
+        try:
+            status, answer = self._exchange(method, f"{PREFIX}{filled}{asked}", data)
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            message = f"no hub answers at {self.url}: {reason}"
+            raise InputError("--hub", message) from error
+        return self._read(status, answer)
+
+    def _exchange(self, method: str, path: str, data: bytes | None) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        connection = SCHEMES[parts.scheme](parts.netloc, timeout=CONNECT_SECONDS)
+        headers = {"Accept": "application/json", "User-Agent": "metaserver"}
+        if data is not None:
+            headers["Content-Type"] = "application/json"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        try:
+            connection.connect()
+            connection.sock.settimeout(ANSWER_SECONDS)
+            connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def _read(self, status: int, answer: bytes) -> Any:
+        try:
+            told = json.loads(answer) if answer else None
+        except ValueError:
+            told = NO_JSON
+        if status < 300 and told is not NO_JSON:
+            return told
+        match told:
+            case {"error": dict(error)}:
+                raise AnsweredError(status, error)
+        raise InputError("--hub", f"what answers at {self.url} is no hub: status {status}")
+
+
+def read_url(text: str) -> str:
+    """Return a hub's URL; `InputError` where it is none."""
+    parts = urlsplit(text)
+    if parts.scheme not in SCHEMES or not parts.hostname or parts.username or parts.query:
+        raise InputError("--hub", f"{text!r}; expected http://HOST:PORT or https://...")
+    return text.rstrip("/")

@@ -1,0 +1,237 @@
+"""`metaserver servers start NAME` and the like: made from the outlines in `commands.json`."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metaserver.cli.remote.client import AnsweredError, Hub, read_url
+from metaserver.cli.remote.following import JobError, followed
+from metaserver.model.errors import InputError
+from metaserver.operations.outline import FILE_NAME, Kind, Outline, Parameter, metavar
+
+FILE = Path(__file__).with_name("commands.json")
+DEFAULT_URL = "http://127.0.0.1:8020"
+URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
+DONE, REFUSED = 0, 1  # exit statuses
+TYPES = {Kind.INTEGER: int, Kind.NUMBER: float}
+
+
+def outlines() -> Sequence[Outline]:
+    """Return the outlines of all operations, by noun."""
+    return msgspec.json.decode(FILE.read_bytes(), type=list[Outline])
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add a command for each noun, and under it one for each verb."""
+    add_nouns(commands, outlines())
+
+
+def add_nouns(
+    commands: argparse._SubParsersAction[argparse.ArgumentParser], given: Sequence[Outline]
+) -> None:
+    """Add the commands of operations that are in order of their nouns."""
+    for noun, group in groupby(given, key=lambda outline: outline.noun):
+        known = list(group)
+        verbs = ", ".join(outline.verb for outline in known)
+        parser = commands.add_parser(
+            noun, help=f"ask a running hub: {verbs}", description="Asks a running hub."
+        )
+        below = parser.add_subparsers(required=True, metavar="VERB")
+        for outline in known:
+            _add_verb(below, outline)
+
+
+def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outline: Outline) -> None:
+    role = f"\n\nNeeds a token of role {outline.role}." if outline.role else ""
+    parser = below.add_parser(
+        outline.verb,
+        help=_plain(outline.summary),
+        description=_plain(outline.doc + role),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    for parameter in outline.in_path:
+        parser.add_argument(
+            _dest(parameter),
+            metavar=parameter.name.upper(),
+            type=TYPES.get(parameter.kind, str),
+            help=_plain(parameter.help),
+        )
+    for parameter in outline.by_name:
+        _add_option(parser, parameter, needed=outline.needs_option(parameter))
+    if outline.report is not None:
+        parser.add_argument(
+            "--no-wait", action="store_true", help="print the job that it begins: jobs get asks on"
+        )
+    asked = parser.add_argument_group("the hub")
+    asked.add_argument(
+        "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
+    )
+    asked.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"the token is its first line (default: {TOKEN_VARIABLE})",
+    )
+    form = asked.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print what it answers, as JSON")
+    form.add_argument(
+        "--only", metavar="FIELD", help="print one field of it and nothing else; a file as it is"
+    )
+    parser.set_defaults(run=main, outline=outline)
+
+
+def _add_option(parser: argparse.ArgumentParser, parameter: Parameter, *, needed: bool) -> None:
+    default = f" (default {parameter.default})" if parameter.default else ""
+    common: dict[str, Any] = {
+        "dest": _dest(parameter),
+        "default": argparse.SUPPRESS,
+        "required": needed,
+        "help": _plain(f"{parameter.help}{default}"),
+    }
+    if parameter.kind is Kind.TRUTH:
+        common["action"] = argparse.BooleanOptionalAction
+    elif parameter.kind is Kind.FILE:
+        common |= {"type": Path, "metavar": "FILE"}
+    else:
+        common |= {
+            "type": TYPES.get(parameter.kind, str),
+            "choices": parameter.choices or None,
+            "metavar": metavar(parameter).removesuffix(" ..."),
+        }
+        if parameter.many or parameter.kind is Kind.STRUCT:
+            common["nargs"] = "*"
+    parser.add_argument(parameter.option, **common)
+
+
+def _dest(parameter: Parameter) -> str:
+    """Return where argparse keeps it: apart from the options that every command has."""
+    return f"given_{parameter.name}"
+
+
+def _plain(text: str) -> str:
+    """Keep argparse from reading percent signs as its own."""
+    return text.replace("%", "%%")
+
+
+def main(args: argparse.Namespace) -> int:
+    """Ask the hub; return the exit status."""
+    outline: Outline = args.outline
+    hub = Hub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
+              token=read_token(args.token_file))  # fmt: skip
+    follows = outline.report is not None and not args.no_wait
+    told = msgspec.structs.replace(outline, result=outline.report) if follows else outline
+    _check_field(told, args.only)
+    places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
+    given = _given(outline, vars(args))
+    if outline.method == "GET":
+        query, body = _query(outline, given), None
+    else:
+        query, body = None, given
+    try:
+        answer = hub.ask(outline.method, outline.path, places=places, query=query, body=body)
+        answer = followed(hub, answer) if follows else answer
+    except (AnsweredError, JobError) as error:
+        from metaserver.cli.remote.tables import printable
+
+        print(f"metaserver: {printable(str(error))}", file=sys.stderr)
+        return REFUSED
+    _tell(told, answer, args)
+    return DONE
+
+
+def _check_field(outline: Outline, name: str | None) -> None:
+    """Refuse a field that there is not, before anything is done."""
+    fields = [field.name for field in outline.result.fields] if outline.result else []
+    if name is not None and name not in fields:
+        expected = f"expected one of {', '.join(fields)}" if fields else "the answer has none"
+        raise InputError("--only", f"{name!r} is no field of the answer; {expected}")
+
+
+def _tell(outline: Outline, answer: Any, args: argparse.Namespace) -> None:
+    if args.json:
+        print(json.dumps(answer, indent=2))
+        return
+    from metaserver.cli.remote import tables  # rich: not for who asks for help
+
+    if args.only is None:
+        tables.show(outline, answer)
+        return
+    for one in answer if isinstance(answer, list) else [answer]:
+        if args.only in tables.file_fields(outline):
+            sys.stdout.buffer.write(base64.b64decode(one[args.only] or ""))
+        else:
+            print(tables.printable(tables.cell(args.only, one[args.only])))
+
+
+def read_token(path: Path | None) -> str:
+    """Return the token out of a file, else out of the environment; empty where there is none."""
+    try:
+        text = os.environ.get(TOKEN_VARIABLE, "") if path is None else path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError("--token-file", f"{path}: cannot be read: {_reason(error)}") from error
+    token = (text.splitlines() or [""])[0].strip()
+    if not (token.isascii() and token.isprintable()):
+        place = TOKEN_VARIABLE if path is None else "--token-file"
+        raise InputError(place, "what is there is no token")
+    return token
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or "not UTF-8 text"
+
+
+def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that were given, as JSON has them."""
+    given = {
+        parameter.name: values[_dest(parameter)]
+        for parameter in outline.by_name
+        if _dest(parameter) in values
+    }
+    files = [path for path in given.values() if isinstance(path, Path)]
+    if files and any(one.name == FILE_NAME and one.required for one in outline.by_name):
+        given.setdefault(FILE_NAME, files[0].name)
+    known = {parameter.name: parameter for parameter in outline.by_name}
+    return {name: _value(known[name], value) for name, value in given.items()}
+
+
+def _value(parameter: Parameter, value: Any) -> Any:
+    if parameter.kind is Kind.FILE:
+        try:
+            return base64.b64encode(value.read_bytes()).decode()
+        except OSError as error:
+            raise InputError(parameter.option, f"{value}: {_reason(error)}") from error
+    if parameter.kind is Kind.STRUCT:
+        members = dict(_member(parameter, text) for text in value)
+        return [members] if parameter.many else members
+    return value
+
+
+def _member(parameter: Parameter, text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; the value is JSON (a number, null, true), else a text."""
+    name, sign, value = text.partition("=")
+    if not name or not sign:
+        raise InputError(parameter.option, f"{text!r}; expected NAME=VALUE")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _query(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as texts of a query: structs as JSON, truths as JSON has them."""
+    kinds = {parameter.name: parameter.kind for parameter in outline.by_name}
+    as_json = (Kind.STRUCT, Kind.ANY, Kind.TRUTH)
+    return {
+        name: json.dumps(value) if kinds[name] in as_json else value
+        for name, value in given.items()
+    }

@@ -1,0 +1,161 @@
+"""`metaserver token`: tokens made in the store itself, also beside a running hub.
+
+This is how the first organiser gets in. Who may write the hub's files may do this.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TypeAlias
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from metaserver.cli.app import STORE_FILE, make_folder
+from metaserver.config import Settings, read_settings
+from metaserver.files.cells import inert
+from metaserver.model.errors import InputError
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
+from metaserver.operations.tokens import DAY
+from metaserver.store import audit, teams, tokens
+from metaserver.store.database import open_sqlite, reading_sqlite, writing
+from metaserver.store.tokens import Token
+from metaserver.web.ui.formatting import day
+
+Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, Path], Awaitable[None]]
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the `token` command."""
+    parser = commands.add_parser(
+        "token",
+        help="make, list and revoke tokens in a hub's store",
+        description="Makes, lists and revokes tokens in a hub's store, also while the hub runs.",
+    )
+    actions = parser.add_subparsers(required=True, metavar="ACTION")
+    create = actions.add_parser("create", help="make a token and print it, this once")
+    create.add_argument("--role", choices=[role.value for role in Role], required=True,
+        help="what its holder may do")  # fmt: skip
+    create.add_argument("--label", default="", metavar="NAME", help="who or what holds it")
+    create.add_argument("--team", metavar="TEAM", help="whose it is; a team's token needs one")
+    create.add_argument("--expires", type=float, metavar="DAYS",
+        help="it holds so many days (default: for ever)")  # fmt: skip
+    listed = actions.add_parser("list", help="list the tokens, never themselves")
+    revoke = actions.add_parser("revoke", help="let a token hold no longer")
+    revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
+    revoke.add_argument("--made-with-it", action="store_true",
+        help="and all tokens that were made with it, and with these")  # fmt: skip
+    for action, does in ((create, _create), (listed, _list), (revoke, _revoke)):
+        place = action.add_mutually_exclusive_group()
+        place.add_argument("--config", type=Path, metavar="FILE", help="the hub's settings")
+        place.add_argument("--store", type=Path, metavar="FILE", help="the hub's store")
+        action.set_defaults(run=main, does=does)
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    path, does = _store(args), args.does
+    if not path.exists():
+        make_folder(path.parent)
+    asyncio.run(_do(does, args, path, made=path.exists()))
+    return 0
+
+
+async def _do(does: Action, args: argparse.Namespace, path: Path, *, made: bool) -> None:
+    """Do something in a store, beside whoever else has it; where there is none, make it first."""
+    if not made:
+        async with open_sqlite(path):
+            pass
+    async with reading_sqlite(path) as engine:
+        await does(args, engine, path)
+
+
+def _store(args: argparse.Namespace) -> Path:
+    if args.store is not None:
+        return Path(args.store)
+    settings = read_settings(args.config) if args.config else Settings()
+    return Path(settings.folder) / STORE_FILE
+
+
+async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> None:
+    role, expires_at = Role(args.role), _expiry(args.expires)
+    if not args.label.isprintable() or len(args.label) > 100:
+        raise InputError("--label", "expected at most 100 printable characters")
+    if (role is Role.TEAM) > (args.team is not None):
+        raise InputError("--team", "a team's token needs its team")
+    if role is Role.ORGANISER and args.team is not None:
+        raise InputError("--team", "an organiser is of no team")
+    async with writing(engine, path) as connection:
+        team_id = None
+        if args.team is not None:
+            team = await teams.get(connection, TeamName(args.team))
+            if team is None or team.retired_at is not None:
+                raise InputError("--team", f"there is no team {args.team!r} in {path}")
+            team_id = team.id
+        token_id, secret = await tokens.issue(
+            connection, role, args.label, team_id=team_id, expires_at=expires_at
+        )
+        await audit.note(
+            connection,
+            actor=_actor(),
+            action="tokens.create",
+            subject=f"token {token_id}",
+            detail={"role": role.value, "team": args.team, "label": args.label},
+        )
+    print(secret)
+
+
+async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
+    async with engine.connect() as connection:
+        known = await tokens.every(connection)
+    print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
+    for token in known:
+        used = day(token.used_at) if token.used_at else "never"
+        whose = f"{token.role}\t{token.team or ''}\t{inert(token.label)}"
+        made = f"{day(token.created_at)}\t{used}\t{token.parent or ''}"
+        print(f"{token.id}\t{whose}\t{_state(token)}\t{made}")
+
+
+async def _revoke(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> None:
+    async with writing(engine, path) as connection:
+        token = await tokens.get(connection, args.id)
+        if token is None:
+            raise InputError("ID", f"there is no token {args.id} in {path}")
+        revoked = await tokens.revoke(
+            connection, token.id, time.time(), made_with_it=args.made_with_it
+        )
+        others = [one for one in revoked if one != token.id]
+        await audit.note(
+            connection,
+            actor=_actor(),
+            action="tokens.revoke",
+            subject=f"token {token.id}",
+            detail={"others": others} if others else None,
+        )
+
+
+def _expiry(days: float | None) -> float | None:
+    if days is not None and not 0 < days <= 3650:
+        raise InputError("--expires", f"{days:g}; expected days, more than 0 and at most 3650")
+    return None if days is None else time.time() + days * DAY
+
+
+def _state(token: Token) -> str:
+    if token.revoked_at is not None:
+        return "revoked"
+    if token.expires_at is None:
+        return "holds"
+    return "expired" if token.expires_at <= time.time() else f"holds until {day(token.expires_at)}"
+
+
+def _actor() -> str:
+    """Return what the audit log calls who sits at the hub's machine."""
+    try:
+        return f"command line, {getpass.getuser()}"
+    except (KeyError, OSError):  # a user id without a name
+        return "command line"

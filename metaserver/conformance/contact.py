@@ -1,0 +1,119 @@
+"""The first steps of a conformance run: resolve, connect, TLS, state, all told by one request.
+
+They are read off the marks of the request for the server's state, made with the hub's own client:
+what keeps articles from an address keeps this request from it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+import msgspec
+from yarl import URL
+
+from metaserver.client.caller import GET_STATE, PROBE_SECONDS
+from metaserver.client.http import HttpClient
+from metaserver.conformance.request import Reply, ask
+from metaserver.conformance.state import STATE, state_step
+from metaserver.conformance.steps import Step, StepState, skipped
+from metaserver.model.records import Server
+from metaserver.model.states import Outcome
+
+RESOLVE, CONNECT, TLS = "resolve", "connect", "TLS"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Contact:
+    """How the server was found: its steps, and why no article can be sent (empty: it can)."""
+
+    steps: tuple[Step, ...]
+    obstacle: str
+
+
+async def contact(client: HttpClient, server: Server, time_limit: float) -> Contact:
+    """Ask the server for its state; tell how far that came."""
+    # The connection has a limit of its own, which shall be the one that is passed.
+    deadline = client.limits.connect + min(time_limit, PROBE_SECONDS)
+    reply = await ask(client, server.url, GET_STATE, deadline)
+    network = tuple(_network_steps(URL(server.url), reply))
+    if not reply.connected:
+        failed = next(step.name for step in network if step.state is StepState.FAILED)
+        obstacle = f"{failed} failed"
+        return Contact(steps=(*network, skipped(STATE, obstacle)), obstacle=obstacle)
+    state = await state_step(client, server, reply, deadline)
+    if reply.error is None:
+        state = msgspec.structs.replace(state, message=state.message + reply.again)
+    away = state.state is StepState.FAILED and reply.error is None
+    return Contact(steps=(*network, state), obstacle=state.message if away else "")
+
+
+def _network_steps(url: URL, reply: Reply) -> Iterator[Step]:
+    """Yield resolve, connect and TLS; where one failed, those after it are skipped."""
+    stopped = _stopped_at(url, reply)
+    timed = _timed(url, reply)
+    absent = _absent(url, reply)
+    failed = False
+    for name in (RESOLVE, CONNECT, TLS):
+        if name in absent:
+            yield skipped(name, absent[name])
+        elif failed:
+            yield skipped(name, f"{stopped} failed")
+        elif name == stopped:
+            failed = True
+            yield reply.failed(name, reply.seconds - sum(filter(None, timed.values())))
+        else:
+            said = _said(name, url, reply)
+            yield Step(name=name, state=StepState.PASSED, seconds=timed[name], message=said)
+
+
+def _stopped_at(url: URL, reply: Reply) -> str | None:
+    """Return the step that failed, None where there was a connection."""
+    if reply.connected or reply.error is None:
+        return None
+    match reply.error.outcome:
+        case Outcome.DNS:
+            return RESOLVE
+        case Outcome.TLS:
+            return TLS
+        case Outcome.TIMEOUT if reply.phases.dns is None and not _is_literal(url):
+            return RESOLVE
+        case _:
+            return CONNECT
+
+
+def _timed(url: URL, reply: Reply) -> Mapping[str, float | None]:
+    """Return the seconds of each step; the client times the connection with its handshake."""
+    connect, secure = reply.phases.connect, url.scheme == "https"
+    return {
+        RESOLVE: reply.phases.dns,
+        CONNECT: None if secure else connect,
+        TLS: connect if secure else None,
+    }
+
+
+def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
+    """Return the steps that are not asked for, and why."""
+    absent = {}
+    if _is_literal(url):
+        absent[RESOLVE] = "an address, not a name"
+    if url.scheme == "http":
+        absent[TLS] = "not asked for: http"
+    return absent
+
+
+def _said(name: str, url: URL, reply: Reply) -> str:
+    if reply.reused:
+        return "by a connection that was open already"
+    if name == RESOLVE and reply.phases.dns is None:
+        return "known from a moment ago"
+    return "timed with TLS" if name == CONNECT and url.scheme == "https" else ""
+
+
+def _is_literal(url: URL) -> bool:
+    try:
+        ip_address(url.host or "")
+    except ValueError:
+        return False
+    return True

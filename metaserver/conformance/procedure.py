@@ -1,0 +1,183 @@
+"""The run: contact, then articles one at a time, then two at once; every step told as it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import NamedTuple
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ASKED, ArticleCaller, PhaseArticles
+from metaserver.client.http import HttpClient
+from metaserver.client.urls import address
+from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
+from metaserver.conformance.contact import contact
+from metaserver.conformance.request import asked_again, beginning
+from metaserver.conformance.steps import Conformance, Step, StepState, skipped
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt, Server
+from metaserver.model.states import ANSWERED, RULES, Outcome
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.wire.validation import Vocabulary
+from metaserver.wire.xmlrpc import escape_text
+
+AT_ONCE = "two at once"
+
+
+class _End(NamedTuple):
+    """How one article ended: the attempt, and its answer where there was a good one.
+
+    `again` says why it was sent again, if it was: the hub itself had failed.
+    """
+
+    attempt: Attempt
+    answer: CheckedAnswer | None
+    again: str = ""
+
+    @property
+    def unreached(self) -> bool:
+        """Whether it ended so that no other article would fare better."""
+        return RULES[self.attempt.outcome].circuit or self.attempt.outcome is Outcome.CANCELLED
+
+
+async def conformance(
+    client: HttpClient,
+    server: Server,
+    tasks: Sequence[TaskPlugin],
+    vocabulary: Vocabulary,
+    *,
+    time_limit: float,
+    on_step: Callable[[Step], None] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Conformance:
+    """Test a server as the hub will use it; never raises for what the server does.
+
+    `tasks` are those of the phase, `time_limit` is for one article, in seconds; `on_step` is given
+    each step as it ends. A server passes if no step failed: warnings let it pass.
+    """
+    at = clock()
+    caller = _caller(client, tasks, vocabulary, time_limit)
+    steps = []
+    async for step in _steps(client, caller, server, time_limit):
+        steps.append(step)
+        if on_step is not None:
+            on_step(step)
+    return Conformance(
+        url=address(server.url),
+        at=at,
+        passed=all(step.state is not StepState.FAILED for step in steps),
+        steps=tuple(steps),
+    )
+
+
+def _caller(
+    client: HttpClient, tasks: Sequence[TaskPlugin], vocabulary: Vocabulary, time_limit: float
+) -> ArticleCaller:
+    """Return the caller that lanes use, for a phase of the test's articles."""
+
+    async def load(positions: range) -> Sequence[str]:
+        return [article.text for article in ARTICLES[positions.start : positions.stop]]
+
+    articles = PhaseArticles(
+        ids=[article.id for article in ARTICLES],
+        wire_bytes=[len(escape_text(article.text)) for article in ARTICLES],
+        texts=ArticleTexts(load),
+    )
+    return ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
+
+
+async def _steps(
+    client: HttpClient, caller: ArticleCaller, server: Server, time_limit: float
+) -> AsyncIterator[Step]:
+    found = await contact(client, server, time_limit)
+    for step in found.steps:
+        yield step
+    obstacle = found.obstacle
+    ends: list[_End] = []
+    for place, article in enumerate(ARTICLES):
+        if obstacle:
+            yield skipped(article.name, obstacle)
+            continue
+        ends += await _sent(caller, server, (place,))
+        yield _article_step(article, ends[place])
+        if place == FIRST and ends[place].unreached:
+            obstacle = f"{article.name} failed"
+    yield await _two_at_once(caller, server, ends, obstacle)
+
+
+async def _sent(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
+    """Send articles at once; all of them again, a few times at most, where the hub failed."""
+    again = ""
+    for _ in range(ASKED):
+        calls = [caller.call(server, place, 1) for place in places]
+        ends = [_End(*end, again) for end in await asyncio.gather(*calls)]
+        failed = [one for one in ends if one.attempt.outcome is Outcome.CANCELLED]
+        if not failed:
+            break
+        again = asked_again(failed[0].attempt.message)
+    return ends
+
+
+def _article_step(article: ConformanceArticle, end: _End) -> Step:
+    outcome = end.attempt.outcome
+    state = _STATES.get(outcome, StepState.FAILED)
+    return _step(article.name, StepState.WARNING if outcome in article.forgiven else state, end)
+
+
+_STATES = {Outcome.OK: StepState.PASSED, Outcome.PARTIAL: StepState.WARNING}
+"""What an outcome makes of a step that does not forgive it; `failed` where it is not here."""
+
+
+def _step(name: str, state: StepState, end: _End, message: str = "") -> Step:
+    attempt = end.attempt
+    return Step(
+        name=name,
+        state=state,
+        seconds=attempt.phases.total,
+        message=(message or attempt.message or _found(end.answer)) + end.again,
+        problems=attempt.problems,
+        problem_count=attempt.problem_count,
+        outcome=attempt.outcome,
+        raw=beginning(attempt.raw),
+    )
+
+
+def _found(answer: CheckedAnswer | None) -> str:
+    if answer is None or not answer.payloads:
+        return "an answer without any task's member"
+    return f"hits: {answer.hits_kept} ({', '.join(sorted(answer.payloads))})"
+
+
+async def _two_at_once(
+    caller: ArticleCaller, server: Server, alone: Sequence[_End], obstacle: str
+) -> Step:
+    """Send two articles at once that were answered alone: each must get its own answer again.
+
+    To a server that is registered for one at a time the hub does not do that: it is only warned.
+    """
+    names = " and ".join(ARTICLES[place].name for place in TOGETHER)
+    if obstacle or any(alone[place].answer is None for place in TOGETHER):
+        return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
+    both = await _sent(caller, server, TOGETHER)
+    worst = max(both, key=_badness)
+    state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
+    if _crossed([alone[place] for place in TOGETHER], both):
+        state = StepState.FAILED
+        message = f"{names} got one another's answer when they were sent at the same time"
+    if state is StepState.FAILED and server.concurrency == 1:
+        state = StepState.WARNING
+    return _step(AT_ONCE, state, worst, message)
+
+
+def _badness(end: _End) -> tuple[bool, bool, float]:
+    """Order ends, the worst last; of equals the slowest."""
+    outcome = end.attempt.outcome
+    return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.phases.total
+
+
+def _crossed(alone: Sequence[_End], both: Sequence[_End]) -> bool:
+    """Return whether an article got what the other one got when it was alone, and not its own."""
+    own = [end.answer.payloads if end.answer else None for end in alone]
+    got = [end.answer.payloads if end.answer else None for end in both]
+    return own[0] != own[1] and None not in got and (got[0] == own[1] or got[1] == own[0])

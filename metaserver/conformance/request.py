@@ -1,0 +1,96 @@
+"""One request without an article, and all that is known of it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+from aiohttp.payload import BytesPayload
+
+from metaserver.client.caller import ASKED
+from metaserver.client.exchange import Exchange
+from metaserver.client.http import HttpClient
+from metaserver.conformance.steps import Step, StepState
+from metaserver.files.compression import unpack
+from metaserver.model.errors import PeerError
+from metaserver.model.records import Phases
+from metaserver.model.states import Outcome
+from metaserver.wire.xmlrpc import Value, encode_call
+
+SHOWN = 4_000  # characters of an answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """What came of one request; `error` is None where a value came."""
+
+    value: Value
+    error: PeerError | None
+    phases: Phases
+    reused: bool  # the connection was open before
+    seconds: float  # all of it
+    raw: bytes
+    again: str  # why it was asked again, empty if it was not
+
+    @property
+    def connected(self) -> bool:
+        """Whether there was a connection that a request could be written to."""
+        return self.reused or self.phases.connect is not None
+
+    def failed(self, name: str, seconds: float) -> Step:
+        """Return the step that this request's error ends."""
+        assert self.error is not None
+        return Step(
+            name=name,
+            state=StepState.FAILED,
+            seconds=seconds,
+            message=self.error.message + self.again,
+            outcome=self.error.outcome,
+            raw=beginning(self.raw),
+        )
+
+
+async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Reply:
+    """Call a method without parameters; `deadline` in seconds.
+
+    It is called again if the hub stood still meanwhile, a few times at most.
+    """
+    again = ""
+    for _ in range(ASKED):
+        reply = await _ask(client, url, method, deadline, again)
+        if reply.error is None or not reply.error.void:
+            return reply
+        again = asked_again(reply.error.excuse())
+    assert reply.error is not None
+    return replace(reply, error=PeerError(Outcome.CANCELLED, reply.error.excuse()))
+
+
+def asked_again(why: str) -> str:
+    """Return what a step's message says of an earlier try."""
+    return f"; asked again: {why}"
+
+
+async def _ask(client: HttpClient, url: str, method: str, deadline: float, again: str) -> Reply:
+    exchange = Exchange(client.limits.answer.bytes)
+    body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+    value: Value = None
+    error = None
+    begin = time.perf_counter()
+    try:
+        value = await client.post(url, body, exchange, deadline)
+    except PeerError as caught:
+        error = caught
+    return Reply(
+        value=value,
+        error=error,
+        phases=exchange.phases(),
+        reused=exchange.reused,
+        seconds=time.perf_counter() - begin,
+        raw=exchange.raw(),
+        again=again,
+    )
+
+
+def beginning(raw: bytes) -> str:
+    """Return the beginning of an answer as it was kept."""
+    return unpack(raw, 4 * SHOWN).decode("utf-8", "replace")[:SHOWN]

@@ -1,0 +1,176 @@
+"""Conformance runs of registered servers: one at a time a server, watched while it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from metaserver.client.http import HttpClient, HttpLimits
+from metaserver.concurrency import whole
+from metaserver.config import Settings
+from metaserver.conformance.procedure import conformance
+from metaserver.conformance.steps import Conformance, Step, Terms, Verdict
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import Server, ServerName
+from metaserver.model.servers import Registered
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import servers
+from metaserver.store import trials as kept
+from metaserver.store.store import Store
+from metaserver.store.trials import NO_PHASE
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.uniprot.vocabulary import FormatVocabulary
+from metaserver.wire.validation import Vocabulary
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Conditions:
+    """What a server is tested with: the tasks, the release and the limits of one phase.
+
+    `phase_id` is None where no phase is planned.
+    """
+
+    terms: Terms
+    phase_id: int | None
+    tasks: Sequence[TaskPlugin]
+    vocabulary: Vocabulary
+    limits: HttpLimits
+
+    @classmethod
+    def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
+        """Return those of a phase; where there is none, those of the hub's own settings."""
+        settings = running.settings if running else settings
+        tasks = running.tasks if running else list(installed_tasks().values())
+        asked = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
+        return cls(
+            terms=Terms(
+                phase=running.name if running else NO_PHASE,
+                tasks=tuple(asked),
+                release=running.phase.release if running else "",
+                timeout=settings.limits.timeout,
+                answer_bytes=settings.limits.answer_bytes,
+            ),
+            phase_id=running.phase.id if running else None,
+            tasks=tasks,
+            vocabulary=running.vocabulary if running else FormatVocabulary(),
+            limits=settings.http_limits(),
+        )
+
+
+@dataclass(kw_only=True, slots=True)
+class Trial:
+    """A conformance run under way: of which server, on which terms, the steps so far.
+
+    `task` ends with its report.
+    """
+
+    server: Server
+    terms: Terms
+    steps: list[Step] = field(default_factory=list)
+    task: asyncio.Task[Conformance]
+
+
+class Trials:
+    """Runs the conformance run of servers and keeps its report in the store."""
+
+    def __init__(self, store: Store, client: HttpClient) -> None:
+        self._store = store
+        self._client = client
+        self._trials: dict[ServerName, Trial] = {}
+
+    def begin(self, registered: Registered, given: Conditions) -> Trial:
+        """Begin a server's run, or join the same one that is under way.
+
+        Raises `RefusedError` while another one of the server is under way.
+        """
+        server = registered.server
+        known = self._trials.get(server.name)
+        if known is not None and not known.task.done():
+            return _joined(known, server, given.terms)
+        steps: list[Step] = []
+        run = conformance(
+            self._client.bounded(given.limits),
+            server,
+            given.tasks,
+            given.vocabulary,
+            time_limit=given.terms.timeout,
+            on_step=steps.append,
+        )
+        task = asyncio.create_task(self._keep(registered, given, run), name=f"test {server.name}")
+        trial = Trial(server=server, terms=given.terms, steps=steps, task=task)
+        self._trials[server.name] = trial
+        task.add_done_callback(functools.partial(self._forget, server.name))
+        return trial
+
+    def under_way(self, name: ServerName) -> Trial | None:
+        """Return a server's run that is under way."""
+        return self._trials.get(name)
+
+    async def close(self) -> None:
+        """End the runs under way; nothing is kept of them."""
+        tasks = [trial.task for trial in self._trials.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def report(self, registered: Registered, phase_id: int | None) -> Conformance | None:
+        """Return how a server's last run for a phase went, None before the first."""
+        async with self._store.reading() as connection:
+            found = await kept.report(connection, registered.id, phase_id)
+        return None if found is None else msgspec.json.decode(found, type=Conformance)
+
+    async def _keep(
+        self, registered: Registered, given: Conditions, run: Coroutine[Any, Any, Conformance]
+    ) -> Conformance:
+        report = msgspec.structs.replace(await run, terms=given.terms)
+        await whole(self._store_report(registered, given, report))
+        return report
+
+    async def _store_report(
+        self, registered: Registered, given: Conditions, report: Conformance
+    ) -> None:
+        """Keep a report, unless the server was changed meanwhile."""
+        verdict = Verdict(
+            terms=given.terms,
+            at=report.at,
+            passed=report.passed,
+            reasons=tuple(report.reasons()),
+        )
+        async with self._store.writing() as connection:
+            now = await servers.get(connection, registered.server.name)
+            if now is None or now.server != registered.server:
+                return
+            await kept.keep(
+                connection,
+                registered.id,
+                given.phase_id,
+                verdict=msgspec.json.encode(verdict),
+                report=msgspec.json.encode(report),
+            )
+
+    def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
+        self._trials.pop(name, None)
+        if not task.cancelled():
+            task.exception()  # whoever waits for it is told
+
+
+def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
+    """Return a run under way to who asks for the same one."""
+    if (known.server, known.terms) == (server, terms):
+        return known
+    phase = f" for phase {known.terms.phase}" if known.terms.phase else ""
+    other = phase if known.terms.phase != terms.phase else " as it was before a change"
+    raise RefusedError(
+        Refusal.STATE, f"it is being tested{other}: wait until that has ended", field="server"
+    )
+
+
+def verdict(registered: Registered, phase: str) -> Verdict | None:
+    """Return how a server's last run for a phase ended, None before the first."""
+    found = registered.verdicts.get(phase)
+    return None if found is None else msgspec.json.decode(found, type=Verdict)

@@ -1,0 +1,92 @@
+"""The step `state`: what the server says of itself, or which methods it has."""
+
+from __future__ import annotations
+
+from metaserver.client.caller import GET_STATE, UNREACHED
+from metaserver.client.http import HttpClient
+from metaserver.conformance.request import Reply, ask, beginning
+from metaserver.conformance.steps import Step, StepState
+from metaserver.model.errors import PeerError
+from metaserver.model.records import Server
+from metaserver.model.states import AWAY, Outcome, SaidState
+from metaserver.wire.contract import described, read, read_member
+from metaserver.wire.report import Report, Severity
+from metaserver.wire.xmlrpc import Value
+
+STATE = "state"
+LIST_METHODS = "system.listMethods"
+
+
+async def state_step(client: HttpClient, server: Server, reply: Reply, deadline: float) -> Step:
+    """Judge what the server says of itself; that it says nothing is no failure."""
+    seconds = reply.seconds - (reply.phases.dns or 0.0) - (reply.phases.connect or 0.0)
+    if reply.error is None:
+        return _judged(server, reply, seconds)
+    if reply.error.outcome in UNREACHED:
+        return reply.failed(STATE, seconds)
+    methods = await ask(client, server.url, LIST_METHODS, deadline)
+    seconds += methods.seconds
+    if methods.error is not None and methods.error.outcome in UNREACHED:
+        return methods.failed(STATE, seconds)
+    passed, message = _without_state(server, reply.error, methods)
+    return Step(
+        name=STATE,
+        state=StepState.PASSED if passed else StepState.WARNING,
+        seconds=seconds,
+        message=message,
+        outcome=reply.error.outcome,
+        raw=beginning(reply.raw),
+    )
+
+
+def _without_state(server: Server, error: PeerError, methods: Reply) -> tuple[bool, str]:
+    """Return whether a server without a state is as it should be, and what to say of it."""
+    if error.outcome is Outcome.HTTP:
+        return False, f"{GET_STATE}: {error.message}; a method that is not there should be a fault"
+    if methods.error is not None:
+        return False, f"neither {GET_STATE} ({error}) nor {LIST_METHODS} ({methods.error})"
+    if not isinstance(methods.value, list) or server.method not in methods.value:
+        return False, f"{LIST_METHODS} does not list {server.method}"
+    return True, f"no {GET_STATE}, which is optional; {LIST_METHODS} lists {server.method}"
+
+
+def _judged(server: Server, reply: Reply, seconds: float) -> Step:
+    report = Report()
+    said, message = _read_state(server, reply.value, report)
+    if said in AWAY:
+        state = StepState.FAILED
+    elif said == SaidState.OVERLOADED or report.count(Severity.SHAPE):
+        state = StepState.WARNING
+    else:
+        state = StepState.PASSED
+    return Step(
+        name=STATE,
+        state=state,
+        seconds=seconds,
+        message=message,
+        problems=tuple(report.problems),
+        problem_count=report.problem_count,
+        raw=beginning(reply.raw),
+    )
+
+
+def _read_state(server: Server, value: Value, report: Report) -> tuple[str | None, str]:
+    """Return the state, None where it is none, and one line on it; report what is wrong."""
+    struct = read(value, dict, STATE, report)
+    if struct is None:
+        return None, f"{GET_STATE} gave no struct"
+    said = read_member(struct, "state", str, STATE, report)
+    version = read_member(struct, "version", str, STATE, report)
+    most = read_member(struct, "max_concurrent", int, STATE, report)
+    if said is not None and said not in list(SaidState):
+        report.shape(
+            f"{STATE}.state", f"expected one of {', '.join(SaidState)}, got {described(said)}"
+        )
+    if most is not None and most < server.concurrency:
+        expected = f"{server.concurrency} or more, as registered"
+        report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {most}")
+    if said in AWAY:
+        return said, f"the server says it is {said}"
+    told = {"version": version, "max_concurrent": most}
+    known = [f"{name} {value!s:.40}" for name, value in told.items() if value is not None]
+    return said, ", ".join([f"{said:.40}", *known] if said else known)

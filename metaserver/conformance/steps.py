@@ -1,0 +1,114 @@
+"""What a conformance run found, as it is kept and shown: JSON-ready, a step after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from metaserver.model.records import Problem
+from metaserver.model.states import Outcome
+
+
+class StepState(StrEnum):
+    """How a step ended."""
+
+    PASSED = "passed"
+    WARNING = "warning"  # the queue is open all the same; the team should know
+    FAILED = "failed"  # the queue is closed
+    SKIPPED = "skipped"  # not asked for, or of no use after what failed before
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One step: what was tried, the seconds it took, and what was wrong.
+
+    `seconds` is None where nothing was timed. `problems` are the first 100 of `problem_count`.
+    `outcome` is that of the attempt, None for a step that is not an attempt of its own. `raw` is
+    the beginning of the answer as it came, as text.
+    """
+
+    name: str
+    state: StepState
+    seconds: float | None = None
+    message: str = ""
+    problems: tuple[Problem, ...] = ()
+    problem_count: int = 0
+    outcome: Outcome | None = None
+    raw: str = ""
+
+
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """The phase that a test is for, and what it takes of that phase.
+
+    `phase` is empty where no phase is planned, `release` where accessions are checked by their form
+    alone. `tasks` are those that the server is asked for, `timeout` is for one article in seconds.
+    """
+
+    phase: str
+    tasks: tuple[str, ...]
+    release: str
+    timeout: float
+    answer_bytes: int
+
+    def words(self) -> str:
+        """Return the terms in one line."""
+        checked = f"UniProt release {self.release}" if self.release else "accessions by their form"
+        phase = f"For phase {self.phase}" if self.phase else "For no phase"
+        parts = (
+            f"{phase}: {', '.join(self.tasks) or 'no task'}",
+            checked,
+            f"{self.timeout:g} s an article",
+            f"answers up to {self.answer_bytes:,} bytes",
+        )
+        return " · ".join(parts)
+
+    def changes(self, tested: Terms) -> Sequence[str]:
+        """Return what an earlier test does not say of these terms; empty where it says all."""
+        found = []
+        if more := [task for task in self.tasks if task not in tested.tasks]:
+            found.append(f"it is asked for {', '.join(more)} too")
+        if self.release != tested.release:
+            found.append(f"accessions are checked by {self.release}, not by {tested.release}")
+        if self.timeout < tested.timeout:
+            found.append(f"{self.timeout:g} s an article instead of {tested.timeout:g} s")
+        if self.answer_bytes < tested.answer_bytes:
+            found.append(
+                f"{self.answer_bytes:,} bytes an answer instead of {tested.answer_bytes:,}"
+            )
+        return found
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """How a test ended, without its steps: `at` is in Unix seconds, `reasons` are why it failed."""
+
+    terms: Terms
+    at: float
+    passed: bool
+    reasons: tuple[str, ...]
+
+
+class Conformance(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole run. `url` is the server's address without path and secrets, `at` Unix seconds.
+
+    `terms` are None where it was made for nothing in particular.
+    """
+
+    url: str
+    at: float
+    passed: bool
+    terms: Terms | None = None
+    steps: tuple[Step, ...]
+
+    def reasons(self) -> Sequence[str]:
+        """Return why the server is refused, a line a failed step; empty where it passed."""
+        return [
+            f"{step.name}: {' '.join(step.message.split())}"
+            for step in self.steps
+            if step.state is StepState.FAILED
+        ]
+
+
+def skipped(name: str, why: str) -> Step:
+    """Return a step that was not taken."""
+    return Step(name=name, state=StepState.SKIPPED, message=why)

@@ -1,1 +1,0 @@
-"""The phases at work: their lanes, their boards, and the clock that drives them."""

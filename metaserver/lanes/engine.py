@@ -1,0 +1,285 @@
+"""Runs lanes, one long job each, supervised by PgQueuer in the hub's own process.
+
+The store holds the only truth: lanes are started anew with the hub. Where there are more lanes
+than may be at work at once, a lane's job ends after a slice of requests and is enqueued again, so
+that each has its turn. The supervisor is started anew if it stops by itself.
+Why PgQueuer: docs/adr/0005-lanes-on-pgqueuer.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from pgqueuer import PgQueuer
+from pgqueuer.adapters.inmemory import InMemoryQueries
+from pgqueuer.models import Job
+
+from metaserver.lanes.events import LaneEnd
+from metaserver.lanes.lane import Lane
+from metaserver.model.errors import HubError
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import ServerName
+
+MAX_LANES = 2_000  # at work at once in one hub
+SLICE = 200  # requests for each place in the lane
+RESTART_SECONDS = 1.0
+LONG_DUE = timedelta(days=-36_500)  # a clock that is set back must not put off a job
+
+log = logging.getLogger(__name__)
+
+OnEnd: TypeAlias = Callable[[LaneKey, LaneEnd, Exception | None], None]
+
+
+@dataclass(kw_only=True, slots=True)
+class _Started:
+    """A lane that was started and has not ended; `task` while it has its turn."""
+
+    lane: Lane
+    ticket: int = 0  # of the job that is to work it
+    task: asyncio.Task[LaneEnd] | None = None
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Engine:
+    """Works lanes that come and go, while `run` does; lanes may be started before.
+
+    `on_end` is told when a lane's work has ended, and by which fault of ours if there was one: such
+    a lane ends alone, with `LaneEnd.STOPPED`. It may start lanes. It is not told of the lanes that
+    are dropped when the engine itself stops.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_end: OnEnd = lambda key, end, failure: None,
+        max_lanes: int = MAX_LANES,
+    ) -> None:
+        self._on_end = on_end
+        self._max_lanes = max_lanes
+        self._started: dict[LaneKey, _Started] = {}
+        self._tickets: dict[int, _Started] = {}  # of lanes that wait for their turn
+        self._numbers = itertools.count(1)
+        self._queued: asyncio.Queue[int] = asyncio.Queue()
+
+    # -- control ---------------------------------------------------------------------------------
+
+    def start(self, lane: Lane, *, allowance: int | None = None) -> None:
+        """Let a lane work through its queue, or through its next `allowance` requests (>= 1).
+
+        Raises `ValueError` where a lane of that key is at work: `stop` it first.
+        """
+        if lane.key in self._started:
+            raise ValueError(f"lane {lane.server.name} is at work already")
+        lane.allow(allowance)
+        started = self._started[lane.key] = _Started(lane=lane)
+        self._enqueue(started)
+        if self._crowded:
+            for other in self._started.values():
+                other.lane.share(_turn(other.lane))
+
+    def at_work(self, key: LaneKey) -> bool:
+        """Whether the lane was started and has not ended: its calls may be in flight."""
+        return key in self._started
+
+    @property
+    def count(self) -> int:
+        """How many lanes are at work."""
+        return len(self._started)
+
+    def pausing(self, key: LaneKey) -> bool:
+        """Whether the lane is at work and will pause: it was told to, or has an allowance."""
+        started = self._started.get(key)
+        return started is not None and started.lane.pausing
+
+    def pause(self, key: LaneKey) -> None:
+        """Let a lane send no more articles; it ends when those in flight are finished.
+
+        A lane that is not at work is left as it is; so it is by `resume`.
+        """
+        if started := self._started.get(key):
+            started.lane.pause()
+            self._end_if_waiting(started)
+
+    def resume(self, key: LaneKey) -> None:
+        """Let a lane that is at work, but is pausing, go on without end."""
+        if started := self._started.get(key):
+            started.lane.allow(None)
+
+    async def stop(self, key: LaneKey, *, cancel: str | None = None) -> None:
+        """Pause a lane and return when its work has ended and all of it is stored.
+
+        `cancel` says by whom its calls in flight are cancelled ("the team"); otherwise they are
+        finished.
+        """
+        started = self._started.get(key)
+        if started is None:
+            return
+        if cancel is not None:
+            started.lane.cancel(cancel)
+        self.pause(key)
+        await started.ended.wait()
+
+    # -- work ------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Work until cancelled; then the lanes are stopped first, their calls in flight dropped."""
+        try:
+            while True:
+                await self._work_until_it_stops()
+                await asyncio.sleep(RESTART_SECONDS)
+        finally:
+            for started in self._started.values():
+                started.ended.set()
+            self._started.clear()
+            self._tickets.clear()
+
+    async def _work_until_it_stops(self) -> None:
+        queue = PgQueuer.in_memory()
+        self._tickets.clear()
+        self._queued = asyncio.Queue()
+        for started in self._started.values():
+            self._enqueue(started)
+        jobs = (self._supervise(queue), self._feed(queue), queue.shutdown.wait())
+        tasks = [asyncio.create_task(job, name="lanes") for job in jobs]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                log.error("the lanes' supervisor stopped", exc_info=task.exception())
+        finally:
+            await self._drop(queue, tasks)
+
+    async def _supervise(self, queue: PgQueuer) -> None:
+        @queue.entrypoint("lane", on_failure="hold")
+        async def work(job: Job) -> None:
+            assert job.payload is not None
+            await self._work(queue, int(job.payload))
+
+        await queue.run(
+            max_concurrent_tasks=self._max_lanes,
+            batch_size=min(10, self._max_lanes // 2),
+            heartbeat_timeout=timedelta(seconds=5),
+            log_aggregation_interval=timedelta(0),
+        )
+
+    async def _feed(self, queue: PgQueuer) -> None:
+        """Hand over the lanes that wait for their turn, in order."""
+        assert isinstance(queue.queries, InMemoryQueries)
+        while True:
+            tickets = [await self._queued.get()]
+            while not self._queued.empty():
+                tickets.append(self._queued.get_nowait())
+            await queue.queries.clear_queue_log()  # it is kept in memory, and nobody reads it
+            await queue.queries.enqueue(
+                ["lane"] * len(tickets),
+                [b"%d" % ticket for ticket in tickets],
+                [0] * len(tickets),
+                [LONG_DUE] * len(tickets),
+            )
+
+    @property
+    def _crowded(self) -> bool:
+        return len(self._started) > self._max_lanes
+
+    def _enqueue(self, started: _Started) -> None:
+        started.ticket = next(self._numbers)
+        self._tickets[started.ticket] = started
+        self._queued.put_nowait(started.ticket)
+
+    async def _work(self, queue: PgQueuer, ticket: int) -> None:
+        """Work a lane for its turn, if the ticket is good: it is for one turn, and may be void."""
+        started = self._tickets.pop(ticket, None)
+        if started is None or queue.shutdown.is_set():  # nobody would cancel it
+            return
+        end, failure = await self._take_turn(started)
+        if end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not started.lane.pausing):
+            self._enqueue(started)
+        else:
+            self._ended(started, end, failure)
+
+    async def _take_turn(self, started: _Started) -> tuple[LaneEnd, Exception | None]:
+        lane = started.lane
+        turn = _turn(lane) if self._crowded else None
+        task = started.task = asyncio.create_task(lane.run(turn), name=f"lane {lane.server.name}")
+        try:
+            return await task, None
+        except Exception as error:
+            log.exception("lane %s stopped by a fault of the hub", lane.server.name)
+            return LaneEnd.STOPPED, _first(error)
+        finally:
+            started.task = None
+
+    def _end_if_waiting(self, started: _Started) -> None:
+        """End a lane that is told to pause before it has its turn."""
+        if started.task is None:
+            self._tickets.pop(started.ticket, None)
+            self._ended(started, LaneEnd.PAUSED)
+
+    def _ended(self, started: _Started, end: LaneEnd, failure: Exception | None = None) -> None:
+        del self._started[started.lane.key]
+        started.ended.set()
+        try:
+            self._on_end(started.lane.key, end, failure)
+        except Exception:
+            log.exception("what follows the end of lane %s failed", started.lane.server.name)
+
+    async def _drop(self, queue: PgQueuer, tasks: Sequence[asyncio.Task[Any]]) -> None:
+        supervisor, feeding, _ = tasks
+        queue.shutdown.set()
+        feeding.cancel()
+        for started in self._started.values():
+            if started.task is not None:
+                started.task.cancel()
+        await asyncio.wait(tasks)
+        with suppress(Exception):
+            await supervisor
+
+
+async def work_lanes(
+    lanes: Sequence[Lane], *, max_lanes: int = MAX_LANES
+) -> Mapping[ServerName, LaneEnd]:
+    """Work lanes and return how each ended, when all have; cancelled, it stops them first.
+
+    A lane that fails by a fault of ours ends alone; when the others have ended, `HubError` tells
+    of it.
+    """
+    names = {lane.key: lane.server.name for lane in lanes}
+    ends: dict[ServerName, LaneEnd] = {}
+    failures: dict[ServerName, Exception] = {}
+    all_ended = asyncio.Event()
+
+    def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
+        ends[names[key]] = end
+        if failure is not None:
+            failures[names[key]] = failure
+        if len(ends) == len(names):
+            all_ended.set()
+
+    engine = Engine(on_end=ended, max_lanes=max_lanes)
+    for lane in lanes:
+        engine.start(lane)
+    if lanes:
+        async with asyncio.TaskGroup() as group:
+            working = group.create_task(engine.run())
+            await all_ended.wait()
+            working.cancel()
+    for name, failure in failures.items():
+        raise HubError(f"lane {name} stopped by a fault of the hub: {failure!r}") from failure
+    return ends
+
+
+def _turn(lane: Lane) -> int:
+    return SLICE * lane.server.concurrency
+
+
+def _first(error: Exception) -> Exception:
+    """What went wrong first in a lane whose places work side by side."""
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,111 @@
+"""Intervals and article levels of the boards that are looked at, computed beside the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from metaserver.leaderboards.scoreboard import Scoreboard, View
+from metaserver.model.records import ServerName, TaskName
+from metaserver.tasks.plugin import ArticleLevel, ComparedTask, Interval, Score
+
+PAUSE_SECONDS = 5.0
+REST = 10.0
+"""After a computation the worker rests for this many times as long: a tenth of a core at most."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """What was computed of one board, and the scores it was computed from."""
+
+    scores: Mapping[ServerName, Score]
+    intervals: Mapping[str, Interval]
+    levels: Sequence[ArticleLevel]
+
+    def of(self, scores: Mapping[ServerName, Score]) -> bool:
+        """Tell whether these are the very scores; the scoreboard keeps those that stay."""
+        return self.scores.keys() == scores.keys() and all(
+            self.scores[run] is score for run, score in scores.items()
+        )
+
+
+class Comparisons:
+    """The newest comparison of each board; a board that is looked at after it changed gets another.
+
+    `changed` is called when one is ready; `pause` is the shortest time between two, in seconds.
+    """
+
+    def __init__(
+        self, scoreboard: Scoreboard, changed: Callable[[], None], *, pause: float = PAUSE_SECONDS
+    ) -> None:
+        self._scoreboard = scoreboard
+        self._changed = changed
+        self._pause = pause
+        self._newest: dict[tuple[TaskName, View], Comparison] = {}
+        self._asked: dict[tuple[TaskName, View], None] = {}  # in the order they were asked for
+        self._worker: asyncio.Task[None] | None = None
+
+    def newest(self, task: TaskName, view: View) -> Comparison | None:
+        """Return the newest comparison, and ask for another if the board has changed since.
+
+        None where there is none yet, or where the task's runs cannot be compared. Must be called on
+        the event loop.
+        """
+        if not isinstance(self._scoreboard.scored_task(task).plugin, ComparedTask):
+            return None
+        found = self._newest.get((task, view))
+        scores = self._compared(task, view)
+        if scores and not (found and found.of(scores)):
+            self._asked[task, view] = None
+            if self._worker is None or self._worker.done():
+                self._worker = asyncio.create_task(self._work(), name="comparisons")
+        return found
+
+    def without(self, task: TaskName) -> Comparisons:
+        """Return the comparisons of the other tasks' boards: this one's gold is another now."""
+        others = Comparisons(self._scoreboard, self._changed, pause=self._pause)
+        kept = {board: found for board, found in self._newest.items() if board[0] != task}
+        others._newest.update(kept)
+        return others
+
+    async def make(
+        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+    ) -> Comparison | None:
+        """Compare the runs of a board with these scores, which is its newest comparison then."""
+        scored = self._scoreboard.scored_task(task)
+        scores = {run: score for run, score in scores.items() if score.articles_scored}
+        if not scores or not isinstance(scored.plugin, ComparedTask):
+            return None
+        cards = {str(run): score.card for run, score in scores.items()}
+        intervals, levels = await asyncio.to_thread(_compare, scored.plugin, scored.gold, cards)
+        made = Comparison(scores=scores, intervals=intervals, levels=levels)
+        self._newest[task, view] = made
+        return made
+
+    def _compared(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
+        scores = self._scoreboard.scores(task, view)
+        return {run: score for run, score in scores.items() if score.articles_scored}
+
+    async def _work(self) -> None:
+        clock = asyncio.get_running_loop().time
+        while self._asked:
+            task, view = next(iter(self._asked))
+            del self._asked[task, view]
+            begun = clock()
+            try:
+                await self.make(task, view, await self._scoreboard.averaged(task, view))
+            except Exception:  # the boards stand without intervals
+                log.exception("cannot compare the runs of %s (%s)", task, view)
+            self._changed()
+            await asyncio.sleep(max(self._pause, REST * (clock() - begun)))
+
+
+def _compare(
+    plugin: ComparedTask, gold: Any, cards: Mapping[str, Any]
+) -> tuple[Mapping[str, Interval], Sequence[ArticleLevel]]:
+    return plugin.intervals(gold, cards), plugin.levels(gold, cards)

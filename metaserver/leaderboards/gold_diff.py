@@ -1,0 +1,124 @@
+"""What another version of the gold changes: labels by article, values by run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from metaserver.leaderboards.scoreboard import ranked
+from metaserver.model.records import ArticleId, ServerName
+from metaserver.tasks.plugin import LabelledTask, Score, TaskPlugin
+
+MOST_TOLD, MOST_LABELS = 1_000, 100
+"""Articles that are told, and labels of one; the others are counted."""
+NONE: frozenset[str] = frozenset()
+
+Labels: TypeAlias = Mapping[ArticleId, frozenset[str]]
+
+
+class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An article whose gold is another now: the labels that it says more, and no longer."""
+
+    article: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class RunChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A run's place and values by column, before and after; null where there was no board."""
+
+    run: str
+    place_before: int | None
+    place_after: int | None
+    before: dict[str, float | int | None] | None
+    after: dict[str, float | int | None]
+
+
+class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gold file changes, or would change.
+
+    `version` is the one it is kept as, null where it is only looked at; `replaces` the one before
+    it. `articles` have gold now. `changes` are the articles with other labels, `unknown` those that
+    the corpus does not have, the first 1,000 of each, and of an article's labels the first 100;
+    `added`, `removed` and `unknown_articles` count them all. `runs` have each run's values on the
+    raw board before and after. `frozen` is the id of the board as it was.
+    """
+
+    phase: str
+    task: str
+    version: int | None
+    replaces: int | None
+    changed: bool
+    articles: int
+    added: int
+    removed: int
+    changes: tuple[ArticleChange, ...]
+    unknown_articles: int
+    unknown: tuple[str, ...]
+    runs: tuple[RunChange, ...]
+    frozen: str | None = None
+
+
+class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gold says otherwise than another, as far as it is told, and all of it counted."""
+
+    articles: int = 0
+    added: int = 0
+    removed: int = 0
+    changes: tuple[ArticleChange, ...] = ()
+    unknown_articles: int = 0
+    unknown: tuple[str, ...] = ()
+
+
+def label_changes(
+    plugin: TaskPlugin, before: Any, after: Any, corpus: Collection[ArticleId]
+) -> LabelChanges:
+    """Compare a gold with the one before it (None: there was none) and with a corpus.
+
+    Nothing is known of tasks that tell no labels. Slow for a large gold: call it in a thread.
+    """
+    if not isinstance(plugin, LabelledTask):
+        return LabelChanges()
+    new = plugin.labels(after)
+    old: Labels = plugin.labels(before) if before is not None else {}
+    changed = [article for article in sorted({*new, *old}) if new.get(article) != old.get(article)]
+    unknown = sorted(new.keys() - set(corpus))
+    return LabelChanges(
+        articles=len(new),
+        added=sum(len(_more(new, old, article)) for article in changed),
+        removed=sum(len(_more(old, new, article)) for article in changed),
+        changes=tuple(_article_change(new, old, article) for article in changed[:MOST_TOLD]),
+        unknown_articles=len(unknown),
+        unknown=tuple(unknown[:MOST_TOLD]),
+    )
+
+
+def _more(labels: Labels, others: Labels, article: ArticleId) -> frozenset[str]:
+    return labels.get(article, NONE) - others.get(article, NONE)
+
+
+def _article_change(new: Labels, old: Labels, article: ArticleId) -> ArticleChange:
+    return ArticleChange(
+        article=article,
+        added=tuple(sorted(_more(new, old, article))[:MOST_LABELS]),
+        removed=tuple(sorted(_more(old, new, article))[:MOST_LABELS]),
+    )
+
+
+def run_changes(
+    plugin: TaskPlugin, before: Mapping[ServerName, Score], after: Mapping[ServerName, Score]
+) -> Sequence[RunChange]:
+    """Return every run's values before and after, in the order of the board after."""
+    old = {row.run: row for row in ranked(plugin, before)}
+    return [
+        RunChange(
+            run=row.run,
+            place_before=old[row.run].place if row.run in old else None,
+            place_after=row.place,
+            before=dict(old[row.run].score.values) if row.run in old else None,
+            after=dict(row.score.values),
+        )
+        for row in ranked(plugin, after)
+    ]

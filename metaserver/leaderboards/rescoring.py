@@ -1,0 +1,85 @@
+"""Runs scored again from what is stored, in a thread: the event loop stays free meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import msgspec
+
+from metaserver.files.compression import unpack
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.store import runs
+from metaserver.store.reader import PackedAnswer, Reader
+from metaserver.store.runs import OfflineRun
+
+CHUNK = 128
+"""Answers that are read and scored at a time."""
+
+Scored: TypeAlias = Callable[[int], Awaitable[None]]
+"""Called between two chunks with how many answers were scored."""
+
+
+async def ignored(_: int) -> None:
+    """Do nothing between chunks."""
+
+
+async def score_answers(
+    store: Reader,
+    board: Scoreboard,
+    corpus: Corpus,
+    lanes: Mapping[ServerName, LaneKey],
+    offline: Iterable[OfflineRun],
+    scored: Scored = ignored,
+) -> None:
+    """Put all answers of a phase onto an empty board, each once, and make its means.
+
+    Only what the board's tasks have of an answer is read.
+    """
+    for name, key in lanes.items():
+        after = -1
+        while answers := await store.packed_answers(key, after=after, limit=CHUNK):
+            await asyncio.to_thread(_put_packed, board, name, corpus, answers)
+            after = answers[-1].position
+            await scored(len(answers))
+    tasks = {task.name for task in board.tasks()}
+    for run in offline:
+        if run.task in tasks:
+            await _score_offline(store, board, run, scored)
+    await asyncio.to_thread(_make_means, board)
+
+
+async def _score_offline(store: Reader, board: Scoreboard, run: OfflineRun, scored: Scored) -> None:
+    async with store.reading() as connection:
+        packed = await runs.packed_payloads(connection, run)
+    payloads = list((await asyncio.to_thread(runs.unpack_payloads, packed)).items())
+    for start in range(0, len(payloads), CHUNK):
+        given = payloads[start : start + CHUNK]
+        await asyncio.to_thread(_put_run, board, run, given)
+        await scored(len(given))
+
+
+def _put_packed(
+    board: Scoreboard, name: ServerName, corpus: Corpus, answers: Iterable[PackedAnswer]
+) -> None:
+    tasks = {task.name for task in board.tasks()}
+    for position, packed in answers:
+        members = msgspec.json.decode(unpack(packed), type=dict[TaskName, msgspec.Raw])
+        payloads = {
+            task: msgspec.json.decode(member) for task, member in members.items() if task in tasks
+        }
+        board.put(name, corpus.ids[position], payloads)
+
+
+def _put_run(board: Scoreboard, run: OfflineRun, answers: Sequence[tuple[ArticleId, Any]]) -> None:
+    for article, payload in answers:
+        board.put(run.name, article, {run.task: payload})
+
+
+def _make_means(board: Scoreboard) -> None:
+    for task in board.tasks():
+        for view in board.views(task.name):
+            board.scores(task.name, view)

@@ -1,0 +1,70 @@
+"""What a phase leaves as files: its boards as JSON, its attempts as a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from metaserver.files.cells import inert
+from metaserver.leaderboards.boards import Board, marked
+from metaserver.leaderboards.scoreboard import RAW, Scoreboard
+from metaserver.model.lanes import StoredAttempt
+from metaserver.model.records import ServerName, TaskName
+
+ATTEMPT_COLUMNS = (
+    "server", "article", "attempt", "started_at", "outcome", "message", "queue", "dns", "connect",
+    "send", "wait", "transfer", "parse", "total", "bytes_out", "bytes_in", "problems", "final",
+)  # fmt: skip
+ATTEMPT_HEAD = "\t".join(ATTEMPT_COLUMNS) + "\n"
+
+
+def result_file(run: ServerName, task: TaskName) -> str:
+    """Return the name of a run's result file."""
+    return f"{run}.{task}.tsv"
+
+
+def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
+    """Return all boards as they stand, JSON-ready, by task: the raw one, and the other views."""
+    return {
+        task.name: _board(scoreboard.board(task.name))
+        | {
+            "views": {
+                view: _board(scoreboard.board(task.name, view))
+                for view in scoreboard.views(task.name)
+                if view != RAW
+            }
+        }
+        for task in scoreboard.tasks()
+    }
+
+
+def _board(board: Board) -> dict[str, Any]:
+    return {
+        "signature": marked(board.signature, board.gold),
+        "runs": [
+            {"server": row.run, "place": row.place, "score": row.score.detail} for row in board.rows
+        ],
+    }
+
+
+def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
+    """Return a line of `attempts.tsv`, with its end; no cell of it is a formula."""
+    attempt, phases = stored.attempt, stored.attempt.phases
+    times = [phases.queue, phases.dns, phases.connect, phases.send, phases.wait]
+    times += [phases.transfer, phases.parse, phases.total]
+    fields = (
+        server,
+        attempt.article,
+        str(attempt.number),
+        datetime.fromtimestamp(attempt.started_at, UTC).isoformat("T", "milliseconds"),
+        attempt.outcome,
+        re.sub(r"\s+", " ", attempt.message),
+        *("" if seconds is None else f"{seconds:.6f}" for seconds in times),
+        str(attempt.bytes_out),
+        str(attempt.bytes_in),
+        str(attempt.problem_count),
+        str(int(stored.final)),
+    )
+    return "\t".join(map(inert, fields)) + "\n"

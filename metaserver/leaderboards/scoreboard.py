@@ -1,0 +1,296 @@
+"""The live leaderboards: an answer's article is scored as it lands, means are made when asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeAlias
+
+from metaserver.leaderboards.boards import Board, BoardRow
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.tasks.plugin import Score, Scorer, TaskPlugin
+
+View: TypeAlias = str
+"""What was done to hits before they were scored: "raw", "mapped", "filtered" or "both"."""
+
+RAW: View = "raw"
+
+
+class GoldMark(NamedTuple):
+    """What boards call a gold: its version in the phase, and its keyed digest for organisers."""
+
+    version: int
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScoredTask:
+    """A task, the gold it is scored on, and the UniProt release its answers are checked by.
+
+    `mark` names the gold where it is kept in a store. `views` makes a scorer for each view that is
+    scored beside the raw one.
+    """
+
+    plugin: TaskPlugin
+    gold: Any
+    release: str
+    mark: GoldMark | None = None
+    views: Mapping[View, Callable[[], Scorer]] = field(default_factory=dict)
+
+    def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
+        """Return what makes an empty scorer, by view."""
+        return {RAW: partial(self.plugin.scorer, self.gold), **self.views}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Way:
+    """A way to score a task: on one gold, in one view. Two boards never share one.
+
+    `empty` is a scorer that is kept empty: it prepares the answers of all runs.
+    """
+
+    make: Callable[[], Scorer]
+    empty: Scorer
+
+    @classmethod
+    def of(cls, make: Callable[[], Scorer]) -> Way:
+        """Return the way of what makes its scorers."""
+        return cls(make, make())
+
+
+Prepared: TypeAlias = dict[Way, Any]
+"""What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
+NOTHING: Mapping[Way, Any] = MappingProxyType({})
+
+
+class _Run(NamedTuple):
+    """A server's answers to one task, in one view."""
+
+    task: TaskName
+    view: View
+    server: ServerName
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class _Averaging:
+    """A run's mean that is being made in a thread, and the answers that landed meanwhile."""
+
+    waiting: list[tuple[ArticleId, Any]] = field(default_factory=list)
+    made: asyncio.Task[Score] | None = None
+
+
+class Scoreboard:
+    """The leaderboards of the tasks that have gold. A run is a server's answers to one task."""
+
+    def __init__(self, tasks: Sequence[ScoredTask]) -> None:
+        self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
+        self._ways: Mapping[TaskName, Mapping[View, Way]] = {
+            task.plugin.name: {view: Way.of(make) for view, make in task.scorers().items()}
+            for task in tasks
+        }
+        self._signatures = {
+            (name, view): way.empty.score().detail.get("signature", name)
+            for name, ways in self._ways.items()
+            for view, way in ways.items()
+        }
+        self._scorers: dict[_Run, Scorer] = {}
+        self._scores: dict[_Run, Score] = {}
+        self._averaging: dict[_Run, _Averaging] = {}
+
+    def tasks(self) -> Sequence[TaskPlugin]:
+        """The tasks that are scored."""
+        return [task.plugin for task in self._tasks.values()]
+
+    def scored(self) -> Sequence[ScoredTask]:
+        """The tasks that are scored, with their gold."""
+        return list(self._tasks.values())
+
+    def scored_task(self, task: TaskName) -> ScoredTask:
+        """One of the tasks that are scored, with its gold."""
+        return self._tasks[task]
+
+    def views(self, task: TaskName) -> Sequence[View]:
+        """The views a task is scored in, the raw one first."""
+        return list(self._ways[task])
+
+    def count(self, task: TaskName) -> int:
+        """How many runs a task has."""
+        return sum((run.task, run.view) == (task, RAW) for run in self._scorers)
+
+    def is_prepared(self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]) -> bool:
+        """Tell whether `put` would be quick: all ways of this board are prepared."""
+        return all(way in prepared for _, _, way in self._ways_of(payloads))
+
+    def prepare(
+        self, article: ArticleId, payloads: Mapping[TaskName, Any], prepared: Prepared
+    ) -> None:
+        """Add to `prepared` what is not yet in it. May be called in a thread."""
+        for name, _, way in self._ways_of(payloads):
+            if way not in prepared:
+                prepared[way] = way.empty.prepare(article, payloads[name])
+
+    def put(
+        self,
+        server: ServerName,
+        article: ArticleId,
+        payloads: Mapping[TaskName, Any],
+        prepared: Mapping[Way, Any] = NOTHING,
+    ) -> None:
+        """Score one article of a server's runs; tasks without gold are passed over.
+
+        What is not prepared is prepared now.
+        """
+        for name, view, way in self._ways_of(payloads):
+            kept = prepared[way] if way in prepared else way.empty.prepare(article, payloads[name])
+            run = _Run(name, view, server)
+            if run in self._averaging:
+                self._averaging[run].waiting.append((article, kept))
+                continue
+            if run not in self._scorers:
+                self._scorers[run] = way.make()
+            self._keep(run, article, kept)
+
+    def _ways_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, Way]]:
+        ways = self._ways  # one mapping throughout: a thread may be here while it is replaced
+        for name in payloads:
+            for view, way in ways.get(name, {}).items():
+                yield name, view, way
+
+    def _keep(self, run: _Run, article: ArticleId, prepared: Any) -> None:
+        self._scorers[run].keep(article, prepared)
+        self._scores.pop(run, None)
+
+    def drop(self, server: ServerName) -> None:
+        """Forget a server's runs."""
+        self._drop([run for run in self._scorers if run.server == server])
+
+    def _drop(self, runs: Iterable[_Run]) -> None:
+        for run in runs:
+            del self._scorers[run]
+            self._scores.pop(run, None)
+            self._averaging.pop(run, None)
+
+    def regrade(self, other: Scoreboard) -> None:
+        """Take over the tasks of another board, their gold and runs, in place of its own."""
+        self._drop([run for run in self._scorers if run.task in other._tasks])
+        merged = {**self._tasks, **other._tasks}
+        self._tasks = {name: merged[name] for name in sorted(merged)}
+        self._ways = {**self._ways, **other._ways}
+        self._signatures = {**self._signatures, **other._signatures}
+        self._scorers |= other._scorers
+        self._scores |= other._scores
+
+    def mark(self, task: TaskName, mark: GoldMark) -> None:
+        """Name the gold of a task: it is kept in a store now."""
+        self._tasks = {**self._tasks, task: replace(self._tasks[task], mark=mark)}
+
+    def adopt(self, other: Scoreboard, server: ServerName) -> None:
+        """Take a server's runs over from a board of the same tasks, in place of its own."""
+        self.drop(server)
+        self._scorers |= {run: one for run, one in other._scorers.items() if run.server == server}
+        self._scores |= {run: one for run, one in other._scores.items() if run.server == server}
+
+    def board(self, task: TaskName, view: View = RAW) -> Board:
+        """Return a task's leaderboard as of now."""
+        return self.board_of(task, view, self.scores(task, view))
+
+    def board_of(self, task: TaskName, view: View, scores: Mapping[ServerName, Score]) -> Board:
+        """Return a task's leaderboard as these scores make it."""
+        scored = self._tasks[task]
+        return Board(
+            task=task,
+            rows=ranked(scored.plugin, scores),
+            signature=_signature(scored, self._signatures[task, view]),
+            gold=scored.mark.digest if scored.mark else "",
+            view=view,
+        )
+
+    def runs(self, task: TaskName, view: View = RAW) -> Sequence[ServerName]:
+        """Return whose runs a task has."""
+        return [run.server for run in self._scorers if (run.task, run.view) == (task, view)]
+
+    def scores(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
+        """Return the scores of a task's runs; only runs that changed are averaged anew."""
+        return {name: self._score(_Run(task, view, name)) for name in self.runs(task, view)}
+
+    async def averaged(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
+        """Return the scores of a task's runs, each as it was when its turn came (see `average`)."""
+        found = {name: await self.average(task, view, name) for name in self.runs(task, view)}
+        return {name: score for name, score in found.items() if score is not None}
+
+    async def average(self, task: TaskName, view: View, server: ServerName) -> Score | None:
+        """Return the score of a run, made in a thread; None: there is no run.
+
+        It is of the answers that landed before this moment; where a mean of the run is being made
+        already, of those that landed before that one's end (see `at_rest`). Answers that land
+        while it is made are scored afterwards, so that `scores` may return a newer score next.
+        """
+        await self.at_rest(task, view, server)
+        run = _Run(task, view, server)
+        if run not in self._scorers:
+            return None
+        if run in self._scores:
+            return self._scores[run]
+        begun = self._averaging[run] = _Averaging()
+        begun.made = asyncio.create_task(self._make(run, self._scorers[run], begun), name="mean")
+        return await asyncio.shield(begun.made)  # the thread cannot be ended, so neither is this
+
+    def averaging(self, task: TaskName, view: View, server: ServerName) -> bool:
+        """Whether a mean of a run is being made, so that answers wait to be scored."""
+        return _Run(task, view, server) in self._averaging
+
+    async def at_rest(self, task: TaskName, view: View, server: ServerName) -> None:
+        """Wait until no mean of a run is being made, and no answer waits for one."""
+        run = _Run(task, view, server)
+        while (begun := self._averaging.get(run)) is not None:
+            assert begun.made is not None
+            await asyncio.wait([begun.made])
+
+    async def _make(self, run: _Run, scorer: Scorer, begun: _Averaging) -> Score:
+        score: Score | None = None
+        try:
+            score = await asyncio.to_thread(scorer.score)
+            return score
+        finally:
+            if self._averaging.get(run) is begun:  # it was not dropped meanwhile
+                del self._averaging[run]
+                if score is not None:
+                    self._scores[run] = score
+                for article, prepared in begun.waiting:
+                    self._keep(run, article, prepared)
+
+    def _score(self, run: _Run) -> Score:
+        if run not in self._scores:
+            self._scores[run] = self._scorers[run].score()
+        return self._scores[run]
+
+
+def _signature(task: ScoredTask, scorer: str) -> str:
+    """Return all that must be equal for two boards to be comparable, in one line.
+
+    `scorer` is the signature of the task's scorer.
+    """
+    name, *others = scorer.split("|")
+    gold = [f"gold:{task.mark.version}"] if task.mark else []
+    return "|".join([name, *gold, *others, f"release:{task.release}"])
+
+
+def ranked(plugin: TaskPlugin, scores: Mapping[ServerName, Score]) -> Sequence[BoardRow]:
+    """Order runs by the task's columns, best first; equal runs share a place, n/a comes last."""
+
+    def key(server: ServerName) -> Sequence[tuple[bool, float]]:
+        values = [scores[server].values.get(column) for column in plugin.order]
+        return [(value is None, 0.0 if value is None else -value) for value in values]
+
+    rows: list[BoardRow] = []
+    before: Sequence[tuple[bool, float]] | None = None
+    place: int | None = None
+    for count, server in enumerate(sorted(scores, key=lambda server: (key(server), server)), 1):
+        if key(server) != before:
+            before, place = key(server), count
+        unscored = scores[server].values.get(plugin.order[0]) is None
+        rows.append(BoardRow(run=server, place=None if unscored else place, score=scores[server]))
+    return rows

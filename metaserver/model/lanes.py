@@ -1,0 +1,100 @@
+"""Values of lanes: keys, states, corpora, attempts as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from metaserver.model.records import (
+    ArticleId,
+    Attempt,
+    Problem,
+    TaskName,
+)
+from metaserver.model.states import Outcome
+
+
+class LaneKey(NamedTuple):
+    """A lane's key in the store."""
+
+    phase_id: int
+    server_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """One ended attempt as its lane hands it over.
+
+    `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
+    and so is every article before `cursor`.
+    """
+
+    lane: LaneKey
+    epoch: int
+    position: int
+    attempt: Attempt
+    answer: CheckedAnswer | None
+    final: bool
+    cursor: int
+
+
+class Tries(NamedTuple):
+    """How often an unfinished article was sent to a lane's server, and charged to it."""
+
+    made: int
+    charged: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneState:
+    """Where a lane stands when a hub takes it: all before `cursor` is finished.
+
+    `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
+    attempts that are neither.
+    """
+
+    key: LaneKey
+    epoch: int
+    cursor: int
+    finished: frozenset[int]
+    tries: Mapping[int, Tries]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Corpus:
+    """The articles of a phase, in order: position i has `ids[i]`, `wire_bytes[i]` in a request."""
+
+    id: int
+    ids: tuple[ArticleId, ...]
+    wire_bytes: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class StoredAttempt(NamedTuple):
+    """An attempt as read back (without its raw answer), and whether it was the article's last."""
+
+    position: int
+    attempt: Attempt
+    final: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CheckedAnswer:
+    """What is kept of an answer, and all that was wrong with it.
+
+    `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each
+    task the server answered; it is empty where the attempt failed. `problems` are the first 100,
+    worst first, those that cost nothing (a value read as another type) last; `problem_count` is
+    how many there are. `message` says the worst in one line, empty where there is none.
+    """
+
+    outcome: Outcome
+    message: str
+    payloads: Mapping[TaskName, Any]
+    problems: tuple[Problem, ...]
+    problem_count: int
+    hits_kept: int
+    hits_dropped: int

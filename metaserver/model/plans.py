@@ -1,0 +1,106 @@
+"""What an organiser sets for a phase and a team for its notices: kept as JSON, given as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.states import OPEN_STATES, PhaseState, Visibility
+from metaserver.model.zones import YEARS, is_dated
+
+YEAR = 366 * 86_400.0
+Moment = Annotated[datetime, Meta(tz=True)]
+Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # endless is not waited for
+Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+
+
+class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a phase allows; None takes the hub's own setting (`limits` in `config.yaml`)."""
+
+    timeout: Seconds | None = None  # for one article, in seconds
+    attempts: Count | None = None  # an article
+    concurrency: Count | None = None  # a server may register, at most; None: no bound
+    answer_bytes: Count | None = None
+    servers: Count = 5  # a team
+    runs: Count = 5  # offline runs a team and task
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that the clock makes to a phase: by which of its dates, when, and to which state."""
+
+    date: str
+    at: datetime
+    state: PhaseState
+
+
+class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase as its organiser planned it.
+
+    `kind` is what it is while open: training or test. Moments carry their time zone; None: by hand
+    only. `tasks` are the tasks that servers are asked for.
+    """
+
+    title: str = ""
+    kind: PhaseState = PhaseState.TEST
+    opens: Moment | None = None
+    freezes: Moment | None = None
+    closes: Moment | None = None
+    tasks: tuple[str, ...] = ()
+    limits: PhaseLimits = PhaseLimits()
+    visibility: Visibility = Visibility.HIDDEN
+
+    def __post_init__(self) -> None:
+        for name in DATES:
+            at = getattr(self, name)
+            if at is not None and not is_dated(at):
+                raise ValueError(f"{name} is not from {YEARS[0]} to {YEARS[-1]}")
+
+    def state(self, now: float, reached: PhaseState | None) -> PhaseState:
+        """Return where the phase stands at `now` (Unix seconds).
+
+        What it has reached holds until the clock leads further on: one that is set back leads back
+        to nothing. An open phase is of the plan's kind.
+        """
+        passed = [change.state for change in self._changes() if change.at.timestamp() <= now]
+        furthest = max([*passed, reached or PhaseState.SETUP], key=ORDER.index)
+        return self.kind if furthest in OPEN_STATES else furthest
+
+    def coming(self, now: float, reached: PhaseState | None) -> Sequence[Change]:
+        """Return what the clock does after `now` if nobody changes anything, the next change first.
+
+        Dates that change nothing any more are left out: a phase that was frozen by hand is not
+        opened by its date.
+        """
+        standing, found = self.state(now, reached), dict[float, Change]()
+        ahead = [change for change in self._changes() if change.at.timestamp() > now]
+        for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
+            if ORDER.index(change.state) > ORDER.index(standing):
+                standing = change.state
+                found[change.at.timestamp()] = change
+        return list(found.values())
+
+    def _changes(self) -> Sequence[Change]:
+        """Return all that the dates say, in the order of the states."""
+        states = (self.kind, PhaseState.FROZEN, PhaseState.CLOSED)
+        return [
+            Change(date=name, at=at, state=state)
+            for name, state in zip(DATES, states, strict=True)
+            if (at := getattr(self, name)) is not None
+        ]
+
+
+DATES = ("opens", "freezes", "closes")
+"""The dates of a plan, in the order in which they come."""
+ORDER = tuple(PhaseState)
+
+
+class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a team wants to be told that a server is down, up again or finished."""
+
+    webhook: str = ""  # a URL; empty: none
+    secret: str = ""  # signs what is sent there (HMAC-SHA256)
+    email: bool = False  # to the team's address, where the hub can send mail

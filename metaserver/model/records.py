@@ -1,0 +1,100 @@
+"""The frozen values that every part of the hub passes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NewType
+
+from metaserver.model.states import Outcome, SaidState
+
+ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
+ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
+TeamName = NewType("TeamName", str)  # unique in the hub
+PhaseName = NewType("PhaseName", str)  # unique in the hub
+TaskName = NewType("TaskName", str)  # what a task plug-in is called
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Article:
+    """One article as it is sent: plain text, paragraphs and headings on lines of their own.
+
+    `text` begins with the title where the source has one; it holds no carriage returns.
+    """
+
+    id: ArticleId
+    text: str
+    title: str = ""
+    source: str = ""  # the file it was read from
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Server:
+    """An annotation server as registered for a phase.
+
+    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is how many requests it may
+    have in flight.
+    """
+
+    name: ServerName
+    url: str
+    method: str = "Annotator.getAnnotation"
+    parameters: str = "text"
+    tasks: tuple[TaskName, ...] = ()
+    concurrency: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerSaid:
+    """What a server says of itself; `max_concurrent` (>= 1) is None where it does not say."""
+
+    state: SaidState = SaidState.RUNNING
+    max_concurrent: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """One thing wrong with an answer, at a path in it: `normalizations[3].rank`."""
+
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.message}" if self.path else self.message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Phases:
+    """Where an attempt's time went, in seconds; None for a phase that was not reached.
+
+    The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
+    (TCP and TLS), `send` (request written), `wait` (until the answer's head is in), `transfer`
+    (until its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of
+    decoding, and validation). `total` is from the request's begin to its last byte.
+    """
+
+    queue: float | None = None
+    dns: float | None = None
+    connect: float | None = None
+    send: float | None = None
+    wait: float | None = None
+    transfer: float | None = None
+    parse: float | None = None
+    total: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Attempt:
+    """One request for one article to one server, as it ended."""
+
+    server: ServerName
+    article: ArticleId
+    number: int  # 1, 2, ... for this (server, article)
+    started_at: float  # seconds since the Unix epoch, UTC
+    outcome: Outcome
+    message: str = ""
+    phases: Phases = field(default_factory=Phases)
+    bytes_out: int = 0
+    bytes_in: int = 0
+    problems: tuple[Problem, ...] = ()  # the first 100
+    problem_count: int = 0  # all of them
+    raw: bytes = b""  # the answer's body as it came, cut at the size limit; zstd-compressed

@@ -1,0 +1,32 @@
+"""Values of registered servers, and of what is wanted of their lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from metaserver.model.records import Server, TeamName
+from metaserver.model.states import Control
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Registered:
+    """A server as kept; `verdicts` is JSON of its conformance runs, by the phase's name.
+
+    Two values of a server that differ in its verdicts alone are equal.
+    """
+
+    id: int
+    server: Server
+    team: TeamName | None
+    created_at: float
+    retired_at: float | None = None
+    verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LaneControl:
+    """What is wanted of one lane, and why."""
+
+    control: Control
+    note: str

@@ -1,0 +1,224 @@
+"""The hub's metrics for Prometheus: counted from the lanes' events, gauges read when asked.
+
+What each one means: docs/monitoring.md. Labels are servers' names, outcomes, states and phases of
+an attempt, so that there are no more series than servers and words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+from collections import Counter as Count
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
+
+from metaserver.client.watchdog import Watchdog
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.model.records import Attempt, ServerName
+from metaserver.model.states import Outcome, ServerState
+from metaserver.monitoring.snapshots import Monitor
+from metaserver.monitoring.tally import NO_RESPONSE, PHASES
+
+BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+LAG_SECONDS = 1.0  # between two looks at the loop
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sources:
+    """Where the gauges are read when the metrics are asked for.
+
+    `monitors` are those of the phases that are in memory, `blocked` tells why nothing can be
+    stored (None: it can), `streams` how many event streams are open; `watchdog` knows when the
+    event loop stood still.
+    """
+
+    monitors: Callable[[], Iterable[Monitor]]
+    blocked: Callable[[], str | None]
+    streams: Callable[[], int]
+    watchdog: Watchdog
+
+
+class Metrics:
+    """All metrics, in a registry of their own."""
+
+    def __init__(self, sources: Sources, version: str) -> None:
+        self._sources = sources
+        self.registry = registry = CollectorRegistry()
+        self._attempts = Counter(
+            "metaserver_attempts", "Ended attempts.", ("server", "outcome"), registry=registry
+        )
+        self._responses = Histogram(
+            "metaserver_response_seconds",
+            "Time from an attempt's begin to its response's last byte, or to the time limit.",
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        phases = Histogram(
+            "metaserver_attempt_phase_seconds",
+            "Time in each phase that an attempt reached.",
+            ("phase",),
+            buckets=BUCKETS,
+            registry=registry,
+        )
+        self._phases = [(name, phases.labels(name)) for name in PHASES]
+        self._hits = Counter("metaserver_hits_kept", "Hits kept of answers.", registry=registry)
+        self._sent = Counter(
+            "metaserver_sent_bytes", "Bytes of articles' requests.", registry=registry
+        )
+        self._received = Counter(
+            "metaserver_received_bytes", "Bytes of answers as they came.", registry=registry
+        )
+        self._lag = Gauge(
+            "metaserver_event_loop_lag_seconds",
+            "How late the event loop last came back to a sleeper.",
+            registry=registry,
+        )
+        Info("metaserver_hub", "The running hub.", registry=registry).info(
+            {"version": version, "python": platform.python_version()}
+        )
+        registry.register(_Lanes(sources))
+        registry.register(_Hub(sources))
+        ProcessCollector(registry=registry)
+
+    def publish(self, event: AttemptEnded | LaneChanged) -> None:
+        """Take in what a lane says; how lanes stand is read from the monitors instead."""
+        if isinstance(event, LaneChanged):
+            return
+        self._attempt(event.attempt)
+        if event.answer is not None:
+            self._hits.inc(event.answer.hits_kept)
+
+    def _attempt(self, attempt: Attempt) -> None:
+        self._attempts.labels(attempt.server, attempt.outcome).inc()
+        self._sent.inc(attempt.bytes_out)
+        self._received.inc(attempt.bytes_in)
+        if attempt.outcome is Outcome.CANCELLED:
+            return
+        if attempt.outcome not in NO_RESPONSE:
+            self._responses.observe(attempt.phases.total)
+        for name, histogram in self._phases:
+            if (seconds := getattr(attempt.phases, name)) is not None:
+                histogram.observe(seconds)
+
+    def forget(self, server: ServerName) -> None:
+        """Drop the series of a server that is gone."""
+        for outcome in Outcome:
+            self._attempts.remove(server, outcome)
+
+    async def watch_loop(self) -> None:
+        """Measure the event loop's lag until cancelled."""
+        now = asyncio.get_running_loop().time
+        while True:
+            due = now() + LAG_SECONDS
+            await asyncio.sleep(LAG_SECONDS)
+            self._lag.set(max(0.0, now() - due))
+
+    def render(self) -> tuple[bytes, str]:
+        """Return the metrics in Prometheus' text format, and its content type."""
+        return generate_latest(self.registry), CONTENT_TYPE_LATEST
+
+    def render_hub(self) -> tuple[bytes, str]:
+        """Return the metrics that name no server."""
+        return self._rendered(_Chosen(self.registry, lambda labels: "server" not in labels))
+
+    def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
+        """Return the metrics of some servers alone: none to which others have added."""
+        own = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
+        return self._rendered(own, _Lanes(self._sources, servers))
+
+    def _rendered(self, *collectors: Collector) -> tuple[bytes, str]:
+        registry = CollectorRegistry()
+        for collector in collectors:
+            registry.register(collector)
+        return generate_latest(registry), CONTENT_TYPE_LATEST
+
+
+class _Unnamed(Collector):
+    """A collector whose registry does not collect to learn the names of its metrics."""
+
+    def describe(self) -> Sequence[Metric]:
+        """Return no metrics."""
+        return ()
+
+
+class _Chosen(_Unnamed):
+    """The samples of another collector that have the right labels."""
+
+    def __init__(self, source: Collector, right: Callable[[Mapping[str, str]], bool]) -> None:
+        self._source = source
+        self._right = right
+
+    def collect(self) -> Iterable[Metric]:
+        for metric in self._source.collect():
+            chosen = [sample for sample in metric.samples if self._right(sample.labels)]
+            if chosen:
+                metric.samples = chosen
+                yield metric
+
+
+class _Lanes(_Unnamed):
+    """How the lanes stand at the moment they are asked for: all, or those of some servers."""
+
+    def __init__(self, sources: Sources, only: Collection[ServerName] | None = None) -> None:
+        self._sources = sources
+        self._only = only
+
+    def collect(self) -> Iterable[Metric]:
+        known = [row for monitor in self._sources.monitors() for row in monitor.servers]
+        servers = [row for row in known if self._only is None or row.name in self._only]
+        states = Count(row.state for row in servers)
+        lanes = GaugeMetricFamily("metaserver_lanes", "Lanes by state.", labels=("state",))
+        for state in ServerState:
+            lanes.add_metric((state,), states[state])
+        yield lanes
+        yield GaugeMetricFamily(
+            "metaserver_articles_waiting",
+            "Articles of all lanes that are neither answered nor given up, nor in flight.",
+            sum(max(0, row.total - row.done - row.given_up - row.in_flight) for row in servers),
+        )
+        yield GaugeMetricFamily(
+            "metaserver_requests_in_flight",
+            "Articles' requests under way.",
+            sum(row.in_flight for row in servers),
+        )
+
+
+class _Hub(_Unnamed):
+    """How the hub stands at the moment it is asked for."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterable[Metric]:
+        yield GaugeMetricFamily(
+            "metaserver_store_blocked",
+            "1 while nothing can be stored (disk full, database locked), else 0.",
+            self._sources.blocked() is not None,
+        )
+        yield GaugeMetricFamily(
+            "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
+        )
+        watchdog = self._sources.watchdog
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalls",
+            "Times that the event loop stood still for more than a second.",
+            watchdog.count,
+        )
+        yield CounterMetricFamily(
+            "metaserver_event_loop_stalled_seconds",
+            "Seconds of these times.",
+            watchdog.seconds,
+        )

@@ -1,0 +1,290 @@
+"""What each server is doing and how fast: kept up by the lanes' events, read by the pages."""
+
+from __future__ import annotations
+
+import bisect
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from metaserver.lanes.events import LaneChanged, LaneEnd
+from metaserver.model.records import Attempt, Phases, Server, ServerName
+from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
+from metaserver.monitoring.histogram import TimeHistogram
+from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
+
+STRIP = 48  # attempts shown of a server
+ERRORS = 200  # entries of the error log
+BIN_SECONDS = 5.0  # of the throughput
+BINS = 60
+
+ENDED: Mapping[LaneEnd, tuple[ServerState, str]] = {
+    LaneEnd.FINISHED: (ServerState.FINISHED, ""),
+    LaneEnd.LOST: (ServerState.SUSPENDED, "another hub works on it"),
+    LaneEnd.STOPPED: (
+        ServerState.SUSPENDED,
+        "a fault of the hub has stopped it: an organiser can start it again",
+    ),
+}
+
+WANTED: Mapping[Control, ServerState] = {
+    Control.PAUSED: ServerState.PAUSED,
+    Control.SUSPENDED: ServerState.SUSPENDED,
+}
+
+
+@dataclass(kw_only=True, slots=True)
+class _Watched:
+    """What is known of one server."""
+
+    server: Server
+    address: str
+    answered: int = 0
+    given_up: int = 0
+    in_flight: int = 0
+    down: str = ""
+    end: LaneEnd | None = None
+    control: Control = Control.RUNNING
+    control_note: str = ""
+    answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
+    recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
+    times: TimeHistogram = field(default_factory=TimeHistogram)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    network: float = 0.0
+    total: float = 0.0
+    status: ServerStatus | None = None  # as it was last told, until something changes
+
+    @property
+    def finished(self) -> int:
+        return self.answered + self.given_up
+
+
+class Watch:
+    """The monitor of one phase: `total` articles a server, `time_limit` seconds each.
+
+    `opened` tells whether articles are sent now: only then a queue has a time that is left.
+    """
+
+    def __init__(
+        self,
+        phase: str,
+        total: int,
+        time_limit: float,
+        *,
+        clock: Callable[[], float] = time.time,
+        opened: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._phase = phase
+        self._total = total
+        self._time_limit = time_limit
+        self._clock = clock
+        self._opened = opened
+        self._open = opened()
+        self._servers: dict[ServerName, _Watched] = {}
+        self._errors: list[ErrorEntry] = []  # oldest first
+        self._answers: Counter[int] = Counter()  # by bin of the clock
+        self._times = TimeHistogram()  # of all servers
+        self._began = clock()
+        self._told: tuple[object, Monitor] | None = None  # the last snapshot, until a change
+
+    def add(self, server: Server, address: str) -> None:
+        """Watch a server, or watch it anew; its address is what may be shown of its URL."""
+        self._told = None
+        before = self._servers.get(server.name)
+        if before is not None:
+            self._answers -= before.answers
+            self._times = TimeHistogram()
+            for other in self._servers.values():
+                if other is not before:
+                    self._times.merge(other.times)
+            self._errors = [error for error in self._errors if error.server != server.name]
+        self._servers[server.name] = _Watched(server=server, address=address)
+
+    def control(self, server: ServerName, control: Control, note: str = "") -> None:
+        """Take in what is wanted of a server's lane."""
+        watched = self._servers[server]
+        watched.control, watched.control_note = control, note
+        watched.status = self._told = None
+
+    def limit(self, seconds: float) -> None:
+        """Take in another time limit for an article."""
+        self._time_limit, self._told = seconds, None
+        for watched in self._servers.values():
+            watched.status = None
+
+    def found_down(self, server: ServerName, why: str) -> None:
+        """Take in that a server was down when it was last watched."""
+        self._servers[server].down = why
+
+    def status(self, server: ServerName) -> ServerStatus:
+        """Return a server's row of the monitor as of now."""
+        self._look()
+        return self._status(self._servers[server])
+
+    def state(self, server: ServerName) -> tuple[ServerState, str]:
+        """Return a server's state and why it is in it."""
+        watched = self._servers[server]
+        return _state(watched, watched.times.percentile(50), self._time_limit, self._total)
+
+    def attempt(self, attempt: Attempt, *, final: bool) -> None:
+        """Take in an ended attempt, live or read back from the store."""
+        watched = self._servers[attempt.server]
+        seconds = attempt.phases.total
+        watched.status = self._told = None
+        watched.outcomes[attempt.outcome] += 1
+        watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
+        measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
+        watched.times.add(measured)
+        self._times.add(measured)
+        watched.network += _network(attempt.phases)
+        watched.total += seconds
+        if attempt.outcome in ANSWERED:
+            watched.answered += 1
+            at = int((attempt.started_at + seconds) // BIN_SECONDS)
+            self._answers[at] += 1
+            watched.answers[at] += 1
+            for old in [old for old in watched.answers if old < at - BINS]:
+                del watched.answers[old]
+        elif final:
+            watched.given_up += 1
+        if attempt.outcome is not Outcome.OK:
+            self._log(attempt, final=final)
+
+    def _log(self, attempt: Attempt, *, final: bool) -> None:
+        entry = ErrorEntry(
+            at=attempt.started_at + attempt.phases.total,
+            server=attempt.server,
+            article=attempt.article,
+            attempt=attempt.number,
+            outcome=attempt.outcome,
+            message=attempt.message,
+            final=final,
+        )
+        bisect.insort(self._errors, entry, key=lambda known: known.at)  # read back, lane by lane
+        del self._errors[:-ERRORS]
+
+    def lane(self, change: LaneChanged) -> None:
+        """Take in how a lane stands."""
+        watched = self._servers[change.server.name]
+        watched.status = self._told = None
+        watched.in_flight = change.in_flight
+        watched.down = change.down
+        watched.end = None if change.end is LaneEnd.SLICE else change.end
+
+    def outcomes(self) -> Counter[Outcome]:
+        """All attempts by outcome."""
+        return sum((watched.outcomes for watched in self._servers.values()), Counter())
+
+    def snapshot(self, blocked: str = "") -> Monitor:
+        """Return the monitor as of now; `blocked` is why no answer can be stored."""
+        self._look()
+        key = (blocked, int(self._clock() // BIN_SECONDS))
+        if self._told is None or self._told[0] != key:
+            self._told = (key, self._snapshot(blocked))
+        return self._told[1]
+
+    def _look(self) -> None:
+        """Take in whether the phase is open: every row says something else then."""
+        if self._open is not (opened := self._opened()):
+            self._open, self._told = opened, None
+            for watched in self._servers.values():
+                watched.status = None
+
+    def _snapshot(self, blocked: str) -> Monitor:
+        edges, counts = self._times.shape(self._time_limit)
+        p50, p95, p99 = self._times.percentiles(50, 95, 99)
+        return Monitor(
+            phase=self._phase,
+            time_limit=self._time_limit,
+            servers=[self._status(watched) for watched in self._servers.values()],
+            throughput=self._throughput(),
+            histogram_edges=edges,
+            histogram=counts,
+            p50=p50,
+            p95=p95,
+            p99=p99,
+            errors=tuple(reversed(self._errors)),
+            finished=self._finished(),
+            blocked=blocked,
+        )
+
+    def _finished(self) -> bool:
+        """Return whether there are servers, and nothing more is sent to any of them."""
+        rows = [(watched, self._status(watched).state) for watched in self._servers.values()]
+        return bool(rows) and all(
+            state is ServerState.FINISHED or watched.end is LaneEnd.ABANDONED
+            for watched, state in rows
+        )
+
+    def _throughput(self) -> Sequence[float]:
+        """Answers a minute in each of the last whole bins since the phase was opened here."""
+        now = int(self._clock() // BIN_SECONDS)
+        first = max(now - BINS, int(self._began // BIN_SECONDS))
+        for old in [at for at in self._answers if at < now - BINS]:
+            del self._answers[old]
+        return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
+
+    def _status(self, watched: _Watched) -> ServerStatus:
+        """Return a server's row: the same value as before where nothing has changed."""
+        if watched.status is None:
+            watched.status = self._make_status(watched)
+        return watched.status
+
+    def _make_status(self, watched: _Watched) -> ServerStatus:
+        median, p95, p99 = watched.times.percentiles(50, 95, 99)
+        state, note = _state(watched, median, self._time_limit, self._total)
+        return ServerStatus(
+            name=watched.server.name,
+            address=watched.address,
+            tasks=watched.server.tasks,
+            state=state,
+            note=note,
+            done=watched.answered,
+            given_up=watched.given_up,
+            total=self._total,
+            in_flight=watched.in_flight,
+            recent=tuple(watched.recent),
+            last=watched.recent[-1].seconds if watched.recent else None,
+            p50=median,
+            p95=p95,
+            p99=p99,
+            network_share=watched.network / watched.total if watched.total else None,
+            eta=_eta(watched, self._total - watched.finished) if self._open else None,
+            outcomes=dict(watched.outcomes),
+        )
+
+
+def _network(phases: Phases) -> float:
+    parts = (phases.dns, phases.connect, phases.send, phases.transfer)
+    return sum(part for part in parts if part is not None)
+
+
+def _eta(watched: _Watched, left: int) -> float | None:
+    """Return the seconds until the queue is empty if the server goes on as in its last attempts."""
+    if not (left and watched.recent and watched.finished) or watched.down:
+        return None
+    seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
+    attempts_each = watched.outcomes.total() / watched.finished
+    return left * seconds * attempts_each / watched.server.concurrency
+
+
+def _state(
+    watched: _Watched, median: float | None, time_limit: float, total: int
+) -> tuple[ServerState, str]:
+    if watched.finished >= total > 0 and not watched.in_flight:
+        return ServerState.FINISHED, ""
+    if watched.control in WANTED and watched.end is not LaneEnd.FINISHED:
+        finishing = f"finishing {watched.in_flight} in flight" if watched.in_flight else ""
+        return WANTED[watched.control], watched.control_note or finishing
+    if watched.end is LaneEnd.ABANDONED:
+        return ServerState.DOWN, f"left after a long time down: {watched.down}"
+    if watched.down:
+        return ServerState.DOWN, watched.down
+    if watched.end is not None and watched.end in ENDED:
+        return ENDED[watched.end]
+    if median is None:
+        return ServerState.WAITING, "no attempt yet"
+    if median > time_limit / 2:
+        return ServerState.SLOW, "the median answer takes more than half of the time limit"
+    return ServerState.UP, ""

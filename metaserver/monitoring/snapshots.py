@@ -1,0 +1,71 @@
+"""Frozen values of the monitor: a server's status, errors, the whole at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.states import Outcome, ServerState
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Tick:
+    """One attempt in a server's strip: how it ended and how long it took, in seconds."""
+
+    outcome: Outcome
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerStatus:
+    """A row of the monitor. Times in seconds, None where nothing was measured yet."""
+
+    name: ServerName
+    address: str  # scheme://host:port, never user info, path or query
+    tasks: Sequence[TaskName]
+    state: ServerState
+    note: str  # why it is in this state, one line, may be empty
+    done: int  # articles answered
+    given_up: int  # articles whose attempts are used up
+    total: int
+    in_flight: int
+    recent: Sequence[Tick]  # the last 48 attempts, oldest first
+    last: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    network_share: float | None  # of the total time: dns, connect, send, transfer; 0 to 1
+    eta: float | None
+    outcomes: Mapping[Outcome, int]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ErrorEntry:
+    """A line of the error log: an attempt that was not `ok`."""
+
+    at: float  # seconds since the Unix epoch
+    server: ServerName
+    article: ArticleId
+    attempt: int
+    outcome: Outcome
+    message: str
+    final: bool  # no attempt follows
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Monitor:
+    """All the monitor page shows. `histogram` counts response times in `histogram_edges` (s)."""
+
+    phase: str
+    time_limit: float
+    servers: Sequence[ServerStatus]
+    throughput: Sequence[float]  # articles a minute, one value per 5 s, oldest first, up to 60
+    histogram_edges: Sequence[float]
+    histogram: Sequence[int]  # len(histogram_edges) - 1 counts; time-outs are in the last
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    errors: Sequence[ErrorEntry]  # newest first, at most 200
+    finished: bool
+    blocked: str = ""  # why no answer can be stored at the moment, so that all lanes wait

@@ -1,0 +1,172 @@
+"""Ended attempts, counted: what adds up, so that parts of time merge into longer ones exactly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import msgspec
+
+from metaserver.model.records import Attempt, Phases
+from metaserver.model.states import ANSWERED, Outcome
+from metaserver.monitoring.histogram import TimeHistogram
+
+TOTAL = "total"
+PHASES = ("queue", "dns", "connect", "send", "wait", "transfer", "parse")
+RAN_OUT = ("transfer", "wait", "send", "connect")  # where a time limit may strike, last first
+
+NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANCELLED})
+"""The outcomes whose time says nothing of how fast the server answers."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ended:
+    """An ended attempt as it is measured.
+
+    `at` is when it ended (Unix seconds), `hits` how many were kept of its answer, `article_bytes`
+    the size of the article that was sent, `final` whether the article is finished for the lane.
+    """
+
+    at: float
+    outcome: Outcome
+    phases: Phases
+    hits: int = 0
+    article_bytes: int = 0
+    final: bool = True
+
+    @classmethod
+    def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
+        """Return what is measured of an attempt."""
+        return cls(
+            at=attempt.started_at + attempt.phases.total,
+            outcome=attempt.outcome,
+            phases=attempt.phases,
+            hits=hits,
+            article_bytes=article_bytes,
+            final=final,
+        )
+
+
+class _Kept(msgspec.Struct, array_like=True):
+    """A tally's form at rest."""
+
+    outcomes: dict[Outcome, int]
+    times: dict[str, bytes]
+    censored: dict[str, int]
+    sums: tuple[int, int, int, int]
+
+
+@dataclass(kw_only=True, slots=True)
+class Tally:
+    """What a server's attempts of some time add up to.
+
+    `times` has a histogram for "total" (attempts that brought a response or ran out of time) and
+    for each phase that was reached. `censored` counts the durations in them that were cut by the
+    time limit, so that the true ones are longer. `microseconds` and `article_bytes` are of the
+    answered and the timed-out attempts, the latter with the time limit.
+    """
+
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    times: dict[str, TimeHistogram] = field(default_factory=dict)
+    censored: Counter[str] = field(default_factory=Counter)
+    given_up: int = 0
+    hits: int = 0
+    article_bytes: int = 0
+    microseconds: int = 0
+
+    @property
+    def answered(self) -> int:
+        """How many articles were answered."""
+        return sum(self.outcomes[outcome] for outcome in ANSWERED)
+
+    @property
+    def timed_out(self) -> int:
+        """How many attempts ran out of time."""
+        return self.outcomes[Outcome.TIMEOUT]
+
+    def add(self, ended: Ended, time_limit: float) -> None:
+        """Count an attempt; one that timed out took `time_limit` seconds, censored."""
+        outcome, phases = ended.outcome, ended.phases
+        self.outcomes[outcome] += 1
+        self.given_up += ended.final and outcome not in ANSWERED
+        if outcome is Outcome.CANCELLED:
+            return
+        timed_out = outcome is Outcome.TIMEOUT
+        seconds = time_limit if timed_out else phases.total
+        if outcome not in NO_RESPONSE:
+            self._time(TOTAL, seconds)
+        for name in PHASES:
+            if (taken := getattr(phases, name)) is not None:
+                self._time(name, taken)
+        if timed_out:
+            self._censor(phases, time_limit)
+        if timed_out or outcome in ANSWERED:
+            self.hits += ended.hits
+            self.article_bytes += ended.article_bytes
+            self.microseconds += round(seconds * 1e6)
+
+    def _time(self, name: str, seconds: float) -> None:
+        if name not in self.times:
+            self.times[name] = TimeHistogram()
+        self.times[name].add(seconds)
+
+    def _censor(self, phases: Phases, time_limit: float) -> None:
+        """Count the time limit, and the phase that it cut (with what was left of the limit)."""
+        self.censored[TOTAL] += 1
+        cut = _cut(phases)
+        if getattr(phases, cut) is None:
+            spent = sum(getattr(phases, name) or 0.0 for name in ("dns", *RAN_OUT))
+            self._time(cut, max(0.0, time_limit - spent))
+        self.censored[cut] += 1
+
+    def merge(self, other: Tally) -> None:
+        """Count all that the other has counted."""
+        self.outcomes.update(other.outcomes)
+        self.censored.update(other.censored)
+        for name, times in other.times.items():
+            if name not in self.times:
+                self.times[name] = TimeHistogram()
+            self.times[name].merge(times)
+        self._add_sums((other.given_up, other.hits, other.article_bytes, other.microseconds))
+
+    def _add_sums(self, sums: Iterable[int]) -> None:
+        given_up, hits, article_bytes, microseconds = sums
+        self.given_up += given_up
+        self.hits += hits
+        self.article_bytes += article_bytes
+        self.microseconds += microseconds
+
+    def to_bytes(self) -> bytes:
+        """Return it as it is kept."""
+        return msgspec.msgpack.encode(
+            _Kept(
+                outcomes=self.outcomes,
+                times={name: times.to_bytes() for name, times in self.times.items()},
+                censored=self.censored,
+                sums=(self.given_up, self.hits, self.article_bytes, self.microseconds),
+            )
+        )
+
+    def add_bytes(self, packed: bytes) -> None:
+        """Count all that a tally kept by `to_bytes` has counted."""
+        kept = msgspec.msgpack.decode(packed, type=_Kept)
+        self.outcomes.update(kept.outcomes)
+        self.censored.update(kept.censored)
+        for name, times in kept.times.items():
+            if name not in self.times:
+                self.times[name] = TimeHistogram()
+            self.times[name].add_bytes(times)
+        self._add_sums(kept.sums)
+
+
+def _cut(phases: Phases) -> str:
+    """Return the phase that was under way when the time ran out.
+
+    It is the one after the last that was reached; the transfer's time is known though it was cut.
+    """
+    after = ("transfer", "transfer", "wait", "send")
+    for name, following in zip(RAN_OUT, after, strict=True):
+        if getattr(phases, name) is not None:
+            return following
+    return "connect"

@@ -1,0 +1,209 @@
+"""Each server's last hour, day, week and month: kept in buckets of time, told as measures.
+
+Attempts wait in a list and are counted into buckets together. A bucket is kept as bytes: a month
+of 300 busy servers stays below 100 MB, an idle server takes next to nothing.
+"""
+
+from __future__ import annotations
+
+import bisect
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+
+from metaserver.model.records import ServerName
+from metaserver.model.states import Outcome, ServerState
+from metaserver.monitoring.measures import (
+    STANDINGS,
+    Availability,
+    Standing,
+    Timing,
+    Tips,
+    availability,
+    timings,
+    tips,
+)
+from metaserver.monitoring.tally import Ended, Tally
+
+WAITING = 1_000  # attempts of a server, before they are counted though the minute is not over
+CHANGES = 20_000  # of a server between up, down and neither that are kept
+
+
+class Window(StrEnum):
+    """How far back is looked."""
+
+    HOUR = "1h"
+    DAY = "24h"
+    WEEK = "7d"
+    MONTH = "30d"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A window's length and that of its buckets, in seconds."""
+
+    seconds: int
+    bucket: int
+
+    def start(self, at: float) -> int:
+        """Return when the bucket of a moment begins."""
+        return int(at // self.bucket) * self.bucket
+
+    def since(self, now: float) -> int:
+        """Return when the window begins: as many buckets as fit, the current one included."""
+        return self.start(now) + self.bucket - self.seconds
+
+
+SPANS: Mapping[Window, Span] = {  # each bucket is made of whole buckets of the one before
+    Window.HOUR: Span(3_600, 60),
+    Window.DAY: Span(86_400, 3_600),
+    Window.WEEK: Span(7 * 86_400, 6 * 3_600),
+    Window.MONTH: Span(30 * 86_400, 86_400),
+}
+FINEST, LONGEST = SPANS[Window.HOUR], SPANS[Window.MONTH]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerWindow:
+    """What is told of one server for one window.
+
+    `since` and `until` (Unix seconds) bound what was counted: the window less at most one bucket.
+    `throughput` is articles answered a minute in that time, from when the server was first heard
+    of; None before. `times` has "total" and the phases that were reached, in seconds.
+    """
+
+    window: Window
+    since: float
+    until: float
+    state: ServerState | None
+    note: str
+    outcomes: Mapping[Outcome, int]
+    answered: int
+    given_up: int
+    throughput: float | None
+    times: Mapping[str, Timing]
+    availability: Availability
+    tips: Tips
+
+
+class Windows:
+    """The servers' measures. `time_limit` is an article's, in seconds; `clock` tells Unix time."""
+
+    def __init__(self, time_limit: float, *, clock: Callable[[], float] = time.time) -> None:
+        self._time_limit = time_limit
+        self._clock = clock
+        self._servers: defaultdict[ServerName, _History] = defaultdict(_History)
+
+    def attempt(self, server: ServerName, ended: Ended) -> None:
+        """Take in an attempt as it ends."""
+        history = self._servers[server]
+        if history.waiting and FINEST.start(ended.at) != FINEST.start(history.waiting[-1].at):
+            self._count(history)
+        history.waiting.append(ended)
+        if len(history.waiting) >= WAITING:
+            self._count(history)
+
+    def restore(self, server: ServerName, attempts: Iterable[Ended]) -> None:
+        """Take in attempts read back from the store, in any order."""
+        history = self._servers[server]
+        history.waiting.extend(attempts)
+        self._count(history)
+
+    def state(self, server: ServerName, at: float, state: ServerState, note: str = "") -> None:
+        """Take in a change of state at a moment (Unix seconds), in the order of time."""
+        self._servers[server].change(at, state, note)
+
+    def window(self, server: ServerName, window: Window) -> ServerWindow:
+        """Return a server's measures as of now; of one that was never heard of, empty ones."""
+        history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
+        self._count(history)
+        since = span.since(now)
+        tally = Tally()
+        for start, kept in history.buckets[window].items():
+            if start >= since:
+                tally.add_bytes(kept)
+        minutes = (now - max(since, history.first)) / 60
+        return ServerWindow(
+            window=window,
+            since=since,
+            until=now,
+            state=history.state,
+            note=history.note,
+            outcomes=dict(tally.outcomes),
+            answered=tally.answered,
+            given_up=tally.given_up,
+            throughput=tally.answered / minutes if minutes > 0 else None,
+            times=timings(tally, self._time_limit),
+            availability=availability(history.changes, since, now),
+            tips=tips(tally),
+        )
+
+    def forget(self, server: ServerName) -> None:
+        """Drop all that is known of a server."""
+        self._servers.pop(server, None)
+
+    def _count(self, history: _History) -> None:
+        if history.waiting:
+            history.count(self._clock(), self._time_limit)
+
+
+@dataclass(slots=True)
+class _History:
+    """What is kept of one server. `first` is when it was first heard of."""
+
+    waiting: list[Ended] = field(default_factory=list)
+    buckets: Mapping[Window, dict[int, bytes]] = field(
+        default_factory=lambda: {window: {} for window in Window}
+    )
+    changes: list[tuple[float, Standing]] = field(default_factory=list)
+    state: ServerState | None = None
+    note: str = ""
+    first: float = float("inf")
+
+    def change(self, at: float, state: ServerState, note: str) -> None:
+        self.state, self.note = state, note
+        self.first = min(self.first, at)
+        standing = STANDINGS[state]
+        if not self.changes or self.changes[-1][1] is not standing:
+            self.changes.append((at, standing))
+            old = bisect.bisect_right(self.changes, at - LONGEST.seconds, key=lambda one: one[0])
+            del self.changes[: max(old - 1, len(self.changes) - CHANGES, 0)]
+
+    def count(self, now: float, time_limit: float) -> None:
+        """Count the waiting attempts into the buckets of every window they are in.
+
+        Each is counted once, in the finest bucket there is for it; coarser ones are merged from
+        finer ones.
+        """
+        fresh = self._fresh(now, time_limit)
+        for finer, coarser in pairwise(SPANS):
+            for start, tally in fresh[finer].items():
+                fresh[coarser][SPANS[coarser].start(start)].merge(tally)
+        for window, span in SPANS.items():
+            _keep(self.buckets[window], fresh[window], span.since(now))
+
+    def _fresh(self, now: float, time_limit: float) -> Mapping[Window, defaultdict[int, Tally]]:
+        """Return the waiting attempts by the finest window they are in, and by bucket."""
+        fresh = {window: defaultdict[int, Tally](Tally) for window in Window}
+        begins = [(span.since(now), window, span) for window, span in SPANS.items()]
+        for ended in self.waiting:
+            self.first = min(self.first, ended.at - ended.phases.total)
+            for since, window, span in begins:
+                if ended.at >= since:
+                    fresh[window][span.start(ended.at)].add(ended, time_limit)
+                    break
+        self.waiting.clear()
+        return fresh
+
+
+def _keep(buckets: dict[int, bytes], fresh: Mapping[int, Tally], since: int) -> None:
+    """Add to the buckets, drop those that are too old."""
+    for start, tally in fresh.items():
+        if start in buckets:
+            tally.add_bytes(buckets[start])
+        buckets[start] = tally.to_bytes()
+    for start in [start for start in buckets if start < since]:
+        del buckets[start]

@@ -1,0 +1,162 @@
+"""Background jobs: long work that goes on in the hub, whether or not anybody waits for it.
+
+Jobs are of one process (ADR 18): those that run when it ends have changed nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import msgspec
+
+from metaserver.model.errors import MetaserverError, Refusal, RefusedError, UnavailableError
+from metaserver.model.states import JobState
+
+MOST_KEPT = 32
+"""Jobs that are kept, running ones among them; the oldest that has ended goes first."""
+MOST_AT_WORK = 4
+ID_BYTES = 8
+FAULT = "the hub failed to do this; the reason is in its log"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, slots=True)
+class Progress:
+    """How far a job has come, as its work tells; `total` is 0 while nobody knows it.
+
+    `fixed`: its outcome is being stored, so that it can no longer be cancelled.
+    """
+
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    fixed: bool = False
+
+    def begin(self, step: str, total: int = 0) -> None:
+        """Begin the next step."""
+        self.step, self.done, self.total = step, 0, total
+
+    def advance(self, count: int) -> None:
+        """Count what was done of the step."""
+        self.done += count
+
+    def fix(self, step: str) -> None:
+        """Begin the last step: from here on the job goes to its end."""
+        self.begin(step)
+        self.fixed = True
+
+
+Work: TypeAlias = Callable[[Progress], Awaitable[msgspec.Struct]]
+"""A job's work: it returns the report, or raises and has changed nothing."""
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class Job:
+    """One job; times are Unix seconds. `report` is set once it is done, `error` if it failed."""
+
+    id: str
+    kind: str
+    subject: str
+    asked_by: str
+    began_at: float
+    progress: Progress = field(default_factory=Progress)
+    state: JobState = JobState.RUNNING
+    ended_at: float | None = None
+    report: msgspec.Struct | None = None
+    error: str = ""
+    task: asyncio.Task[None] | None = None
+
+    async def ended(self, seconds: float | None = None) -> bool:
+        """Wait until the job has ended, so many seconds at most; tell whether it has."""
+        assert self.task is not None
+        await asyncio.wait([self.task], timeout=seconds)
+        return self.ended_at is not None
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Call `then` once the job is done; never where it fails or is cancelled."""
+        assert self.task is not None
+        self.task.add_done_callback(lambda _: then() if self.state is JobState.DONE else None)
+
+
+class Jobs:
+    """The jobs of a hub; `clock` gives Unix seconds."""
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._jobs: dict[str, Job] = {}
+        self._closed = False
+
+    def begin(self, kind: str, subject: str, asked_by: str, work: Work) -> Job:
+        """Begin a job; `RefusedError` where as many as may be are at work."""
+        at_work = sum(job.state is JobState.RUNNING for job in self._jobs.values())
+        if at_work >= MOST_AT_WORK or self._closed:
+            told = "the hub stops" if self._closed else f"{at_work} jobs are at work already"
+            raise RefusedError(Refusal.STATE, f"{told}: try again later")
+        key = secrets.token_hex(ID_BYTES)
+        job = Job(id=key, kind=kind, subject=subject, asked_by=asked_by, began_at=self._clock())
+        self._jobs[key] = job
+        self._forget()
+        job.task = asyncio.create_task(self._run(job, work), name=f"job {kind} {subject}")
+        job.task.add_done_callback(lambda _: self._settle(job))
+        return job
+
+    def get(self, key: str) -> Job | None:
+        """Return a job; None where it is kept no longer, or is of an earlier process."""
+        return self._jobs.get(key)
+
+    def every(self) -> Sequence[Job]:
+        """Return the jobs that are kept, the newest first."""
+        return list(reversed(self._jobs.values()))
+
+    def at_work(self, kind: str) -> Job | None:
+        """Return a job of a kind that is at work, if there is one."""
+        running = (job for job in self._jobs.values() if job.state is JobState.RUNNING)
+        return next((job for job in running if job.kind == kind), None)
+
+    def cancel(self, job: Job) -> None:
+        """End a job that has changed nothing yet; `RefusedError` for any other."""
+        if job.ended_at is not None:
+            raise RefusedError(Refusal.STATE, f"it has ended: {job.state}")
+        if job.progress.fixed:
+            raise RefusedError(Refusal.STATE, "what it did is being stored: it cannot be cancelled")
+        assert job.task is not None
+        job.task.cancel()
+
+    async def close(self) -> None:
+        """End all jobs: what is being stored is stored, the others have changed nothing."""
+        self._closed = True
+        tasks = [job.task for job in self._jobs.values() if job.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run(self, job: Job, work: Work) -> None:
+        try:
+            job.report = await work(job.progress)
+            job.state = JobState.DONE
+        except UnavailableError as error:
+            told = f"nothing was done, the hub can store nothing now: {error.reason}"
+            job.state, job.error = JobState.FAILED, told
+        except MetaserverError as error:
+            job.state, job.error = JobState.FAILED, str(error)
+        except Exception:
+            log.exception("job %s (%s of %s) failed", job.id, job.kind, job.subject)
+            job.state, job.error = JobState.FAILED, FAULT
+
+    def _settle(self, job: Job) -> None:
+        """Take in that a job has ended; one that was cancelled may not even have begun."""
+        if job.state is JobState.RUNNING:
+            job.state = JobState.CANCELLED
+        job.ended_at = self._clock()
+
+    def _forget(self) -> None:
+        ended = [key for key, job in self._jobs.items() if job.state is not JobState.RUNNING]
+        for key in ended[: max(0, len(self._jobs) - MOST_KEPT)]:
+            del self._jobs[key]

@@ -1,0 +1,235 @@
+"""The boards of a running phase: fed by the lanes' events, shown by the pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
+from metaserver.leaderboards.comparisons import Comparison, Comparisons
+from metaserver.leaderboards.frozen import FrozenBoard, freeze
+from metaserver.leaderboards.scoreboard import NOTHING, RAW, Prepared, Scoreboard, View, Way
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.snapshots import Monitor
+from metaserver.tasks.plugin import ComparedTask, TaskPlugin
+
+TICK_SECONDS = 5.0
+LARGE = 1_000
+"""Hits of an answer above which it is prepared in a thread: 10 ms of the event loop, in 4 views."""
+LEAST_TEAMS = 3
+"""Fewer teams than this could work out one another's scores from an article's mean."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Entry:
+    """Whose a run is, and whether it was uploaded as a file."""
+
+    team: str = ""
+    offline: bool = False
+
+
+class Landed(NamedTuple):
+    """An accepted answer that landed, as boards score it."""
+
+    server: ServerName
+    article: ArticleId
+    payloads: Mapping[TaskName, Any]
+    prepared: Mapping[Way, Any] = NOTHING
+
+
+class LiveBoards:
+    """Monitor and leaderboards with a version that rises at each change (`web.source.Source`).
+
+    `blocked` tells why no answer can be stored at the moment, or None.
+    """
+
+    def __init__(
+        self, watch: Watch, scoreboard: Scoreboard, blocked: Callable[[], str | None]
+    ) -> None:
+        self.watch = watch
+        self.scoreboard = scoreboard
+        self.comparisons = Comparisons(scoreboard, self.touch)
+        self._blocked = blocked
+        self._entries: dict[ServerName, Entry] = {}
+        self._landed: list[Landed] | None = None
+        self._beside: Scoreboard | None = None
+        self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
+        self._version = 0
+        self._change = asyncio.Event()
+
+    def enter(self, run: ServerName, entry: Entry) -> None:
+        """Say whose a run is; without it a run is online, and a team of its own."""
+        self._entries[run] = entry
+        self.touch()
+
+    def leave(self, run: ServerName) -> None:
+        """Take a run off the boards."""
+        self._entries.pop(run, None)
+        self.scoreboard.drop(run)
+        self.touch()
+
+    @contextmanager
+    def landing(self, beside: Scoreboard) -> Iterator[list[Landed]]:
+        """Collect the answers that land while the context lasts, beside scoring them.
+
+        Large ones are prepared for the board that is made `beside`, too.
+        """
+        self._landed, self._beside = [], beside
+        try:
+            yield self._landed
+        finally:
+            self._landed = self._beside = None
+
+    def regrade(self, task: TaskName, scoreboard: Scoreboard) -> None:
+        """Show a task's scores from this board from now on: its gold is another."""
+        self.scoreboard.regrade(scoreboard)
+        self.comparisons = self.comparisons.without(task)
+        self.touch()
+
+    def touch(self) -> None:
+        """Raise the version: something that the pages show has changed."""
+        self._version += 1
+        self._change.set()
+
+    async def prepare(self, event: AttemptEnded) -> None:
+        """Do what is slow about scoring a large answer, so that `publish` is quick.
+
+        Boards may be replaced while a thread is at work, and another be made beside them: it ends
+        when all that there are by then are prepared for. Nothing may be awaited until `publish`.
+        """
+        answer = event.answer
+        if answer is None or answer.hits_kept <= LARGE:
+            return
+        article, payloads = event.attempt.article, answer.payloads
+        async with self._preparing:
+            while (board := self._unprepared(payloads, event.prepared)) is not None:
+                await asyncio.to_thread(board.prepare, article, payloads, event.prepared)
+
+    def _unprepared(
+        self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]
+    ) -> Scoreboard | None:
+        for board in (self.scoreboard, self._beside):
+            if board is not None and not board.is_prepared(payloads, prepared):
+                return board
+        return None
+
+    async def restore(self, answers: Sequence[Landed]) -> None:
+        """Score answers that were kept before; what is slow about it is done in a thread."""
+        made: Sequence[Prepared] = [{} for _ in answers]
+        while not all(map(self._is_prepared, answers, made)):
+            await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
+        for landed, prepared in zip(answers, made, strict=True):
+            self.scoreboard.put(landed.server, landed.article, landed.payloads, prepared)
+
+    def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
+        return self.scoreboard.is_prepared(landed.payloads, prepared)
+
+    def publish(self, event: AttemptEnded | LaneChanged) -> None:
+        """Take in what a lane says; called by the lane when it is committed."""
+        if isinstance(event, LaneChanged):
+            self.watch.lane(event)
+        else:
+            self.watch.attempt(event.attempt, final=event.decision.final)
+            if event.answer is not None:
+                article, payloads = event.attempt.article, event.answer.payloads
+                self._put(Landed(event.server.name, article, payloads, event.prepared))
+        self.touch()
+
+    def _put(self, landed: Landed) -> None:
+        self.scoreboard.put(*landed)
+        if self._landed is not None:
+            self._landed.append(landed)
+
+    def tasks(self) -> Sequence[TaskPlugin]:
+        """The tasks that have a leaderboard."""
+        return self.scoreboard.tasks()
+
+    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+        """How many runs each task has."""
+        return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
+
+    def monitor(self) -> Monitor:
+        """The monitor as of now."""
+        return self.watch.snapshot(self._blocked() or "")
+
+    def views(self, task: TaskName) -> Sequence[View]:
+        """The views a task is scored in, the raw one first."""
+        return self.scoreboard.views(task)
+
+    def board(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> Board:
+        """The leaderboard of one task as of now, with the newest intervals; for everybody."""
+        comparison = self.comparisons.newest(task, view)
+        return self._completed(self.scoreboard.board(task, view), comparison)
+
+    async def settled(self, task: TaskName, view: View = RAW) -> Board:
+        """The leaderboard of one task with the intervals of this moment, to be frozen."""
+        scores = await self.scoreboard.averaged(task, view)
+        comparison = await self.comparisons.make(task, view, scores)
+        return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
+
+    async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
+        """Return a task's boards in all views as they stand, to be kept."""
+        boards = [await self.settled(task.name, view) for view in self.views(task.name)]
+        return freeze(task, boards, phase=phase, reason=reason, at=at)
+
+    def _completed(self, board: Board, comparison: Comparison | None) -> Board:
+        plugin = self.scoreboard.scored_task(board.task).plugin
+        intervals = comparison.intervals if comparison else {}
+
+        def completed(row: BoardRow) -> BoardRow:
+            entry = self._entries.get(row.run, Entry())
+            interval = intervals.get(row.run)
+            return replace(row, team=entry.team, offline=entry.offline, interval=interval)
+
+        resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
+        return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
+
+    def articles(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> ArticleBoard:
+        """How hard a task's articles are: those that at least `LEAST_TEAMS` teams answered."""
+        plugin = self.scoreboard.scored_task(task).plugin
+        if not isinstance(plugin, ComparedTask):
+            return ArticleBoard(task=task)
+        found = self.comparisons.newest(task, view)
+        known = found.levels if found else ()
+        shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
+        return ArticleBoard(
+            task=task,
+            measure=plugin.level,
+            levels=shown,
+            withheld=len(known) - len(shown),
+            ready=found is not None,
+        )
+
+    def _teams(self, runs: Iterable[str]) -> int:
+        """Count the teams of runs; a run without a team is one of its own."""
+        entries = {run: self._entries.get(ServerName(run)) for run in runs}
+        return len({entry.team if entry and entry.team else run for run, entry in entries.items()})
+
+    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+        """None: the boards of a single phase are not kept under links of their own."""
+        return None
+
+    async def changed(self, since: int) -> int:
+        """Wait until the version is not `since`; return it.
+
+        It rises by itself now and then: the throughput falls when no answers come.
+        """
+        while self._version == since:
+            self._change.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TICK_SECONDS):
+                    await self._change.wait()
+                continue
+            self._version += 1
+        return self._version
+
+
+def _prepare(board: Scoreboard, answers: Sequence[Landed], made: Sequence[Prepared]) -> None:
+    for landed, prepared in zip(answers, made, strict=True):
+        board.prepare(landed.article, landed.payloads, prepared)

@@ -1,0 +1,180 @@
+"""Tells teams that their server is down, up again or finished: by webhook, by e-mail.
+
+Both are off until a team asks for them. What happens within `notices.batch` seconds goes in one
+message. A webhook's body is signed, so that a team knows whom it is from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import logging
+import smtplib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.client.http import HttpClient
+from metaserver.concurrency import whole
+from metaserver.config import NoticeSettings
+from metaserver.model.errors import PeerError, UnavailableError
+from metaserver.model.records import ServerName, TeamName
+from metaserver.model.states import ServerState
+from metaserver.phases.mail import send_mail
+from metaserver.phases.state_log import THERE, Seen
+from metaserver.store import notices, teams
+from metaserver.store.notices import Notice
+from metaserver.store.store import Store
+from metaserver.store.teams import Team
+
+WEBHOOK_SECONDS = 10.0
+EVENTS: Mapping[ServerState, str] = {
+    ServerState.DOWN: "down",
+    ServerState.FINISHED: "finished",
+}
+
+log = logging.getLogger(__name__)
+
+
+class Notifier:
+    """Keeps what teams are to be told, and tells them; `clock` gives Unix seconds."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        settings: NoticeSettings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+
+    async def seen(self, connection: AsyncConnection, seen: Seen) -> None:
+        """Keep a notice of a change of a server's state (a listener of `StateLog`)."""
+        change, name = seen.change, seen.phase.servers[seen.server].team
+        event = EVENTS.get(change.state, "")
+        if change.state in THERE and seen.was_down:
+            event = "up"
+        team = await teams.get(connection, name) if event and name else None
+        if team is not None and self._reachable(team):
+            await notices.add(
+                connection,
+                Notice(
+                    team=team.name,
+                    at=change.at,
+                    subject=seen.server,
+                    event=event,
+                    message=_told(seen.server, seen.phase.name, event, change.note),
+                ),
+            )
+
+    async def run(self) -> None:
+        """Send what there is every `batch` seconds, for ever."""
+        while True:
+            await asyncio.sleep(self._settings.batch)
+            try:
+                with suppress(UnavailableError):  # the store is blocked: they wait
+                    await self.send()
+            except Exception:
+                log.exception("notices could not be sent")
+
+    async def send(self) -> None:
+        """Send each team the notices that wait; those under way are dropped when it is cancelled.
+
+        None is sent while it could not be noted that it was.
+        """
+        self._store.need_writable()
+        waiting, known = await whole(self._waiting())
+        batches = [
+            (known[name], list(batch))
+            for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team)
+        ]
+        told = (self._tell(team, batch) for team, batch in batches)
+        await asyncio.gather(*told)  # at the same time: no team waits for another's webhook
+
+    async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
+        async with self._store.reading() as connection:
+            waiting = await notices.waiting(connection)
+            return waiting, {team.name: team for team in await teams.every(connection)}
+
+    def _reachable(self, team: Team) -> bool:
+        return bool(team.notices.webhook) or self._mails(team)
+
+    def _mails(self, team: Team) -> bool:
+        return team.notices.email and bool(team.email) and bool(self._settings.smtp_host)
+
+    async def _tell(self, team: Team, batch: Sequence[Notice]) -> None:
+        ids = [notice.id for notice in batch]
+        try:
+            if team.notices.webhook:
+                await self._post(team, batch)
+            if self._mails(team):
+                await asyncio.to_thread(_mail, self._settings, team, batch)
+        except (PeerError, OSError, smtplib.SMTPException) as error:
+            log.warning("team %s could not be told: %s", team.name, error)
+            await whole(self._note(ids, sent=False))
+        except Exception:  # what a team gave us must not keep the others from being told
+            log.exception("team %s could not be told", team.name)
+            await whole(self._note(ids, sent=False))
+        else:
+            await whole(self._note(ids, sent=True))
+
+    async def _note(self, ids: Sequence[int], *, sent: bool) -> None:
+        async with self._store.writing() as connection:
+            if sent:
+                await notices.sent(connection, ids, self._clock())
+            else:
+                await notices.failed(connection, ids)
+
+    async def _post(self, team: Team, batch: Sequence[Notice]) -> None:
+        body = msgspec.json.encode(
+            {
+                "team": team.name,
+                "notices": [
+                    {
+                        "at": notice.at,
+                        "server": notice.subject,
+                        "event": notice.event,
+                        "message": notice.message,
+                    }
+                    for notice in batch
+                ],
+            }
+        )
+        at = str(int(self._clock()))
+        headers = {
+            "Content-Type": "application/json",
+            "X-Metaserver-Timestamp": at,
+            "X-Metaserver-Signature": f"sha256={signature(team.notices.secret, at, body)}",
+        }
+        await self._client.deliver(team.notices.webhook, body, headers, WEBHOOK_SECONDS)
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> str:
+    """Return the signature of a webhook's body: HMAC-SHA256 of "TIMESTAMP.BODY", hexadecimal."""
+    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+
+
+def _by_team(notice: Notice) -> TeamName:
+    return notice.team
+
+
+def _told(server: ServerName, phase: str, event: str, note: str) -> str:
+    words = {
+        "down": f"{server} is down in phase {phase}: {note}",
+        "up": f"{server} answers again in phase {phase}",
+        "finished": f"{server} has finished phase {phase}",
+    }
+    return words[event]
+
+
+def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
+    """Send one message for all notices; blocks."""
+    subject = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
+    send_mail(settings, team.email, subject, "\n".join(one.message for one in batch) + "\n")

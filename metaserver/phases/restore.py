@@ -1,0 +1,88 @@
+"""What a phase is put together from: its articles, its tasks and gold, its boards as they stood."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import PhaseArticles
+from metaserver.files.compression import unpack_json
+from metaserver.leaderboards.scoreboard import GoldMark
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.phases import GoldVersion
+from metaserver.model.records import ServerName, TaskName
+from metaserver.phases.live import Landed, LiveBoards
+from metaserver.store.reader import PackedAnswer, Reader
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.wire.contract import MENTIONS
+
+FEW = 32
+"""Answers that are put onto a live board at a stretch, on the event loop."""
+MUCH = 2**18
+"""Bytes of packed answers that are unpacked at a time; one may have more, by itself."""
+MARK_DIGITS = 16
+"""Of a gold's keyed checksum, in the signature that organisers see."""
+
+
+def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMark]:
+    """Return what boards call the gold that a phase is scored on."""
+    return {
+        task: GoldMark(version.version, version.checksum[:MARK_DIGITS])
+        for task, version in gold.items()
+    }
+
+
+def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
+    """Return the tasks a server is asked for unless it is registered for some of them.
+
+    Those that were planned; otherwise all, but the one that reads `mentions` only where it has
+    gold: they may also be sent for display alone.
+    """
+    return [
+        task
+        for name, task in installed_tasks().items()
+        if (name in planned if planned else name in gold or task.key != MENTIONS)
+    ]
+
+
+def articles_of(store: Reader, corpus: Corpus) -> PhaseArticles:
+    """Return a corpus as it is sent: its texts come out of the store when they are needed."""
+    texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
+    return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
+
+
+async def restore(
+    store: Reader, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
+) -> None:
+    """Bring the boards to where an earlier process left the lane; others go on meanwhile."""
+    async for stored in store.attempts(key, server, corpus):
+        boards.watch.attempt(stored.attempt, final=stored.final)
+    after = -1
+    while answers := await store.packed_answers(key, after=after, limit=FEW):
+        for some in _bounded(answers):
+            await boards.restore(await asyncio.to_thread(_unpacked, some, server, corpus))
+        after = answers[-1].position
+
+
+def _bounded(answers: Iterable[PackedAnswer]) -> Iterator[Sequence[PackedAnswer]]:
+    """Yield the answers in stretches of `MUCH` bytes at most, or one."""
+    some: list[PackedAnswer] = []
+    for answer in answers:
+        if some and sum(len(one.payloads) for one in (*some, answer)) > MUCH:
+            yield some
+            some = []
+        some.append(answer)
+    if some:
+        yield some
+
+
+def _unpacked(
+    answers: Sequence[PackedAnswer], server: ServerName, corpus: Corpus
+) -> Sequence[Landed]:
+    return [
+        Landed(server, corpus.ids[position], unpack_json(payloads))
+        for position, payloads in answers
+    ]

@@ -1,0 +1,261 @@
+"""A phase at work: its articles, its gold, its boards, and lanes for the servers that take part."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from metaserver.client.caller import ArticleCaller
+from metaserver.client.http import HttpClient
+from metaserver.client.urls import address
+from metaserver.config import Settings
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.lanes.lane import Lane
+from metaserver.leaderboards.gold import read_gold, scored_tasks
+from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.phases import GoldVersion, Phase
+from metaserver.model.records import PhaseName, ServerName, TaskName
+from metaserver.model.servers import LaneControl, Registered
+from metaserver.model.states import ANSWERED, OPEN_STATES, PhaseState, ServerState
+from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.tally import Ended
+from metaserver.monitoring.windows import LONGEST, Windows
+from metaserver.phases.live import Entry, LiveBoards
+from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, restore
+from metaserver.store import phases as kept
+from metaserver.store import runs as kept_runs
+from metaserver.store import servers as kept_servers
+from metaserver.store import states
+from metaserver.store.runs import OfflineRun
+from metaserver.store.store import Store
+from metaserver.uniprot import Release, ReleaseVocabulary
+
+
+class RunningPhase:
+    """One phase in the hub's memory; `RunningPhase.open` makes it.
+
+    `state` is where the dispatcher has brought it; `servers` are those with a lane in it, or a run.
+    """
+
+    def __init__(
+        self,
+        phase: Phase,
+        corpus: Corpus,
+        settings: Settings,
+        vocabulary: ReleaseVocabulary,
+        gold: Mapping[TaskName, GoldVersion],
+        scoreboard: Scoreboard,
+        *,
+        store: Store,
+        client: HttpClient,
+        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        clock: Callable[[], float],
+    ) -> None:
+        self.phase = phase
+        self.state: PhaseState | None = None
+        self.corpus = corpus
+        self.settings = settings
+        self.vocabulary = vocabulary
+        self.gold = gold
+        self.positions = {article: position for position, article in enumerate(corpus.ids)}
+        self.servers: dict[ServerName, Registered] = {}
+        self._found_down: dict[ServerName, str] = {}  # when they were brought into memory, and why
+        self.windows = Windows(settings.limits.timeout, clock=clock)
+        self._store = store
+        self._publish = publish
+        self._clock = clock
+        self.offline: dict[ServerName, OfflineRun] = {}
+        self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
+        self.boards = LiveBoards(
+            Watch(
+                phase.name,
+                len(corpus),
+                settings.limits.timeout,
+                clock=clock,
+                opened=lambda: self.phase.state(clock()) in OPEN_STATES,
+            ),
+            scoreboard,
+            blocked=lambda: store.blocked,
+        )
+        self.tasks = asked_tasks(gold, phase.plan.tasks)
+        self._client = client
+        self._caller = self._make_caller()
+
+    @classmethod
+    async def open(
+        cls,
+        phase: Phase,
+        settings: Settings,
+        *,
+        store: Store,
+        client: HttpClient,
+        publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
+        clock: Callable[[], float],
+    ) -> RunningPhase:
+        """Bring a phase into memory, its boards to where the store says they stood."""
+        settings = settings.of_phase(phase.plan.limits)
+        release = Release.open(settings.release_folder(phase.release))
+        async with store.reading() as connection:
+            gold = await kept.newest_gold(connection, phase.id)
+            controls = await kept_servers.controls(connection, phase.id)
+            registered = await kept_servers.every(connection)
+            offline = await kept_runs.every(connection, phase.id)
+        vocabulary = ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary)
+        running = cls(
+            phase,
+            await store.corpus(phase.corpus_id),
+            settings,
+            vocabulary,
+            gold,
+            await asyncio.to_thread(_scoreboard, gold, vocabulary),
+            store=store,
+            client=client,
+            publish=publish,
+            clock=clock,
+        )
+        for server in registered:
+            if server.id in controls:
+                await running.add(server, controls[server.id])
+        for run in offline:
+            await running.add_run(run)
+        return running
+
+    def _make_caller(self) -> ArticleCaller:
+        return ArticleCaller(
+            self._client.bounded(self.settings.http_limits()),
+            articles_of(self._store, self.corpus),
+            self.tasks,
+            self.vocabulary,
+            time_limit=self.settings.limits.timeout,
+            clock=self._clock,
+        )
+
+    @property
+    def name(self) -> PhaseName:
+        """The phase's name."""
+        return self.phase.name
+
+    def replan(self, phase: Phase, settings: Settings) -> None:
+        """Take over a changed plan; its limits hold for lanes that are started from now on."""
+        self.phase = phase
+        self.settings = settings.of_phase(phase.plan.limits)
+        self.boards.watch.limit(self.settings.limits.timeout)
+        self._caller = self._make_caller()
+
+    def key(self, server: Registered) -> LaneKey:
+        """Return the key of a server's lane."""
+        return LaneKey(self.phase.id, server.id)
+
+    async def add(self, registered: Registered, control: LaneControl) -> None:
+        """Let a server take part, or take over what was changed of it."""
+        name = registered.server.name
+        self.servers[name] = registered
+        self.boards.watch.add(registered.server, address(registered.server.url))
+        self.boards.watch.control(name, control.control, control.note)
+        self.boards.enter(name, Entry(team=registered.team or ""))
+        await restore(self._store, self.boards, self.corpus, name, self.key(registered))
+        await self._restore_windows(name, self.key(registered))
+
+    async def _restore_windows(self, name: ServerName, key: LaneKey) -> None:
+        """Measure a server's last month afresh from the store."""
+        self.windows.forget(name)
+        month = self._clock() - LONGEST.seconds
+        async with self._store.reading() as connection:
+            changes = await states.of(connection, key, since=month)
+        for change in changes:
+            self.windows.state(name, change.at, change.state, change.note)
+        if changes and changes[-1].state is ServerState.DOWN:
+            self._found_down[name] = changes[-1].note
+            self.boards.watch.found_down(name, changes[-1].note)
+        kept = await self._store.hits_kept(key)
+        ended = [
+            Ended.of(
+                stored.attempt,
+                hits=kept.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
+                article_bytes=self.corpus.wire_bytes[stored.position],
+                final=stored.final,
+            )
+            async for stored in self._store.attempts(key, name, self.corpus, since=month)
+        ]
+        self.windows.restore(name, ended)
+
+    def published(self, event: AttemptEnded | LaneChanged) -> None:
+        """Take in what a lane says."""
+        self.boards.publish(event)
+        if isinstance(event, AttemptEnded):
+            ended = Ended.of(
+                event.attempt,
+                hits=event.answer.hits_kept if event.answer else 0,
+                article_bytes=self.corpus.wire_bytes[event.position],
+                final=event.decision.final,
+            )
+            self.windows.attempt(event.server.name, ended)
+
+    async def add_run(self, run: OfflineRun) -> None:
+        """Show an offline run, in place of the one of its name if there is one.
+
+        The caller holds `scoring` once the phase is at work.
+        """
+        tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
+        scored = await asyncio.to_thread(Scoreboard, tasks)
+        await score_answers(self._store, scored, self.corpus, {}, [run])
+        self.offline[run.name] = run
+        self.boards.scoreboard.adopt(scored, run.name)
+        self.boards.enter(run.name, Entry(team=run.team, offline=True))
+
+    def drop_run(self, name: ServerName) -> None:
+        """Show an offline run no longer."""
+        del self.offline[name]
+        self.boards.leave(name)
+
+    async def lane(self, name: ServerName) -> Lane:
+        """Take a server's lane from the store; it must not be at work.
+
+        One that was down is probed before it is sent an article.
+        """
+        registered = self.servers[name]
+        state = await self._store.take_lane(self.key(registered))
+        return Lane(
+            registered.server,
+            self.corpus,
+            state,
+            replace(self.settings.lane_limits(), patience=None),  # it is probed for weeks
+            caller=self._caller,
+            recorder=self._store,
+            publish=functools.partial(self._publish, self),
+            prepare=self.boards.prepare,
+            clock=self._clock,
+            down=self._found_down.pop(name, ""),
+        )
+
+    def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
+        """Show a task's scores on its newest gold, and ask for the task from now on.
+
+        The caller holds `scoring`, and has put onto the board what landed while it was made.
+        """
+        self.gold = {**self.gold, gold.task: gold}
+        scoreboard.mark(gold.task, gold_marks(self.gold)[gold.task])
+        self.boards.regrade(gold.task, scoreboard)
+        self.tasks = asked_tasks(self.gold, self.phase.plan.tasks)
+        self._caller = self._make_caller()
+
+    async def score_answers(self, board: Scoreboard, scored: Scored = ignored) -> None:
+        """Put all answers of the phase onto an empty board."""
+        lanes = {name: self.key(registered) for name, registered in self.servers.items()}
+        runs = list(self.offline.values())
+        await score_answers(self._store, board, self.corpus, lanes, runs, scored)
+
+    async def answer_count(self) -> int:
+        """Return how many answers there are, of servers and of offline runs."""
+        offline = sum(run.articles for run in self.offline.values())
+        return offline + await self._store.answer_count(self.phase.id)
+
+
+def _scoreboard(gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary) -> Scoreboard:
+    """Return the empty boards of the tasks that have gold. Slow for a large one."""
+    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
+    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

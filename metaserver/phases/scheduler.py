@@ -1,0 +1,147 @@
+"""All phases in memory, and the clock that opens, freezes and closes them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+from metaserver.client.http import HttpClient
+from metaserver.concurrency import whole
+from metaserver.config import Settings
+from metaserver.lanes.events import AttemptEnded, LaneChanged
+from metaserver.model.errors import UnavailableError
+from metaserver.model.phases import Phase
+from metaserver.model.records import PhaseName
+from metaserver.model.states import OPEN_STATES, PhaseState
+from metaserver.phases.lane_control import Lanes
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import audit
+from metaserver.store import phases as kept
+from metaserver.store.store import Store
+
+CLOCK_SECONDS = 1.0  # between two looks at the clock: it may be set, so nobody sleeps until a date
+
+log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Drives the phases, and works their lanes, until it is cancelled.
+
+    `listeners` are told of everything that lanes publish; `clock` gives Unix seconds.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        settings: Settings,
+        *,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.phases: dict[PhaseName, RunningPhase] = {}
+        self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
+        self.lanes = Lanes(store, self.phases)
+        self._store = store
+        self._client = client
+        self._settings = settings
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Drive the phases for ever."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.lanes.engine.run(), name="engine")
+            group.create_task(self._drive(), name="clock")
+
+    async def load(self) -> None:
+        """Bring every phase into memory; those that are open begin when `run` does."""
+        async with self._store.reading() as connection:
+            phases = await kept.every(connection)
+        for phase in phases:
+            await self.open(phase)
+
+    async def open(self, phase: Phase) -> RunningPhase:
+        """Bring a phase into memory, anew if it has changed; its lanes must not be at work."""
+        running = await RunningPhase.open(
+            phase,
+            self._settings,
+            store=self._store,
+            client=self._client,
+            publish=self._published,
+            clock=self._clock,
+        )
+        self.phases[phase.name] = running
+        return running
+
+    async def take_over(self, phase: Phase) -> RunningPhase:
+        """Take over a phase that is new or whose plan has changed.
+
+        One that has runs keeps its corpus, release and tasks, so its lanes go on.
+        """
+        running = await self._taken_over(phase)
+        await self.advance(running)
+        return running
+
+    async def _taken_over(self, phase: Phase) -> RunningPhase:
+        while (known := self.phases.get(phase.name)) is not None:
+            if known.servers or known.offline:
+                known.replan(phase, self._settings)  # at once: scoring must not keep a phase open
+                return known
+            async with known.scoring:  # its gold is changed before, or on the new one
+                current = self.phases.get(phase.name) is known  # else another change was before
+                if current and not (known.servers or known.offline):
+                    return await self.open(phase)
+        return await self.open(phase)
+
+    def _published(self, running: RunningPhase, event: AttemptEnded | LaneChanged) -> None:
+        running.published(event)
+        for listener in self.listeners:
+            listener(event)
+
+    async def _drive(self) -> None:
+        while True:
+            for running in list(self.phases.values()):
+                try:
+                    with suppress(UnavailableError):  # the store is blocked: it is led on later
+                        await whole(self.advance(running))
+                except Exception:  # one phase's fault must not stop the others
+                    log.exception("phase %s cannot be driven", running.name)
+            await asyncio.sleep(CLOCK_SECONDS)
+
+    async def advance(self, running: RunningPhase) -> None:
+        """Bring a phase into the state in which it should be now."""
+        state = running.phase.state(self._clock())
+        if state is running.state and not self.lanes.late(running):
+            return
+        async with self.lanes.lock:
+            if state is not running.state:
+                await self._reach(running, state)
+            await self.lanes.start_late(running)
+
+    async def _reach(self, running: RunningPhase, state: PhaseState) -> None:
+        """Bring a phase into a state; one that cannot be kept yet is not open yet."""
+        if state not in OPEN_STATES:
+            self.lanes.pause_all(running)
+        await self._keep(running, state)
+        if state in OPEN_STATES:
+            await self.lanes.want_all(running)
+        running.state = state
+
+    async def _keep(self, running: RunningPhase, state: PhaseState) -> None:
+        """Keep that the clock has led a phase on, if it has: set back, it leads nowhere back."""
+        before = running.phase.reached or PhaseState.SETUP
+        if state is before:
+            return
+        async with self._store.writing() as connection:
+            await kept.change(connection, running.phase.id, standing=state)
+            await audit.note(
+                connection,
+                actor="clock",
+                action="phase.state",
+                subject=running.name,
+                detail={"before": before, "after": state},
+            )
+        running.phase = replace(running.phase, reached=state)

@@ -1,0 +1,122 @@
+"""The states of servers, looked at once a second: kept when they change, told to who listens.
+
+What was kept last is read from the store, so that a hub that is started again tells no old news.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.concurrency import whole
+from metaserver.model.errors import UnavailableError
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import ServerName
+from metaserver.model.states import ServerState
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import states
+from metaserver.store.states import StateChange
+from metaserver.store.store import Store
+
+LOOK_SECONDS = 1.0
+THERE = frozenset({ServerState.UP, ServerState.SLOW})
+
+log = logging.getLogger(__name__)
+
+
+class Seen(NamedTuple):
+    """A change of state, in which phase and of which server.
+
+    `was_down`: it was down before, and has not been up since.
+    """
+
+    phase: RunningPhase
+    server: ServerName
+    change: StateChange
+    was_down: bool
+
+
+class StateLog:
+    """Keeps the changes of all lanes' states.
+
+    `listeners` are told of each in the transaction that keeps it: what they write is kept with it
+    or not at all.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        phases: Callable[[], Iterable[RunningPhase]],
+        clock: Callable[[], float],
+    ) -> None:
+        self.listeners: list[Callable[[AsyncConnection, Seen], Awaitable[None]]] = []
+        self._store = store
+        self._phases = phases
+        self._clock = clock
+        self._last: dict[LaneKey, ServerState] = {}
+        self._down: set[LaneKey] = set()
+        self._read: set[int] = set()  # phases whose lanes' last states were read from the store
+
+    async def run(self) -> None:
+        """Look for changes for ever."""
+        while True:
+            try:
+                with suppress(UnavailableError):  # the store is blocked: they are found again
+                    await whole(self._look_and_keep())
+            except Exception:
+                log.exception("states could not be kept")
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def _look_and_keep(self) -> None:
+        for running in list(self._phases()):
+            if running.phase.id not in self._read:
+                await self._remember(running.phase.id)
+        await self._keep(self.look())
+
+    async def _remember(self, phase_id: int) -> None:
+        async with self._store.reading() as connection:
+            newest = await states.newest(connection, phase_id)
+        for server_id, state in newest.items():
+            key = LaneKey(phase_id, server_id)
+            self._last[key] = state
+            if state is ServerState.DOWN:
+                self._down.add(key)
+        self._read.add(phase_id)
+
+    def look(self) -> Sequence[Seen]:
+        """Return what has changed since the last look that was kept."""
+        return [
+            Seen(
+                running,
+                name,
+                StateChange(key=key, at=self._clock(), state=state, note=note),
+                was_down=key in self._down,
+            )
+            for running in self._phases()
+            for name, registered in running.servers.items()
+            for key in [running.key(registered)]
+            for state, note in [running.boards.watch.state(name)]
+            if state is not self._last.get(key)
+        ]
+
+    async def _keep(self, changes: Sequence[Seen]) -> None:
+        if not changes:
+            return
+        async with self._store.writing() as connection:
+            await states.add(connection, [seen.change for seen in changes])
+            for seen in changes:
+                for listener in self.listeners:
+                    await listener(connection, seen)
+        for seen in changes:
+            change = seen.change
+            self._last[change.key] = change.state
+            if change.state is ServerState.DOWN:
+                self._down.add(change.key)
+            elif change.state in THERE:
+                self._down.discard(change.key)
+            seen.phase.windows.state(seen.server, change.at, change.state, change.note)

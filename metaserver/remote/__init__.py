@@ -1,1 +1,0 @@
-"""The commands that ask a running hub: one for each operation, through its JSON interface."""

@@ -1,0 +1,84 @@
+"""Where a request comes from, also behind proxies that are trusted to say so: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from metaserver.model.errors import InputError
+
+Address = IPv4Address | IPv6Address
+UNKNOWN = "unknown"  # a connection without an address: a Unix socket
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Whence a request came: the client's address, and whether it used TLS."""
+
+    address: str
+    secure: bool
+
+    @property
+    def key(self) -> str:
+        """What limits go by: an IPv4 address, or the /64 network that one IPv6 client has."""
+        address = read_address(self.address)
+        if isinstance(address, IPv6Address):
+            return str(ip_network((address, 64), strict=False))
+        return self.address
+
+
+class Proxies:
+    """The networks whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed."""
+
+    def __init__(self, networks: Iterable[str]) -> None:
+        self._networks = [_network(network) for network in networks]
+
+    def origin(
+        self, peer: str | None, *, secure: bool, forwarded: Sequence[str], protocol: str
+    ) -> Origin:
+        """Return whence a request came.
+
+        `forwarded` are the values of `X-Forwarded-For`: each proxy adds whom it heard from at the
+        end. So it is read from there, as long as who speaks is trusted: what comes before, anybody
+        may have written.
+        """
+        if not self.trusts(peer):
+            return Origin(address=_plain(peer), secure=secure)
+        told = [part.strip() for value in forwarded for part in value.split(",")]
+        address = peer
+        while told and self.trusts(address):
+            heard = told.pop()
+            if read_address(heard) is None:
+                break
+            address = heard
+        return Origin(address=_plain(address), secure=secure or protocol.strip() == "https")
+
+    def trusts(self, address: str | None) -> bool:
+        """Whether an address is one of a proxy."""
+        read = read_address(address)
+        return read is not None and any(read in network for network in self._networks)
+
+
+def read_address(text: str | None) -> Address | None:
+    """Read an IP address; an IPv4 address written as IPv6 is the IPv4 address."""
+    try:
+        address = ip_address((text or "").partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
+
+
+def _plain(text: str | None) -> str:
+    address = read_address(text)
+    return UNKNOWN if address is None else str(address)
+
+
+def _network(text: str) -> IPv4Network | IPv6Network:
+    try:
+        return ip_network(text)
+    except ValueError as error:
+        raise InputError(
+            "web.trusted_proxies", f"{error}; expected 10.0.0.0/8 or the like"
+        ) from error

@@ -1,0 +1,382 @@
+"""Who asks: a token in the request's head, or a session that began with one.
+
+`setup` puts a gate before every request: it is given an id, counted against what its client may
+ask for, and its `Caller` is found. A session's cookie alone changes nothing: what it sends must
+carry the session's CSRF value too, and come from a page of this site.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import time
+import uuid
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
+from urllib.parse import quote, urlsplit
+
+import structlog
+from aiohttp import hdrs, web
+from aiohttp.log import server_logger
+from aiohttp.typedefs import Handler, Middleware
+
+from metaserver.config import WebSettings
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.store import tokens
+from metaserver.store.store import Store
+from metaserver.store.tokens import Session, Token
+from metaserver.web.access import bodies
+from metaserver.web.access.addresses import Origin, Proxies
+from metaserver.web.access.aside import CHARGE
+from metaserver.web.access.headers import without_what_was_sent
+from metaserver.web.access.loop_time import Measured
+from metaserver.web.access.posted import first_text
+from metaserver.web.access.roles import role_for
+from metaserver.web.access.throttle import Allowances, Buckets, Clock, Delays, Failures, Slot, Slots
+from metaserver.web.access.visitor import VISITOR, Visitor, caller_of, remember
+
+CSRF_FIELD, CSRF_HEADER = "csrf", "X-CSRF-Token"
+REQUEST_ID_HEADER = "X-Request-Id"
+REQUEST_ID = web.RequestKey("REQUEST_ID", str)
+SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
+PAYERS = web.RequestKey("PAYERS", list[Visitor])
+"""Whose processor time a request takes."""
+PROGRAMS = ("/api/", "/xmlrpc")
+"""How the paths for programs begin: these send no forms."""
+UNCOUNTED = ("/static/", "/healthz", "/readyz")
+STREAM = "/events"  # how the path of an event stream ends
+_SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_EVERYBODY = ""
+
+
+class Gate:
+    """What is before every request.
+
+    `now` gives Unix seconds, `clock` measures time and `work` the processor time of the event loop.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: WebSettings,
+        *,
+        now: Callable[[], float] = time.time,
+        clock: Clock = time.monotonic,
+        work: Clock = time.thread_time,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.now = now
+        self.work = work
+        self.proxies = Proxies(settings.trusted_proxies)
+        self._tokens = Allowances(settings.requests_a_minute, clock=clock)
+        self._addresses = Allowances(settings.anonymous_requests_a_minute, clock=clock)
+        self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
+        self._streams = Slots(settings.streams_an_address, settings.streams)
+        self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
+        self.downloads = Slots(bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS)
+        self._sign_ins = Failures(Delays(), clock=clock)
+        self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
+
+    # -- who asks --------------------------------------------------------------------------------
+
+    def origin(self, request: web.Request) -> Origin:
+        """Return whence a request came."""
+        return self.proxies.origin(
+            request.remote,
+            secure=request.secure,
+            forwarded=request.headers.getall("X-Forwarded-For", ()),
+            protocol=request.headers.get("X-Forwarded-Proto", ""),
+        )
+
+    async def token(self, secret: str, origin: Origin) -> Token:
+        """Return the token that this is; `RefusedError` where it does not hold."""
+        refuse_after(self._wrong.wait(origin.key), "too many wrong tokens")
+        now = self.now()
+        async with self.store.reading() as connection:
+            token = await tokens.find(connection, secret, now)
+        if token is None:
+            self._wrong.take(origin.key)
+            raise RefusedError(Refusal.TOKEN, "this token does not hold: ask for a new one")
+        if tokens.must_touch(token, now):
+            with suppress(UnavailableError):  # a busy store is no reason to refuse
+                async with self.store.writing() as connection:
+                    await tokens.touch(connection, token, now)
+        return token
+
+    async def signing_in(self, secret: str, origin: Origin) -> Token:
+        """Return the token that someone signs in with; each failure makes the next try wait."""
+        wait = max(self._sign_ins.wait(origin.key), self._all_sign_ins.wait(_EVERYBODY))
+        refuse_after(wait, "too many failed sign-ins")
+        try:
+            token = await self.token(secret, origin)
+        except RefusedError as error:
+            if error.refusal is Refusal.TOKEN:
+                self._sign_ins.failed(origin.key)
+                self._all_sign_ins.failed(_EVERYBODY)
+            raise
+        self._sign_ins.succeeded(origin.key)
+        return token
+
+    async def session(self, request: web.Request, origin: Origin) -> Session | None:
+        """Return the session of a request's cookie, if it holds."""
+        cookie = request.cookies.get(self.cookie_name(origin))
+        if not cookie:
+            return None
+        async with self.store.reading() as connection:
+            return await tokens.find_session(connection, cookie, self.now())
+
+    def secure(self, origin: Origin) -> bool:
+        """Whether cookies are for https alone."""
+        return origin.secure or self.settings.secure_cookies
+
+    def cookie_name(self, origin: Origin) -> str:
+        """Return what the session's cookie is called: by https no other host can set it."""
+        return "__Host-session" if self.secure(origin) else "session"
+
+    # -- how much --------------------------------------------------------------------------------
+
+    def count(self, visitor: Visitor) -> None:
+        """Count a request; `RefusedError` where its client asks too often, or for too much."""
+        allowances, key = self._counted(visitor)
+        refuse_after(allowances.seconds.wait(key), "these requests take too much of the hub's time")
+        refuse_after(allowances.requests.take(key), "too many requests")
+
+    def charge(self, payers: Sequence[Visitor], seconds: float) -> None:
+        """Charge those who pay for a request for the processor time that it took."""
+        for visitor in payers:
+            allowances, key = self._counted(visitor)
+            allowances.seconds.spend(key, seconds)
+
+    def _counted(self, visitor: Visitor) -> tuple[Allowances, Hashable]:
+        if visitor.payer is None:
+            return self._addresses, visitor.origin.key
+        return self._tokens, visitor.payer
+
+    def stream_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
+        """Hold the place of an event stream; `RefusedError` where all are taken."""
+        slot = self._streams.take(visitor.origin.key, lambda: request.transport is not None)
+        return _held(self._streams, slot)
+
+    def upload_place(self, request: web.Request, visitor: Visitor) -> AbstractContextManager[None]:
+        """Hold the place of a large body; `RefusedError` where all are taken."""
+        slot = self.uploads.take(
+            visitor.payer,
+            lambda: request.transport is not None,
+            favoured=visitor.caller.organiser,
+        )
+        return _held(self.uploads, slot)
+
+
+GATE = web.AppKey("GATE", Gate)
+
+
+@contextmanager
+def _held(slots: Slots, slot: Slot | None) -> Iterator[None]:
+    if slot is None:
+        message = "too many of these at the same time"
+        raise RefusedError(Refusal.TOO_MANY, message, retry_after=bodies.RETRY_SECONDS)
+    try:
+        yield
+    finally:
+        slots.give(slot)
+
+
+def is_stream(request: web.Request) -> bool:
+    """Whether a request is for an event stream."""
+    return request.path.endswith(STREAM) and not request.path.startswith("/api/")
+
+
+def refuse_after(wait: float, message: str) -> None:
+    """Raise `RefusedError` if there are seconds to wait."""
+    if wait:
+        raise RefusedError(
+            Refusal.TOO_MANY, f"{message}: try again in {wait:.0f} s", retry_after=wait
+        )
+
+
+def setup(
+    app: web.Application,
+    store: Store,
+    settings: WebSettings,
+    *,
+    clock: Clock = time.monotonic,
+) -> Gate:
+    """Put the gate before an application's requests; call it before the application starts.
+
+    The gate's middlewares stand around those of the application for what they log, and within them
+    for what they refuse: `error_pages` must be the application's first.
+    """
+    server_logger.addFilter(without_what_was_sent)
+    app[GATE] = gate = Gate(store, settings, clock=clock)
+    app.middlewares.insert(0, identified(gate.proxies))
+    app.middlewares.append(bodies.deadline(settings.body_seconds))
+    app.middlewares.append(gated)
+    app.on_response_prepare.append(_mark)
+    app.on_response_prepare.append(bodies.end_stalled(settings.body_seconds))
+    return gate
+
+
+def identified(proxies: Proxies) -> Middleware:
+    """Return the middleware that gives each request its id.
+
+    It is the one that a trusted proxy gave, if that is fit to be written into logs.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        given = request.headers.get(REQUEST_ID_HEADER, "")
+        sane = proxies.trusts(request.remote) and _SANE_ID.fullmatch(given)
+        request[REQUEST_ID] = given if sane else uuid.uuid4().hex
+        with structlog.contextvars.bound_contextvars(request_id=request[REQUEST_ID]):
+            return await handler(request)
+
+    return middleware
+
+
+@web.middleware
+async def gated(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Find out who asks, and let in who may."""
+    if request.path.startswith(UNCOUNTED):
+        return await handler(request)
+    gate = request.config_dict[GATE]
+    visitor = await _recognised(request, gate)
+    remember(request, visitor)
+    gate.count(visitor)
+    payers = [visitor]
+    charge: Callable[[float], None] = partial(gate.charge, payers)  # not the request: no cycle
+    request[PAYERS] = payers
+    request[CHARGE] = charge
+    return await Measured(_in_turn(request, handler, visitor, gate), gate.work, charge)
+
+
+async def _in_turn(
+    request: web.Request, handler: Handler, visitor: Visitor, gate: Gate
+) -> web.StreamResponse:
+    """Answer a request once it has the place that one of its kind needs."""
+    if is_stream(request):
+        with gate.stream_place(request, visitor):
+            return await _answered(request, handler, visitor)
+    if may_upload(request, visitor.caller):  # judged once: its limit is raised next
+        with gate.upload_place(request, visitor):
+            large = request.clone(client_max_size=gate.settings.upload_bytes)
+            return await _answered(large, handler, visitor)
+    return await _answered(request, handler, visitor)
+
+
+async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
+    try:
+        visitor.caller.need(role_for(request.match_info.handler))
+        if visitor.session is not None and request.method not in SAFE:
+            await _check_sent_by_page(request, visitor.session)
+        return await handler(request)
+    except RefusedError as error:
+        if error.refusal is Refusal.TOKEN and _is_page(request) and request.method in SAFE:
+            raise web.HTTPSeeOther(f"/signin?next={quote(request.path_qs, safe='/')}") from error
+        raise
+
+
+async def authenticate(request: web.Request) -> Caller:
+    """Return who asks, by token or session; `RefusedError` for a token that does not hold."""
+    return (await _recognised(request, request.config_dict[GATE])).caller
+
+
+async def token_caller(request: web.Request, secret: str) -> Caller:
+    """Return who asks with a token that stands in the request's body (XML-RPC)."""
+    gate = request.config_dict[GATE]
+    origin = gate.origin(request)
+    token = await gate.token(secret, origin)
+    caller = _caller(token, request)
+    visitor = Visitor(caller=caller, origin=origin, payer=_payer(token))
+    gate.count(visitor)
+    payers = request[PAYERS]
+    if all(known.payer != visitor.payer for known in payers):
+        payers.append(visitor)
+    return caller
+
+
+def count_call(request: web.Request) -> None:
+    """Count one more call of a request that brings several (XML-RPC)."""
+    request.config_dict[GATE].count(request[VISITOR])
+
+
+async def _recognised(request: web.Request, gate: Gate) -> Visitor:
+    origin = gate.origin(request)
+    kind, _, secret = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+    path = request.path_qs if request.method == hdrs.METH_GET else "/"
+    if kind:
+        if kind.lower() != "bearer":
+            gate.count(Visitor(caller=Caller(), origin=origin))
+            raise RefusedError(Refusal.TOKEN, "expected Authorization: Bearer TOKEN")
+        token = await gate.token(secret.strip(), origin)
+        caller = _caller(token, request)
+        return Visitor(caller=caller, origin=origin, path=path, payer=_payer(token))
+    session = await gate.session(request, origin)
+    if session is None:
+        caller = Caller(request_id=request.get(REQUEST_ID, ""))
+        return Visitor(caller=caller, origin=origin, path=path)
+    caller = _caller(session.token, request)
+    payer = _payer(session.token)
+    return Visitor(caller=caller, origin=origin, session=session, path=path, payer=payer)
+
+
+def _payer(token: Token) -> Hashable:
+    """Return whose requests a token's are counted with: a team makes itself as many as it likes."""
+    return ("token", token.id) if token.team_id is None else ("team", token.team_id)
+
+
+def _caller(token: Token, request: web.Request) -> Caller:
+    of_team = token.role is Role.TEAM
+    return Caller(
+        role=token.role,
+        team=token.team if of_team else None,
+        team_id=token.team_id if of_team else None,
+        token_id=token.id,
+        name=token.bearer,
+        request_id=request.get(REQUEST_ID, ""),
+    )
+
+
+def may_upload(request: web.Request, caller: Caller) -> bool:
+    """Whether a request may bring more than others: it says it does, and may."""
+    uploader = caller.role in (Role.TEAM, Role.ORGANISER)
+    return uploader and bodies.is_large(request) and bodies.takes_upload(request.match_info.handler)
+
+
+# -- what a page may send --------------------------------------------------------------------------
+
+
+async def _check_sent_by_page(request: web.Request, session: Session) -> None:
+    check_same_site(request)
+    given = request.headers.get(CSRF_HEADER, "")
+    if not given and not request.path.startswith(PROGRAMS):
+        given = await first_text(request, CSRF_FIELD)
+    if not hmac.compare_digest(given.encode("utf-8", "replace"), session.csrf.encode()):
+        raise RefusedError(
+            Refusal.NOT_YOURS, "this form is of another session: load its page again"
+        )
+
+
+def check_same_site(request: web.Request) -> None:
+    """Raise `RefusedError` for what a browser sent from another site's page."""
+    fetched, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get(hdrs.ORIGIN)
+    if fetched is not None:
+        same = fetched == "same-origin"
+    else:  # an old browser, or a program
+        same = origin is None or urlsplit(origin).netloc == request.host
+    if not same:
+        raise RefusedError(Refusal.NOT_YOURS, "sent from a page of another site")
+
+
+def _is_page(request: web.Request) -> bool:
+    accepted = request.headers.get(hdrs.ACCEPT, "")
+    return not request.path.startswith(PROGRAMS) and "text/html" in accepted
+
+
+async def _mark(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers[REQUEST_ID_HEADER] = request.get(REQUEST_ID, "")
+    if caller_of(request).role is not None:
+        response.headers[hdrs.CACHE_CONTROL] = "private, no-store"

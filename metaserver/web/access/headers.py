@@ -1,0 +1,104 @@
+"""Headers of every response, and errors told without a traceback."""
+
+from __future__ import annotations
+
+import logging
+import math
+
+from aiohttp import hdrs, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.typedefs import Handler, Middleware
+
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.web.ui.templates import Templates
+
+log = logging.getLogger(__name__)
+
+OPEN_TO = "Cross-Origin-Resource-Policy"
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    OPEN_TO: "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+    "Referrer-Policy": "same-origin",
+    "Server": "metaserver",  # aiohttp would tell its own and Python's version
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+REASONS = {
+    400: "The address asks for something that this page cannot show.",
+    404: "There is no such page.",
+    405: "This page can only be read.",
+    413: "This is more than may be sent here.",
+    500: "The hub failed to make this page. The reason is in its log.",
+}
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Put the security headers on a response that is about to be sent."""
+    open_to = response.headers.get(OPEN_TO)  # a picture says itself whose pages may show it
+    response.headers.update(HEADERS if open_to is None else HEADERS | {OPEN_TO: open_to})
+
+
+def without_what_was_sent(record: logging.LogRecord) -> bool:
+    """Tell of a request that is not HTTP without its bytes, which aiohttp quotes.
+
+    A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
+    """
+    if record.exc_info and isinstance(record.exc_info[1], HttpProcessingError):
+        record.levelno, record.levelname = logging.INFO, "INFO"
+        record.exc_info = None
+        return log.isEnabledFor(logging.INFO)
+    return True
+
+
+def error_pages(templates: Templates) -> Middleware:
+    """Return the middleware that turns errors into pages, or into JSON for programs."""
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = _told(templates, request, error.status, error.text)
+            if "Allow" in error.headers:
+                response.headers["Allow"] = error.headers["Allow"]
+            return response
+        except RefusedError as error:
+            response = _told(templates, request, error.refusal, str(error))
+            response.headers.update(refusal_headers(error))
+            return response
+        except UnavailableError as error:
+            return _told(templates, request, 503, f"The store takes no change now: {error.reason}.")
+        except Exception:
+            log.exception("%s %s failed", request.method, request.path)
+            return _told(templates, request, 500, None)
+
+    return middleware
+
+
+def refusal_headers(error: RefusedError) -> dict[str, str]:
+    """Return the headers that a refused request is answered with."""
+    headers: dict[str, str] = {}
+    if error.retry_after is not None:
+        headers[hdrs.RETRY_AFTER] = str(math.ceil(error.retry_after))
+    if error.refusal is Refusal.TOKEN:
+        headers[hdrs.WWW_AUTHENTICATE] = "Bearer"
+    return headers
+
+
+def _told(
+    templates: Templates, request: web.Request, status: int, detail: str | None
+) -> web.Response:
+    generic = f"{status}: "  # aiohttp's own text, as "404: Not Found"
+    message = detail if detail and not detail.startswith(generic) else REASONS.get(status, "")
+    if request.path.startswith("/api/") or request.path.endswith(".json"):
+        return web.json_response({"error": {"status": status, "message": message}}, status=status)
+    page = templates.page("error.html", status=status, message=message)
+    return web.Response(text=page, status=status, content_type="text/html")

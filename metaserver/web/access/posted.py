@@ -1,0 +1,107 @@
+"""Forms that pages send, read within bounds and beside the event loop.
+
+A form's first field is read before the rest of it has come: it is the CSRF value, so that nothing
+is read for a page of another session. Files come in multipart forms, which only a handler of
+uploads takes (docs/adr/0012-multipart.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aiohttp import web
+from multidict import MultiDict
+
+from metaserver.web.access.aside import LARGE, aside
+from metaserver.web.access.bodies import check_plain, content_type, pieces, takes_upload
+from metaserver.web.access.form_bodies import (
+    CharsetError,
+    Field,
+    Form,
+    FormBody,
+    Parts,
+    TooLargeError,
+    body_of,
+)
+
+FIRST_BYTES = 8_192
+"""Within so many bytes a form's first field ends."""
+
+
+class SentForm:
+    """The form of a request, which may not have come yet."""
+
+    def __init__(self, request: web.Request, body: FormBody) -> None:
+        self._request = request
+        self._body = body
+        self._read = 0
+        self._fields: Form | None = None
+
+    async def first(self) -> Field | None:
+        """Return the first field and read no further; None where it is too long, or missing."""
+        while (found := self._body.first) is None and self._read < FIRST_BYTES:
+            data = await self._request.content.read(FIRST_BYTES - self._read)
+            if not data:
+                return next(iter((await self.fields(FIRST_BYTES)).items()), None)
+            await self._feed(data)
+        return found
+
+    async def fields(self, most: int) -> Form:
+        """Return all fields of a form of at most so many bytes."""
+        if self._fields is None:
+            async for data in pieces(self._request, most, read=self._read):
+                await self._feed(data)
+            self._fields = await aside(self._request, self._read > LARGE, self._body.close)
+        return self._fields
+
+    async def _feed(self, data: bytes) -> None:
+        self._read += len(data)
+        await aside(self._request, len(data) > LARGE, self._body.feed, data)
+
+
+FORM = web.RequestKey("FORM", SentForm)
+
+
+async def first_text(request: web.Request, name: str) -> str:
+    """Return a form's first field, if it is a text of this name; else an empty text."""
+    with _refusing():
+        form = _form_of(request)
+        found = None if form is None else await form.first()
+    return found[1] if found and found[0] == name and isinstance(found[1], str) else ""
+
+
+async def fields(request: web.Request, most: int) -> Form:
+    """Return the fields of the form that a request carries, of at most so many bytes."""
+    with _refusing():
+        form = _form_of(request)
+        return MultiDict() if form is None else await form.fields(most)
+
+
+def _form_of(request: web.Request) -> SentForm | None:
+    """Return a request's form, the same each time; None where it has no body."""
+    if FORM not in request:
+        if not request.can_read_body:
+            return None
+        check_plain(request)
+        body = body_of(*content_type(request))
+        if body is None or (
+            isinstance(body, Parts) and not takes_upload(request.match_info.handler)
+        ):
+            raise web.HTTPUnsupportedMediaType(text="Expected an urlencoded form.")
+        request[FORM] = SentForm(request, body)
+    return request[FORM]
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Turn what is wrong with a form into the status that tells it."""
+    try:
+        yield
+    except CharsetError as error:
+        raise web.HTTPUnsupportedMediaType(text="A form must be UTF-8.") from error
+    except TooLargeError as error:
+        text = "The form has too many fields, or too much in them."
+        raise web.HTTPRequestEntityTooLarge(0, text=text) from error
+    except ValueError as error:
+        raise web.HTTPBadRequest(text="The form cannot be read.") from error

@@ -1,0 +1,39 @@
+"""Refusals as people read them: next to a button or a field, in plain words."""
+
+from __future__ import annotations
+
+import re
+
+from metaserver.model.errors import RefusedError
+
+# What the library that checks values says, and what a reader is told.
+WORDS = tuple(
+    (re.compile(pattern), told)
+    for pattern, told in (
+        (r"Expected `str` matching regex .*", "has characters that cannot stand here, or too many"),
+        (r"Expected `str` of length <= (\d+)", r"at most \1 characters"),
+        (r"Expected `str` of length >= 1", "is required"),
+        (r"Expected `(?:int|float)(?: \| null)?` >= (\S+)", r"must be \1 or more"),
+        (r"Expected `(?:int|float)(?: \| null)?` > (\S+)", r"must be more than \1"),
+        (r"Expected `(?:int|float)(?: \| null)?` <= (\S+)", r"must be \1 or less"),
+        (r"Expected `int(?: \| null)?`.*", "must be a whole number"),
+        (r"Expected `float(?: \| null)?`.*", "must be a number"),
+        (r"Invalid enum value '(.*)'", r"'\1' is none of the choices"),
+    )
+)
+
+
+def in_words(refused: RefusedError) -> str:
+    """Return why something was refused, as a sentence."""
+    return sentence(refused.message)
+
+
+def sentence(text: str) -> str:
+    """Return a message as a sentence."""
+    for pattern, told in WORDS:
+        if (found := pattern.fullmatch(text)) is not None:
+            text = found.expand(told)
+            break
+    if re.match(r"[a-z]+\b(?![-._])", text):  # not a name
+        text = text[0].upper() + text[1:]
+    return text if text.endswith(".") else f"{text}."

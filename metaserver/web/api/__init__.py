@@ -1,0 +1,1 @@
+"""The operations for programs: JSON with its OpenAPI document, XML-RPC, and the reference page."""

@@ -1,0 +1,85 @@
+"""JSON into the fields of operations: pure, and bounded before anything is built."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations.outline import Kind, Outline
+from metaserver.operations.table import invalid
+
+VALUES = 100_000
+"""The most values of a body: commas and opened brackets, counted also where they are in texts."""
+STRIDE = 2**20
+"""Bytes that are counted at a time, so that other threads go on between."""
+NAME_LENGTH = 80
+"""The most characters of an unknown name that a refusal repeats."""
+
+_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_FILE = msgspec.json.Decoder(bytes | None)
+
+
+def read_object(body: bytes, outline: Outline) -> dict[str, Any]:
+    """Return what a body gives an operation, by field.
+
+    Nothing is built of a field before all names are known to be the operation's. Raises
+    `RefusedError`, or `ValueError` and `RecursionError` for what is not JSON.
+    """
+    check_count(body)
+    try:
+        given = _OBJECT.decode(body)
+    except msgspec.ValidationError as error:
+        message = "expected a JSON object with the parameters by name"
+        raise RefusedError(Refusal.INVALID, message) from error
+    kinds = _kinds(given, outline)
+    return {name: _read(name, kinds[name], raw) for name, raw in given.items()}
+
+
+def check_count(body: bytes) -> None:
+    """Raise `RefusedError` for a body of too many values; it has no more than are counted."""
+    count = 1
+    for start in range(0, len(body), STRIDE):
+        count += sum(body.count(sign, start, start + STRIDE) for sign in (b",", b"[", b"{"))
+        if count > VALUES:
+            raise RefusedError(Refusal.TOO_LARGE, f"the body has more than {VALUES:,} values")
+
+
+def bounded(value: Any) -> Any:
+    """Return a value read from JSON or text; `ValueError` where it has a number no store keeps."""
+    match value:
+        case dict():
+            for one in value.values():
+                bounded(one)
+        case list():
+            for one in value:
+                bounded(one)
+        case int() if not -(2**63) <= value < 2**63:
+            raise ValueError("an integer beyond 64 bits")
+        case float() if not math.isfinite(value):
+            raise ValueError("not a finite number")
+    return value
+
+
+def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, Kind]:
+    known = {parameter.name: parameter for parameter in outline.parameters}
+    for name in given:
+        if name not in known:
+            message = "is not a parameter of this operation"
+            raise RefusedError(Refusal.INVALID, message, field=name[:NAME_LENGTH])
+        if known[name].in_path:
+            raise RefusedError(Refusal.INVALID, "stands in the path already", field=name)
+    return {name: parameter.kind for name, parameter in known.items()}
+
+
+def _read(name: str, kind: Kind, raw: msgspec.Raw) -> Any:
+    if kind is not Kind.FILE:
+        return bounded(msgspec.json.decode(raw))
+    try:
+        return _FILE.decode(raw)
+    except msgspec.ValidationError as error:
+        refused = invalid(error)
+        raise RefusedError(refused.refusal, refused.message, field=name) from error

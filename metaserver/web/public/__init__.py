@@ -1,0 +1,1 @@
+"""Pages for everybody: home, phases, monitor, leaderboards, articles, servers, health."""

@@ -1,0 +1,101 @@
+"""How hard a task's articles are, as one reader sees it: a scatter and a table.
+
+After Fig. 4 of the BC II.5 overview (Leitner et al. 2010): an article's mean rank over the runs
+against its standard deviation. Only means of several teams are shown: no gold, no single answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from metaserver.leaderboards.boards import ArticleBoard
+from metaserver.tasks.plugin import ArticleLevel, Column, TaskPlugin
+from metaserver.web.public.choices import Choice
+from metaserver.web.ui.plots import Axis, Point
+from metaserver.web.ui.tables import lines
+
+COLUMNS = (
+    Column(key="place", heading="#", count=True, help="The easiest article first"),
+    Column(key="article", heading="Article", help="The article's id"),
+    Column(key="mean", heading="Mean", help="Mean over the runs, each weighted by its AUC iP/R"),
+    Column(key="deviation", heading="SD", help="Standard deviation: how far the runs disagree"),
+    Column(key="runs", heading="Runs", count=True, help="Runs that answered it"),
+)
+LEVEL_HELP = {
+    "rank": "A low mean rank: most runs put the article on top.",
+    "AUC iP/R": "A high mean: most runs find what is to be found in the article.",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArticleRow:
+    """One line of the table."""
+
+    place: int
+    level: ArticleLevel
+
+    def value(self, key: str) -> Any:
+        """Return what the row is sorted by in a column."""
+        match key:
+            case "place":
+                return self.place
+            case "runs":
+                return len(self.level.runs)
+        return getattr(self.level, key)
+
+    def text(self, column: Column) -> str:
+        """Return a cell's text."""
+        found = self.value(column.key)
+        return f"{found:.{column.decimals}f}" if isinstance(found, float) else str(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Articles:
+    """The articles of a task as one reader sees them."""
+
+    board: ArticleBoard
+    task: TaskPlugin
+    choice: Choice
+    views: Sequence[str]
+    base: str = ""  # what the addresses of the phase's pages begin with
+
+    columns = COLUMNS
+
+    def address(self, suffix: str = "", **changes: Any) -> str:
+        """Return the path and query of the page, or of its table, with something else chosen."""
+        query = str(self.choice.but(**changes))
+        return f"{self.base}/t/{self.task.name}/articles{suffix}" + (f"?{query}" if query else "")
+
+    def rows(self) -> list[ArticleRow]:
+        """Return the rows in the chosen order."""
+        sort = self.choice.sort
+        rows = [ArticleRow(place=i + 1, level=level) for i, level in enumerate(self.levels)]
+        return sorted(rows, key=lambda row: row.value(sort.key), reverse=sort.descending)
+
+    @property
+    def levels(self) -> Sequence[ArticleLevel]:
+        """The levels the reader may see."""
+        return () if self.board.hidden else self.board.levels
+
+    @cached_property
+    def points(self) -> list[Point]:
+        """Return the articles by mean and deviation."""
+        return [
+            Point(name=level.article, x=level.mean, y=level.deviation, series=None)
+            for level in self.levels
+        ]
+
+    def axes(self) -> tuple[Axis, Axis]:
+        """Return the scatter's axes."""
+        return (
+            Axis.over(f"Mean {self.board.measure}", [point.x for point in self.points]),
+            Axis.over("Standard deviation", [point.y for point in self.points]),
+        )
+
+    def to_csv(self) -> str:
+        """Return the table as CSV: the shown rows, order and decimals."""
+        rows = ([row.text(column) for column in COLUMNS] for row in self.rows())
+        return lines([column.key for column in COLUMNS], rows)

@@ -1,0 +1,232 @@
+"""The pages of the boards: live ones, frozen ones, and how hard the articles are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from aiohttp import web
+
+from metaserver.leaderboards.boards import BoardRow
+from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.public.articles import COLUMNS, Articles
+from metaserver.web.public.choices import Choice
+from metaserver.web.public.leaderboard import Leaderboard, columns
+from metaserver.web.public.sites import Site, show_phase_of, site_of
+from metaserver.web.public.source import READER
+from metaserver.web.ui.formatting import element_id
+from metaserver.web.ui.live import Parts
+from metaserver.web.ui.tables import to_csv, to_dict
+from metaserver.web.ui.templates import Templates
+
+T = TypeVar("T")
+BOARD_PARTS = ("scatter", "curves")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoardPages:
+    """The handlers, and what they draw from."""
+
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes of a phase's boards."""
+        return [
+            web.get("/t/{task}.csv", self.board_csv),
+            web.get("/t/{task}.json", self.board_json),
+            web.get("/t/{task}", self.board),
+            web.get("/t/{task}/articles.csv", self.articles_csv),
+            web.get("/t/{task}/articles", self.articles),
+        ]
+
+    def frozen_routes(self) -> list[web.RouteDef]:
+        """Return the routes of boards that are kept, whatever phase they are of."""
+        return [
+            web.get("/b/{key}.csv", self.frozen_csv),
+            web.get("/b/{key}.json", self.frozen_json),
+            web.get("/b/{key}", self.frozen),
+        ]
+
+    async def board(self, request: web.Request) -> web.Response:
+        """Answer with a task's leaderboard; the query chooses: view, show, sort."""
+        return self._board_page(request, self._leaderboard(request, request.match_info["task"]))
+
+    async def board_csv(self, request: web.Request) -> web.Response:
+        """Answer with the leaderboard's table as CSV."""
+        shown = self._leaderboard(request, request.match_info["task"])
+        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
+
+    async def board_json(self, request: web.Request) -> web.Response:
+        """Answer with the leaderboard's table as JSON."""
+        return web.json_response(to_dict(self._leaderboard(request, request.match_info["task"])))
+
+    async def frozen(self, request: web.Request) -> web.Response:
+        """Answer with a board as it was frozen; the query chooses: view, show, sort."""
+        return self._board_page(request, await self._frozen(request))
+
+    async def frozen_csv(self, request: web.Request) -> web.Response:
+        """Answer with a frozen board's table as CSV."""
+        shown = await self._frozen(request)
+        return csv_file(to_csv(shown), shown.phase, f"leaderboard-{_chosen(shown)}")
+
+    async def frozen_json(self, request: web.Request) -> web.Response:
+        """Answer with a frozen board's table as JSON."""
+        return web.json_response(to_dict(await self._frozen(request)))
+
+    async def articles(self, request: web.Request) -> web.Response:
+        """Answer with how hard a task's articles are; the query chooses: view, sort."""
+        shown = self._articles(request)
+        counts = site_of(request).source.counts(reader_of(request))
+        text = self.templates.page("articles.html", a=shown, counts=counts)
+        return page(text)
+
+    async def articles_csv(self, request: web.Request) -> web.Response:
+        """Answer with the articles' table as CSV."""
+        shown = self._articles(request)
+        phase = site_of(request).phase
+        return csv_file(shown.to_csv(), phase, f"articles-{_chosen(shown)}")
+
+    async def events(self, request: web.Request, name: str) -> web.StreamResponse:
+        """Answer with the event stream of the leaderboard of the task `name`."""
+        site, reader = site_of(request), reader_of(request)
+        task, choice = _task(site, name), self._leaderboard(request, name).choice
+        return await site.broadcaster.serve(
+            request,
+            f"t/{name} {choice} {reader}",
+            lambda: self._parts(site, task, choice, reader),
+        )
+
+    def _board_page(self, request: web.Request, shown: Leaderboard) -> web.Response:
+        site = site_of(request)
+        counts = site.source.counts(reader_of(request))
+        rows = [self._row(site, shown, row) for row in shown.rows()]
+        return page(self.templates.page("leaderboard.html", b=shown, counts=counts, rows=rows))
+
+    def _leaderboard(self, request: web.Request, name: str) -> Leaderboard:
+        site = site_of(request)
+        task = _task(site, name)
+        views = site.source.views(task.name)
+        choice = or_400(lambda: Choice.parse(request.query, views, columns(task)))
+        return _shown(site, task, choice, reader_of(request))
+
+    def _articles(self, request: web.Request) -> Articles:
+        site = site_of(request)
+        task = _task(site, request.match_info["task"])
+        views = site.source.views(task.name)
+        choice = or_400(lambda: Choice.parse(request.query, views, COLUMNS))
+        board = site.source.articles(task.name, choice.view, reader_of(request))
+        return Articles(board=board, task=task, choice=choice, views=views, base=site.base)
+
+    async def _frozen(self, request: web.Request) -> Leaderboard:
+        key, site = request.match_info["key"], site_of(request)
+        board = await site.source.frozen(key, reader_of(request))
+        if board is None:
+            raise web.HTTPNotFound(text="There is no frozen board under this link.")
+        show_phase_of(request, board.phase)
+        choice = or_400(lambda: Choice.parse(request.query, list(board.views), columns(board)))
+        return Leaderboard(
+            board=board.board(choice.view),
+            task=board,
+            choice=choice,
+            views=list(board.views),
+            frozen=board,
+            key=key,
+            phase=board.phase,
+            base=site_of(request).base,
+        )
+
+    def _row(self, site: Site, shown: Leaderboard, row: BoardRow) -> str:
+        """Return a row of the table; it is drawn anew where it has changed."""
+
+        def render() -> str:
+            return self.templates.part("leaderboard_parts.html", "run_row", shown, row)
+
+        return site.memo.get(
+            ("row", shown.key, shown.task.name, shown.choice.view, row.run),
+            (row, shown.best(row)),
+            render,
+        )
+
+    def _parts(self, site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Parts:
+        shown, part = _shown(site, task, choice, reader), self.templates.part
+        html = {
+            name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
+        }
+        if head := site.head():
+            html["phase-head"] = part("phase_parts.html", "head", head)
+        for name in BOARD_PARTS:
+            html[name] = self._chart(site, name, shown, reader)
+        for task_name, count in site.source.counts(reader).items():
+            html[f"count-{task_name}"] = part(
+                "leaderboard_parts.html", "run_count", task_name, count
+            )
+        rows = {element_id("r", row.run): row for row in shown.rows()}
+        html |= {key: self._row(site, shown, row) for key, row in rows.items()}
+        return Parts(html=html, lists={"runs": list(rows)})
+
+    def _chart(self, site: Site, name: str, shown: Leaderboard, reader: Reader) -> str:
+        drawn: Mapping[str, Any] = {"scatter": shown.points, "curves": shown.curves}
+        return site.memo.get(
+            (name, shown.task.name, shown.choice.view, shown.choice.show, reader),
+            (drawn[name](), shown.series()),
+            lambda: self.templates.part("leaderboard_parts.html", name, shown),
+        )
+
+
+def _task(site: Site, name: str) -> TaskPlugin:
+    for task in site.tasks:
+        if task.name == name:
+            return task
+    raise web.HTTPNotFound(
+        text=f"There is no leaderboard of {name} here: no such task, or no gold yet."
+    )
+
+
+def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Leaderboard:
+    return Leaderboard(
+        board=site.source.board(task.name, choice.view, reader),
+        task=task,
+        choice=choice,
+        views=site.source.views(task.name),
+        phase=site.phase,
+        base=site.base,
+    )
+
+
+def reader_of(request: web.Request) -> Reader:
+    """Return who reads, as found by who signs readers in."""
+    reader: Reader = request.get(READER, ANYBODY)
+    return reader
+
+
+def page(text: str) -> web.Response:
+    """Return an answer with a whole page."""
+    response = web.Response(
+        text=text, content_type="text/html", headers={"Cache-Control": "no-cache"}
+    )
+    response.enable_compression()
+    return response
+
+
+def _chosen(shown: Leaderboard | Articles) -> str:
+    return f"{shown.task.name}-{shown.choice.view}"
+
+
+def csv_file(text: str, phase: str, name: str) -> web.Response:
+    """Return an answer with a table to be saved under a name, which begins with its phase's."""
+    named = f"{phase}-{name}" if phase else name
+    return web.Response(
+        text=text,
+        content_type="text/csv",
+        headers={"Content-Disposition": f'attachment; filename="{named}.csv"'},
+    )
+
+
+def or_400(parse: Callable[[], T]) -> T:
+    """Return what was parsed; what is wrong with a query is told to who asked."""
+    try:
+        return parse()
+    except ValueError as error:
+        raise web.HTTPBadRequest(text=str(error)) from error

@@ -1,0 +1,85 @@
+"""What a reader of a board has chosen: the view, which runs, and their order; as in the address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+from urllib.parse import urlencode
+
+from metaserver.leaderboards.scoreboard import RAW
+from metaserver.tasks.plugin import Column
+
+RISING = frozenset({"place", "run", "mode", "article"})
+"""Columns that are first sorted upwards: the others have their best values on top."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sort:
+    """The order of the rows: a column's key, descending or not; written `-f_score` or `run`."""
+
+    key: str = "place"
+    descending: bool = False
+
+    @classmethod
+    def parse(cls, text: str, columns: Sequence[Column]) -> Sort:
+        """Read what `str` wrote; raises ValueError for a column that is not there."""
+        if not text:
+            return cls()
+        sort = cls(key=text.removeprefix("-"), descending=text.startswith("-"))
+        if sort.key not in (keys := [column.key for column in columns]):
+            raise ValueError(f"Cannot sort by {sort.key}: use one of {', '.join(keys)}.")
+        return sort
+
+    def __str__(self) -> str:
+        return f"-{self.key}" if self.descending else self.key
+
+    def on(self, column: Column) -> Sort:
+        """Return the order that a click on the column's heading asks for."""
+        if self.key == column.key:
+            return Sort(key=column.key, descending=not self.descending)
+        return Sort(key=column.key, descending=column.key not in RISING)
+
+
+class Show(StrEnum):
+    """Which runs are shown."""
+
+    ALL = "all"
+    ONLINE = "online"  # those of annotation servers, not those uploaded as files
+    BEST = "best"  # the best run of each team
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """A reader's choice; `str` is its query, without what is chosen by default."""
+
+    view: str = RAW
+    show: Show = Show.ALL
+    sort: Sort = Sort()
+
+    @classmethod
+    def parse(
+        cls, query: Mapping[str, str], views: Sequence[str], columns: Sequence[Column]
+    ) -> Choice:
+        """Read a query; raises ValueError that names what could be chosen."""
+        return cls(
+            view=_one_of(views, query.get("view") or RAW, "view"),
+            show=Show(_one_of(tuple(Show), query.get("show") or Show.ALL, "choice of runs")),
+            sort=Sort.parse(query.get("sort", ""), columns),
+        )
+
+    def but(self, **changes: Any) -> Choice:
+        """Return the choice with some of it chosen otherwise."""
+        return replace(self, **changes)
+
+    def __str__(self) -> str:
+        chosen = {"view": self.view, "show": self.show, "sort": str(self.sort)}
+        usual = {"view": RAW, "show": Show.ALL, "sort": str(Sort())}
+        return urlencode({key: text for key, text in chosen.items() if text != usual[key]})
+
+
+def _one_of(known: Sequence[str], text: str, what: str) -> str:
+    if text not in known:
+        raise ValueError(f"There is no {what} {text}: use one of {', '.join(known)}.")
+    return text

@@ -1,0 +1,75 @@
+"""How the hub is, for those who watch over it: alive, ready, and its metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aiohttp import hdrs, web
+
+from metaserver.config import MetricsReaders
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.monitoring import hub_status
+from metaserver.operations.service import Service
+from metaserver.store import servers
+from metaserver.web.access.addresses import read_address
+from metaserver.web.access.visitor import VISITOR
+
+NO_STORE = {"Cache-Control": "no-store"}
+FORWARDED = ("Forwarded", "X-Forwarded-For", "Via")
+
+
+async def alive(_: web.Request) -> web.Response:
+    """Tell that the hub answers."""
+    return web.json_response({"status": "ok"}, headers=NO_STORE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """The handlers of a service."""
+
+    service: Service
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [
+            web.get("/healthz", alive),
+            web.get("/readyz", self.ready),
+            web.get("/metrics", self.metrics),
+        ]
+
+    async def ready(self, _: web.Request) -> web.Response:
+        """Tell whether the hub can do its work; status 503 while answers cannot be stored."""
+        ready = hub_status(self.service).ready
+        told = {"status": "ready" if ready else "blocked"}
+        return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Answer with the metrics, to who may read them (`web.metrics`).
+
+        A team's token gives those of its servers, a reader's those that name no server.
+        """
+        if not self._may_read(request):
+            raise RefusedError(
+                Refusal.TOKEN, "an API token is needed to read the metrics from here"
+            )
+        body, kind = await self._metrics_for(request[VISITOR].caller)
+        return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
+
+    async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
+        metrics = self.service.metrics
+        if caller.team is not None:
+            async with self.service.store.reading() as connection:
+                own = await servers.every(connection, caller.team)
+            return metrics.render_of({registered.server.name for registered in own})
+        return metrics.render_hub() if caller.role is Role.READER else metrics.render()
+
+    def _may_read(self, request: web.Request) -> bool:
+        known, readers = request[VISITOR], self.service.settings.web.metrics
+        if known.caller.role is not None or readers is MetricsReaders.PUBLIC:
+            return True
+        if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
+            return False  # a proxy on this machine asks for others
+        address = read_address(known.origin.address)
+        return address is not None and address.is_loopback

@@ -1,0 +1,184 @@
+"""The monitor: what its figures are made of, and which rows a reader has asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2s
+from statistics import fmean
+
+from metaserver.model.states import ANSWERED, Outcome, ServerState
+from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.web.ui import charts
+from metaserver.web.ui.formatting import duration, figure, percent
+
+COUNTED_AS_UP = frozenset({ServerState.UP, ServerState.SLOW, ServerState.FINISHED})
+NO_ERROR = frozenset({Outcome.OK, Outcome.CANCELLED})
+LAST_MINUTE = 12  # values of `Monitor.throughput`, each over 5 s
+TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Filter:
+    """Which servers and errors the reader wants to see; an empty value means all."""
+
+    state: str = ""
+    find: str = ""  # part of a server's name, in any case
+    outcome: str = ""
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> Filter:
+        """Read the page's address; raises ValueError for a state or outcome that is none."""
+        state, outcome = query.get("state", ""), query.get("outcome", "")
+        for value, names in ((state, ServerState), (outcome, Outcome)):
+            if value and value not in set(names):
+                raise ValueError(f"{value} is none of {', '.join(names)}.")
+        return cls(state=state, find=query.get("find", "").strip(), outcome=outcome)
+
+    def shows(self, server: ServerStatus) -> bool:
+        """Tell whether the server's row is wanted."""
+        return self.state in ("", server.state) and self.find.lower() in server.name.lower()
+
+    def shows_error(self, error: ErrorEntry) -> bool:
+        """Tell whether the line of the error log is wanted."""
+        return self.outcome in ("", error.outcome)
+
+
+def errors(server: ServerStatus) -> dict[Outcome, int]:
+    """Count a server's attempts that were not `ok`, most frequent first."""
+    found = Counter({o: n for o, n in server.outcomes.items() if n and o not in NO_ERROR})
+    return dict(found.most_common())
+
+
+def marks(server: ServerStatus) -> list[str]:
+    """Return the marks of a server's strip."""
+    names = {Outcome.OK: "ok", Outcome.PARTIAL: "partial"}
+    return [names.get(tick.outcome, "bad") for tick in server.recent]
+
+
+def marks_label(server: ServerStatus) -> str:
+    """Say what the strip shows."""
+    if not server.recent:
+        return "no attempt yet"
+    counts = Counter(tick.outcome for tick in server.recent).most_common()
+    told = ", ".join(f"{count} {outcome}" for outcome, count in counts)
+    return f"last {len(server.recent)} attempts: {told}"
+
+
+def response_times(server: ServerStatus) -> list[float | None]:
+    """Return the times of a server's last attempts, None where there was no answer."""
+    return [tick.seconds if tick.outcome in ANSWERED else None for tick in server.recent]
+
+
+def slots(server: ServerStatus) -> dict[str, str]:
+    """Return what changes in a server's row: texts by slot, attributes by `slot@attribute`.
+
+    The slot without a name is the row itself. Template and stream have them from here alone.
+    """
+    failed = errors(server)
+    share = server.done / server.total if server.total else 0.0
+    return {
+        "@data-value": server.state,
+        "@data-announce": f"{server.name} is {server.state}",
+        "pill@data-state": server.state,
+        "state": server.state,
+        "note": server.note or server.address,
+        "strip@aria-label": marks_label(server),
+        **{f"{kind}@d": d for kind, d in charts.strip_paths(marks(server)).items()},
+        **{f"{kind}@d": d for kind, d in charts.spark_paths(response_times(server)).items()},
+        "last": figure(server.last),
+        "p50": figure(server.p50),
+        "p95": figure(server.p95),
+        "p99": figure(server.p99),
+        "network": percent(server.network_share),
+        "compute": percent(None if server.network_share is None else 1 - server.network_share),
+        "fill@width": f"{charts.bar_width(share):.3g}",
+        "done": f"{server.done}/{server.total}",
+        "left": _left(server),
+        "errors": str(sum(failed.values())),
+        "worst": next(iter(failed), ""),
+    }
+
+
+def _left(server: ServerStatus) -> str:
+    told = []
+    if server.eta is not None:
+        told.append(f"{duration(server.eta)} left")
+    elif server.in_flight:
+        told.append(f"{server.in_flight} in flight")
+    if server.given_up:
+        told.append(f"{server.given_up} given up")
+    return " · ".join(told)
+
+
+def error_id(error: ErrorEntry) -> str:
+    """Return the id of a line of the error log."""
+    key = f"{error.server}\n{error.article}\n{error.attempt}\n{error.at}"
+    return f"e-{blake2s(key.encode(), digest_size=6).hexdigest()}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """The five figures on top, and counts by state and outcome."""
+
+    up: int
+    servers: int
+    per_minute: float | None
+    throughput: Sequence[float]
+    p50: float | None
+    p95: float | None
+    done: int
+    given_up: int
+    total: int
+    states: Mapping[ServerState, int]
+    outcomes: Mapping[Outcome, int]  # that were not `ok`, most frequent first
+
+    @classmethod
+    def of(cls, monitor: Monitor) -> Totals:
+        """Add up the monitor's rows."""
+        states = Counter(server.state for server in monitor.servers)
+        outcomes: Counter[Outcome] = Counter()
+        for server in monitor.servers:
+            outcomes.update(errors(server))
+        return cls(
+            up=sum(states[state] for state in COUNTED_AS_UP),
+            servers=len(monitor.servers),
+            per_minute=fmean(monitor.throughput[-LAST_MINUTE:]) if monitor.throughput else None,
+            throughput=monitor.throughput,
+            p50=monitor.p50,
+            p95=monitor.p95,
+            done=sum(server.done for server in monitor.servers),
+            given_up=sum(server.given_up for server in monitor.servers),
+            total=sum(server.total for server in monitor.servers),
+            states=states,
+            outcomes=dict(outcomes.most_common()),
+        )
+
+    @property
+    def errors(self) -> int:
+        """How many attempts were not `ok`."""
+        return sum(self.outcomes.values())
+
+
+def histogram_lines(monitor: Monitor) -> list[tuple[str, float]]:
+    """Return the histogram's vertical lines: the percentiles that are known, and the limit."""
+    named = (("p50", monitor.p50), ("p95", monitor.p95), ("p99", monitor.p99))
+    known = [(name, value) for name, value in named if value]
+    return [*known, ("limit", monitor.time_limit)]
+
+
+def histogram_ticks(monitor: Monitor) -> list[tuple[str, float]]:
+    """Return the round times within the histogram's edges."""
+    low, high = monitor.histogram_edges[0], monitor.histogram_edges[-1]
+    return [(_tick(value), value) for value in TICKS if low <= value <= high]
+
+
+def _tick(value: float) -> str:
+    return f"{value * 1000:g} ms" if value < 1 else duration(value)
+
+
+def histogram_label(monitor: Monitor) -> str:
+    """Say what the histogram shows."""
+    told = ", ".join(f"{name} {duration(value)}" for name, value in histogram_lines(monitor))
+    return f"Response times of {sum(monitor.histogram)} attempts on a logarithmic scale: {told}"

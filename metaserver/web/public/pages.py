@@ -1,0 +1,145 @@
+"""The pages of phases: what every site has, that of a run and that of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+from aiohttp import web
+
+from metaserver.model.states import ServerState
+from metaserver.model.viewer import Reader
+from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
+from metaserver.web.access.stream_auth import while_held
+from metaserver.web.public.boards import BoardPages, or_400, page, reader_of
+from metaserver.web.public.monitor import Filter, Totals, error_id, slots
+from metaserver.web.public.sites import Site, Sites, site_of, sited
+from metaserver.web.ui.formatting import element_id
+from metaserver.web.ui.live import Parts, Row
+from metaserver.web.ui.templates import Templates
+
+IN_PHASE = "/p/{phase}"
+
+
+Stream = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
+
+
+def mount(
+    app: web.Application,
+    sites: Sites,
+    templates: Templates,
+    *,
+    more: Sequence[web.RouteDef] = (),
+    streams: Mapping[str, Stream] = MappingProxyType({}),
+) -> None:
+    """Put the pages of phases onto an application that has its other middlewares.
+
+    Each is there twice: for the phase that its address names, `/p/PHASE/monitor`, and for the one
+    that is shown first, `/monitor`. `more` are further pages of a phase, `streams` answer with
+    their event streams, by how their names begin: what follows is given to them.
+    """
+    pages = Pages(templates=templates, streams=streams)
+    routes = [*pages.routes(), *more]
+    of_phases = frozenset(
+        [IN_PHASE, *(base + route.path for route in routes for base in ("", IN_PHASE)),
+         *(route.path for route in pages.own_routes())]
+    )  # fmt: skip
+    app.middlewares.append(sited(sites, pages.no_phase, of_phases))
+    app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
+    app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pages:
+    """The handlers, and what they draw with."""
+
+    templates: Templates
+    streams: Mapping[str, Stream]
+
+    @cached_property
+    def _boards(self) -> BoardPages:
+        return BoardPages(templates=self.templates)
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes that every phase has."""
+        return [web.get("/monitor", self.monitor), *self._boards.routes()]
+
+    def own_routes(self) -> list[web.RouteDef]:
+        """Return the routes that do not stand below a phase."""
+        return [
+            *self._boards.frozen_routes(),
+            web.get("/events", self.events, allow_head=False),
+        ]
+
+    async def phase(self, request: web.Request) -> web.StreamResponse:
+        """Send the reader to the monitor of a phase."""
+        raise web.HTTPFound(f"{site_of(request).base}/monitor")
+
+    async def no_phase(self, request: web.Request) -> web.Response:
+        """Answer where there is no phase that a page could show."""
+        organiser = reader_of(request).organiser
+        return page(self.templates.page("no_phase.html", organiser=organiser))
+
+    async def monitor(self, request: web.Request) -> web.Response:
+        """Answer with the monitor; the query filters it: state, find, outcome."""
+        wanted = or_400(lambda: Filter.parse(request.query))
+        shown = site_of(request).monitor(reader_of(request))
+        totals = Totals.of(shown)
+        return page(self.templates.page("monitor.html", m=shown, totals=totals, wanted=wanted))
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the event stream of the page that the query names."""
+        return await while_held(request, self._events(request))
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        name, site, reader = request.query.get("page", ""), site_of(request), reader_of(request)
+        if name == "monitor":
+            key = f"{name} {reader}"
+            return await site.broadcaster.serve(request, key, lambda: self._parts(site, reader))
+        streams = {"t/": self._boards.events} | dict(self.streams)
+        for begin, stream in streams.items():
+            if name.startswith(begin):
+                return await stream(request, name.removeprefix(begin))
+        raise web.HTTPNotFound(text="No page of that name has an event stream.")
+
+    def _parts(self, site: Site, reader: Reader) -> Parts:
+        shown = site.monitor(reader)
+        totals = Totals.of(shown)
+        part = self.templates.part
+        html = {
+            name: part("monitor_parts.html", name.replace("-", "_"), shown, totals)
+            for name in MONITOR_PARTS
+        }
+        html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
+        if head := site.head():
+            html["phase-head"] = part("phase_parts.html", "head", head)
+        html |= {
+            f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
+            for state in ServerState
+        }
+        rows = {element_id("s", one.name): self._row(site, one) for one in shown.servers}
+        errors = {error_id(error): error for error in shown.errors}
+        html |= {key: self._line(site, key, error) for key, error in errors.items()}
+        return Parts(html=html, rows=rows, lists={"servers": list(rows), "errors": list(errors)})
+
+    def _row(self, site: Site, server: ServerStatus) -> Row:
+        """Return a server's row; it is made anew where the server has changed."""
+
+        def draw() -> str:
+            return self.templates.part("monitor_parts.html", "server_row", server, site.base)
+
+        key = ("server", server.name, bool(server.address))  # as its team sees it, and as others do
+        return site.memo.get(key, server, lambda: Row(slots(server), draw))
+
+    def _line(self, site: Site, key: str, error: ErrorEntry) -> str:
+        return site.memo.get(
+            (key, bool(error.message)),
+            error,
+            lambda: self.templates.part("monitor_parts.html", "error_line", error),
+        )
+
+
+MONITOR_PARTS = ("phase", "servers-up", "throughput", "response-time", "queue", "error-total",
+                 "histogram")  # fmt: skip

@@ -1,0 +1,200 @@
+"""Which phase a page shows: the only one of a run, or one of the many of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from metaserver.model.records import TaskName
+from metaserver.model.states import PhaseState
+from metaserver.model.viewer import Reader
+from metaserver.monitoring.snapshots import Monitor
+from metaserver.phases.runtime import RunningPhase
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.web.public.source import Source
+from metaserver.web.ui.live import Broadcaster
+from metaserver.web.ui.memo import Memo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseHead:
+    """What pages say of a phase. Moments are Unix seconds.
+
+    `timezone` is the one that its challenge tells dates in. `dates` are those that have passed and
+    those by which the clock does something, each with its word ("opens"); `next` is what the clock
+    does next.
+    """
+
+    name: str
+    title: str
+    challenge: str
+    state: PhaseState
+    timezone: str
+    dates: Sequence[tuple[str, float]]
+    next: tuple[str, float] | None
+    tasks: Sequence[TaskName]
+
+    @property
+    def base(self) -> str:
+        """What the addresses of the phase's pages begin with."""
+        return base_of(self.name)
+
+
+def base_of(phase: str) -> str:
+    """Return what the addresses of a phase's pages begin with."""
+    return f"/p/{quote(phase, safe='')}" if phase else ""
+
+
+def _no_head() -> PhaseHead | None:
+    return None
+
+
+def _no_heads() -> Sequence[PhaseHead]:
+    return ()
+
+
+def _all(monitor: Monitor, _: Reader) -> Monitor:
+    return monitor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What the pages of one phase are made from.
+
+    `phase` is empty for a run's, whose addresses have no name in them. `head` tells how the phase
+    stands now, `phases` all there are; `visible` leaves out of the monitor what a reader may not
+    see. `running` is there in a service.
+    """
+
+    source: Source
+    broadcaster: Broadcaster
+    phase: str = ""
+    running: RunningPhase | None = None
+    head: Callable[[], PhaseHead | None] = _no_head
+    phases: Callable[[], Sequence[PhaseHead]] = _no_heads
+    visible: Callable[[Monitor, Reader], Monitor] = _all
+    memo: Memo = field(default_factory=Memo)
+
+    @property
+    def base(self) -> str:
+        """What the addresses of its pages begin with."""
+        return base_of(self.phase)
+
+    @property
+    def tasks(self) -> Sequence[TaskPlugin]:
+        """The tasks that have a leaderboard."""
+        return self.source.tasks()
+
+    def monitor(self, reader: Reader) -> Monitor:
+        """The monitor as of now, as far as the reader may see it."""
+        return self.visible(self.source.monitor(), reader)
+
+    def stream(self, page: str) -> str:
+        """Return the address of a page's event stream, to which its query may be added."""
+        phase = f"&phase={quote(self.phase, safe='')}" if self.phase else ""
+        return f"/events?page={quote(page, safe='/')}{phase}"
+
+
+class Sites(Protocol):
+    """All phases that there are pages of."""
+
+    def named(self, phase: str) -> Site | None:
+        """The site of a phase; with an empty name the one that is shown first. None: none such."""
+
+
+SITE: web.RequestKey[Site] = web.RequestKey("SITE", Site)
+SITES: web.RequestKey[Sites] = web.RequestKey("SITES", Sites)
+_current: ContextVar[Site | None] = ContextVar("site", default=None)
+
+
+class NoPhaseError(Exception):
+    """There is no phase yet that a page could show."""
+
+
+def site() -> Site | None:
+    """Return the site of the page under way; None while there is no phase.
+
+    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    """
+    return _current.get()
+
+
+def site_of(request: web.Request) -> Site:
+    """Return the site that a request is for; `NoPhaseError` while there is none."""
+    if SITE not in request:
+        raise NoPhaseError
+    return request[SITE]
+
+
+def sited(
+    sites: Sites,
+    no_phase: Callable[[web.Request], Awaitable[web.StreamResponse]],
+    pages: Collection[str],
+) -> Middleware:
+    """Return the middleware that finds the phase which a request's address names.
+
+    `pages` are the routes of phases' pages. Their address names the phase in its path, in its query
+    (`?phase=`) or not at all: then the one that is shown first is meant. `no_phase` answers for a
+    page of a phase while there is none.
+    """
+
+    @web.middleware
+    async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
+        _current.set(sites.named(""))  # for errors too
+        resource = request.match_info.route.resource
+        if resource is not None and resource.canonical in pages:
+            request[SITES] = sites
+            _show(request, _found(sites, _names(request)))
+        try:
+            return await handler(request)
+        except NoPhaseError:
+            return await no_phase(request)
+
+    return middleware
+
+
+def show_phase_of(request: web.Request, phase: str) -> None:
+    """Let a page show the phase of something that was found by its own key.
+
+    Raises `HTTPNotFound` where the address names another phase.
+    """
+    if _names(request) - {phase}:
+        raise web.HTTPNotFound(text=f"It is of phase {phase}, which is not the one that is named.")
+    _show(request, request[SITES].named(phase))
+
+
+def _show(request: web.Request, found: Site | None) -> None:
+    if found is not None:
+        request[SITE] = found
+        _current.set(found)
+
+
+def _names(request: web.Request) -> set[str]:
+    """Return the phases that an address names; an empty name is one as well."""
+    in_path = request.match_info.get("phase")
+    return {*request.query.getall("phase", ()), *(() if in_path is None else (in_path,))}
+
+
+def _found(sites: Sites, names: set[str]) -> Site | None:
+    """Return the site of the phase that is named: never that of another one."""
+    if not names:
+        return sites.named("")
+    if len(names) > 1:
+        raise web.HTTPNotFound(text=f"The address names several phases: {_listed(names)}.")
+    [name] = names
+    found = sites.named(name) if name else None
+    if found is None:
+        raise web.HTTPNotFound(
+            text=f"There is no phase called {name}." if name else "The address names no phase."
+        )
+    return found
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(name or '""' for name in sorted(names))

@@ -1,0 +1,100 @@
+"""What the pages that act share: they read and act through operations, as who is signed in.
+
+A refusal that the reader can mend (a state, a value) is shown next to the button or the field that
+was used; any other (no token, nothing of that name) is a page of its own, made by `security`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.service import Service
+from metaserver.operations.table import perform
+from metaserver.web.access.posted import fields
+from metaserver.web.access.stream_auth import while_held
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.ui.live import Broadcaster, Parts
+from metaserver.web.ui.templates import Templates
+
+MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
+"""Refusals that are shown where they were met."""
+
+HEARTBEAT = 15.0
+"""The longest silence of a stream, in seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """A running service, and what its pages are drawn with."""
+
+    service: Service
+    templates: Templates
+    broadcaster: Broadcaster
+
+    async def ask(self, request: web.Request, name: str, **values: Any) -> Any:
+        """Do an operation as who asks; raises `RefusedError`. Values may be texts of a form."""
+        return await self.ask_as(caller_of(request), name, **values)
+
+    async def ask_as(self, caller: Caller, name: str, **values: Any) -> Any:
+        """Do an operation as a caller who is known; raises `RefusedError`."""
+        return await perform(OPERATIONS[name], self.service, caller, values, strict=False)
+
+    def answer(self, template: str, *, status: int = 200, **context: Any) -> web.Response:
+        """Answer with a page; it is for its reader alone."""
+        return web.Response(
+            text=self.templates.page(template, **context),
+            status=status,
+            content_type="text/html",
+            headers={"Cache-Control": "private, no-store"},
+        )
+
+    async def follow(
+        self, request: web.Request, key: str, ask: Callable[[], Awaitable[Parts]]
+    ) -> web.StreamResponse:
+        """Answer with a page's event stream, for as long as its reader's token holds."""
+        return await while_held(request, self.broadcaster.follow(request, key, ask))
+
+
+def open_desk(
+    app: web.Application, service: Service, templates: Templates, *, interval: float = 1.0
+) -> Desk:
+    """Return the desk of an application's consoles; its live pages are renewed each `interval`."""
+    broadcaster = Broadcaster(None, interval=interval, heartbeat=HEARTBEAT)
+
+    async def end_streams(_: web.Application) -> None:
+        await broadcaster.close()
+
+    app.on_shutdown.append(end_streams)
+    return Desk(service=service, templates=templates, broadcaster=broadcaster)
+
+
+async def posted(request: web.Request) -> MultiMapping[Any]:
+    """Return the form that a request carries; a file in it is a `SentFile`."""
+    return await fields(request, request.client_max_size)
+
+
+def phase_named(desk: Desk, request: web.Request) -> str | None:
+    """Return the phase that an address names (`?phase=`), None where it names none.
+
+    Raises `RefusedError` where there is none of that name, also for an empty one, and
+    `HTTPNotFound` where several are named: nobody is answered for another phase.
+    """
+    names = set(request.query.getall("phase", ()))
+    if len(names) > 1:
+        raise web.HTTPNotFound(text="The address names several phases.")
+    return desk.service.phase(names.pop()).name if names else None
+
+
+def mended(refused: RefusedError) -> RefusedError:
+    """Return a refusal that is to be shown where it was met; raises any other."""
+    if refused.refusal not in MENDED:
+        raise refused
+    return refused

@@ -1,0 +1,66 @@
+"""How numbers, times and names are written in the pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from metaserver.model import zones
+
+NOTHING = "–"
+"""Shown where nothing was measured yet."""
+
+
+def figure(value: float | None) -> str:
+    """Write a number of at least 0 with three figures: <0.001, 0.042, 1.25, 53.2, 168."""
+    if value is None:
+        return NOTHING
+    if 0 < value < 0.0005:
+        return "<0.001"
+    digits = len(str(int(value)).lstrip("0"))
+    return f"{value:.{max(0, 3 - digits)}f}"
+
+
+def small(value: float | None) -> str:
+    """Write a number that may be far below 1: 0.0123, 4.56e-06."""
+    return NOTHING if value is None else f"{value:.3g}"
+
+
+def duration(value: float | None) -> str:
+    """Write a length of time in words: 45 s, 12 min, 3.5 h, 2.1 d."""
+    if value is None:
+        return NOTHING
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
+        if value < limit:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 86400:.3g} d"
+
+
+def percent(share: float | None) -> str:
+    """Write a share (0 to 1) in percent."""
+    return NOTHING if share is None else f"{100 * share:.0f} %"
+
+
+def clock(at: float) -> str:
+    """Write a moment (seconds since the Unix epoch) as the time of day, UTC."""
+    return f"{datetime.fromtimestamp(at, UTC):%H:%M:%S}"
+
+
+def day(at: float) -> str:
+    """Write a moment with its date, UTC."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M UTC}"
+
+
+def in_zone(at: float, zone: str) -> str:
+    """Write a moment with its date in a time zone: 2026-12-01 09:00 Europe/Madrid."""
+    return zones.in_zone(datetime.fromtimestamp(at, UTC), zone)
+
+
+def moment(at: float) -> str:
+    """Write a moment as a browser reads it."""
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def element_id(kind: str, name: str) -> str:
+    """Return the id of the element that shows `name`: unique, and free of white space."""
+    return f"{kind}-{quote(name, safe='')}"

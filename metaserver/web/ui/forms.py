@@ -1,0 +1,287 @@
+"""Forms made from what operations are given: help and bounds from the structs, errors at fields.
+
+A form is drawn by the macros in `templates/forms.html`. What comes back is turned into the values
+of an operation by `values_of`; a refusal makes the form anew, with all that was written in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, get_type_hints
+
+import msgspec
+from msgspec import NODEFAULT
+from msgspec import inspect as kinds
+from multidict import MultiMapping
+
+from metaserver.model.errors import RefusedError
+from metaserver.web.access.refusals import in_words, sentence
+
+NUMBERS = (kinds.IntType, kinds.FloatType)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wording:
+    """What a form says of a field beyond its struct: another label, help, kind or choices.
+
+    `choices` are pairs of value and label.
+    """
+
+    label: str = ""
+    help: str = ""
+    kind: str = ""
+    choices: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """One field of a form.
+
+    `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check" or
+    "long" (a text of several lines). `given` is what stands in it, `bounds` are attributes.
+    """
+
+    name: str
+    label: str
+    kind: str
+    form: str = "form"
+    help: str = ""
+    given: Sequence[str] = ()
+    choices: Sequence[tuple[str, str]] = ()
+    bounds: Mapping[str, object]
+    required: bool = False
+    error: str = ""
+
+    @property
+    def value(self) -> str:
+        """What stands in a field of one value."""
+        return self.given[0] if self.given else ""
+
+    @property
+    def id(self) -> str:
+        """The id of its element."""
+        return f"{self.form}-{self.name}"
+
+    @property
+    def described_by(self) -> str:
+        """The ids of its help and its error, as far as it has them."""
+        told = {"error": self.error, "help": self.help}
+        return " ".join(f"{self.id}-{kind}" for kind, text in told.items() if text)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Form:
+    """A form's fields, and the refusal that is of none of them; its name is its own on a page."""
+
+    fields: Sequence[Field]
+    error: str = ""
+    name: str = "form"
+
+    @classmethod
+    def of(
+        cls,
+        given: type[msgspec.Struct],
+        names: Sequence[str],
+        *,
+        values: Mapping[str, Any] | None = None,
+        wording: Mapping[str, Wording] | None = None,
+        refused: RefusedError | None = None,
+        name: str = "form",
+    ) -> Form:
+        """Return the form of some fields of a struct; `limits.servers` is one of an inner struct.
+
+        `values` are those that stand in it (a `MultiMapping` as it was posted, or builtins), else
+        the struct's defaults.
+        """
+        wording = wording or {}
+        known = _known(given)
+        at = refused.field if refused and refused.field in names else ""
+        errors = _errors(given, names, values) if isinstance(values, MultiMapping) else {}
+        if refused and at:
+            errors.setdefault(at, in_words(refused))
+        fields = [
+            _field(
+                known[field],
+                field,
+                form=name,
+                wording=wording.get(field, Wording()),
+                given=_texts(values, field, known[field]),
+                error=errors.get(field, "") if refused else "",
+            )
+            for field in names
+        ]
+        error = in_words(refused) if refused and not at else ""
+        return cls(fields=fields, error=error, name=name)
+
+
+def values_of(
+    given: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
+) -> dict[str, Any]:
+    """Return an operation's values from a form that was sent.
+
+    Texts come as they are, also empty; a number or a choice that was left empty is left out.
+    """
+    known, values = _known(given), dict[str, Any]()
+    for name in names:
+        *outer, last = name.split(".")
+        inner = values
+        for step in outer:
+            inner = inner.setdefault(step, {})
+        sent = [text for text in posted.getall(name, ()) if isinstance(text, str)]
+        if (value := _value(known[name], sent)) is not None:
+            inner[last] = value
+    return values
+
+
+def _errors(
+    given: type[msgspec.Struct], names: Sequence[str], posted: MultiMapping[Any]
+) -> dict[str, str]:
+    """Return what is wrong with each value by itself: all of it, not only the first.
+
+    Inner structs are left to the operation.
+    """
+    hints = get_type_hints(given, include_extras=True)
+    known, values, errors = _known(given), values_of(given, names, posted), dict[str, str]()
+    for name in names:
+        if isinstance(_kind(known[name]), kinds.BytesType):
+            continue  # a file: whoever takes it looks at it
+        if known[name].required and not values.get(name):
+            errors[name] = "Is required."
+        elif name in values and name in hints:
+            try:
+                msgspec.convert(values[name], hints[name], strict=False)
+            except msgspec.ValidationError as error:
+                errors[name] = sentence(str(error).partition(" - at `$")[0])
+    return errors
+
+
+def _value(field: kinds.Field, sent: Sequence[str]) -> Any:
+    kind = _kind(field)
+    if isinstance(kind, kinds.VarTupleType | kinds.ListType):
+        return tuple(text.strip() for text in sent if text.strip())
+    if isinstance(kind, kinds.BoolType):
+        return bool(sent)
+    text = sent[0].strip() if sent else ""
+    if isinstance(kind, kinds.StrType):
+        return text if sent else None
+    return text or None
+
+
+def _known(given: type[msgspec.Struct]) -> Mapping[str, kinds.Field]:
+    """Return a struct's fields by name, those of inner structs as `outer.inner`."""
+    info = kinds.type_info(given)
+    assert isinstance(info, kinds.StructType)
+    return dict(_flat(info, ""))
+
+
+def _flat(struct: kinds.StructType, prefix: str) -> Iterator[tuple[str, kinds.Field]]:
+    for field in struct.fields:
+        name = f"{prefix}{field.name}"
+        kind = _kind(field)
+        if isinstance(kind, kinds.StructType):
+            yield from _flat(kind, f"{name}.")
+        else:
+            yield name, field
+
+
+def _layers(field: kinds.Field) -> Iterator[kinds.Type]:
+    """Yield a field's type and what it is wrapped around: metadata, optional values."""
+    kind = field.type
+    while True:
+        yield kind
+        if isinstance(kind, kinds.Metadata):
+            kind = kind.type
+        elif isinstance(kind, kinds.UnionType):
+            kind = next(one for one in kind.types if not isinstance(one, kinds.NoneType))
+        else:
+            return
+
+
+def _kind(field: kinds.Field) -> kinds.Type:
+    *_, kind = _layers(field)
+    return kind
+
+
+def _help(field: kinds.Field) -> str:
+    for layer in _layers(field):
+        if isinstance(layer, kinds.Metadata) and layer.extra_json_schema:
+            return str(layer.extra_json_schema.get("description", ""))
+    return ""
+
+
+def _field(
+    field: kinds.Field,
+    name: str,
+    *,
+    form: str,
+    wording: Wording,
+    given: Sequence[str],
+    error: str,
+) -> Field:
+    kind = _kind(field)
+    choices = wording.choices or [(value, value) for value in _values(kind)]
+    return Field(
+        name=name,
+        label=wording.label or field.name.replace("_", " ").capitalize(),
+        kind=wording.kind or _input(kind, choices),
+        form=form,
+        help=wording.help or _help(field),
+        given=given,
+        choices=choices,
+        bounds=_bounds(kind),
+        required=field.required,
+        error=error,
+    )
+
+
+def _input(kind: kinds.Type, choices: Sequence[tuple[str, str]]) -> str:
+    if isinstance(kind, kinds.BoolType):
+        return "check"
+    if isinstance(kind, kinds.VarTupleType | kinds.ListType):
+        return "choices"
+    if isinstance(kind, NUMBERS):
+        return "number"
+    return "choice" if choices else "text"
+
+
+def _values(kind: kinds.Type) -> Sequence[str]:
+    if isinstance(kind, kinds.EnumType):
+        return [str(member.value) for member in kind.cls]
+    if isinstance(kind, kinds.LiteralType):
+        return [str(value) for value in kind.values]
+    return ()
+
+
+def _bounds(kind: kinds.Type) -> Mapping[str, object]:
+    if isinstance(kind, kinds.StrType):
+        return {} if kind.max_length is None else {"maxlength": kind.max_length}
+    if isinstance(kind, NUMBERS):
+        bounds = {"min": kind.ge, "max": kind.le}
+        step = {"step": "any"} if isinstance(kind, kinds.FloatType) else {}
+        return {name: value for name, value in bounds.items() if value is not None} | step
+    return {}
+
+
+def _texts(values: Mapping[str, Any] | None, name: str, field: kinds.Field) -> Sequence[str]:
+    """Return what stands in a field."""
+    if isinstance(values, MultiMapping):
+        return [text for text in values.getall(name, ()) if isinstance(text, str)]
+    value = field.default if field.default is not NODEFAULT else ""
+    if values is not None:
+        value = _inner(values, name, value)
+    return [_text(one) for one in (value if isinstance(value, list | tuple) else [value])]
+
+
+def _inner(values: Mapping[str, Any], name: str, otherwise: Any) -> Any:
+    value: Any = values
+    for step in name.split("."):
+        value = value.get(step, otherwise) if isinstance(value, Mapping) else otherwise
+    return value
+
+
+def _text(value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    return str(value.value if isinstance(value, Enum) else value)

@@ -1,0 +1,175 @@
+"""The two plots of a leaderboard: pure functions from runs to SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from metaserver.web.ui import svg
+
+SERIES = 8
+"""How many series have a colour, a glyph and a dash of their own in the style sheet."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Axis:
+    """A linear axis from `low` to `high` with a tick each `step`."""
+
+    label: str
+    low: float
+    high: float
+    step: float
+
+    @classmethod
+    def over(cls, label: str, values: Sequence[float]) -> Axis:
+        """Return the axis that holds 0 and all `values` with at most six round steps."""
+        low, high = min([0.0, *values]), max([0.0, *values]) or 1.0
+        rough = (high - low) / 6
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = power * next(m for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+        return cls(
+            label=label,
+            low=math.floor(low / step + 1e-9) * step,
+            high=math.ceil(high / step - 1e-9) * step,
+            step=step,
+        )
+
+    def ticks(self) -> list[float]:
+        """Return the ticks, lowest first."""
+        count = round((self.high - self.low) / self.step)
+        return [self.low + i * self.step for i in range(count + 1)]
+
+    def share(self, value: float) -> float:
+        """Return where `value` lies, from 0 (low end) to 1."""
+        return (value - self.low) / (self.high - self.low)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Point:
+    """A run in the scatter; `series` picks glyph and colour, None is a small grey dot."""
+
+    name: str
+    x: float
+    y: float
+    series: int | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curve:
+    """A run's precision/recall steps as (recall, precision), recall rising."""
+
+    name: str
+    steps: Sequence[tuple[float, float]]
+    series: int
+
+
+WIDTH, HEIGHT = 560, 380
+LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50  # room around the plot, for ticks and labels
+
+
+def _x(share: float) -> float:
+    return LEFT + share * (WIDTH - LEFT - RIGHT)
+
+
+def _y(share: float) -> float:
+    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
+
+
+def _grid(x: Axis, y: Axis) -> list[Markup]:
+    """Return grid lines, tick values and the two axis labels of a square plot."""
+    parts = []
+    for tick in x.ticks():
+        at = _x(x.share(tick))
+        parts += [svg.line("grid", at, _y(0), at, _y(1)), svg.label(at, _y(0) + 17, f"{tick:.4g}")]
+    for tick in y.ticks():
+        at = _y(y.share(tick))
+        parts += [
+            svg.line("grid", _x(0), at, _x(1), at),
+            svg.label(LEFT - 7, at + 4, f"{tick:.4g}", "end"),
+        ]
+    turn = Markup('<text class="axis" transform="translate(14 {}) rotate(-90)">{}</text>')
+    return [
+        *parts,
+        svg.label(_x(0.5), HEIGHT - 10, x.label, kind="axis"),
+        turn.format(svg.number(_y(0.5)), y.label),
+    ]
+
+
+GLYPHS = (
+    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0Z",  # circle
+    "M-4.5-4.5h9v9h-9Z",  # square
+    "M0-5.5L5.5 4.5h-11Z",  # triangle
+    "M0-6L6 0L0 6L-6 0Z",  # diamond
+    "M0 5.5L5.5-4.5h-11Z",  # triangle, point down
+    "M-2-5.5h4v3.5h3.5v4h-3.5v3.5h-4v-3.5h-3.5v-4h3.5Z",  # plus
+    "M-5.5-2L0-6L5.5-2L3.5 5h-7Z",  # pentagon
+    "M-5-5L0-2L5-5L2 0L5 5L0 2L-5 5L-2 0Z",  # four-pointed star
+)
+
+
+DOT = "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0Z"
+
+
+def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
+    """Return a scatter of runs; a series has its name beside it where there is room."""
+    body = _grid(x, y)
+    taken: list[tuple[float, float, float, float]] = []
+    for point in sorted(points, key=lambda point: point.series is not None):
+        at = _x(x.share(point.x)), _y(y.share(point.y))
+        title = f"{point.name}: {point.x:.3f}, {point.y:.3f}"
+        if point.series is None:
+            body.append(svg.shape("dot", DOT, title, at))
+        else:
+            body.append(svg.shape(f"point s{point.series}", GLYPHS[point.series], title, at))
+            taken.append((at[0] - 7, at[1] - 7, at[0] + 7, at[1] + 7))
+    for point in points:
+        if point.series is not None:
+            body += _name(point.name, _x(x.share(point.x)), _y(y.share(point.y)), taken)
+    return svg.drawing(body, WIDTH, HEIGHT, "plot", label)
+
+
+def _name(
+    name: str, x: float, y: float, taken: list[tuple[float, float, float, float]]
+) -> list[Markup]:
+    """Place a name right or left of a point, a little lower or higher, or nowhere."""
+    text = name if len(name) <= 18 else f"{name[:17]}…"
+    width = 7.0 * len(text)
+    for dy in (4, 16, -8):
+        for anchor, dx in (("start", 10), ("end", -10)):
+            left = x + dx if anchor == "start" else x + dx - width
+            box = (left, y + dy - 10, left + width, y + dy + 2)
+            if left < LEFT or left + width > WIDTH or any(_meet(box, other) for other in taken):
+                continue
+            taken.append(box)
+            return [svg.label(x + dx, y + dy, text, anchor, "name")]
+    return []
+
+
+def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def step_curves(curves: Sequence[Curve], label: str) -> Markup:
+    """Return interpolated precision/recall curves: each precision holds up to its recall."""
+    x = Axis(label="Recall", low=0, high=1, step=0.2)
+    y = Axis(label="Interpolated precision", low=0, high=1, step=0.2)
+    body = _grid(x, y)
+    for curve in curves:
+        path = [f"M{svg.number(_x(0))} {svg.number(_y(curve.steps[0][1]))}"]
+        path += [
+            f"V{svg.number(_y(precision))}H{svg.number(_x(recall))}"
+            for recall, precision in curve.steps
+        ]
+        path.append(f"V{svg.number(_y(0))}")
+        body.append(svg.shape(f"curve s{curve.series}", "".join(path), curve.name))
+    return svg.drawing(body, WIDTH, HEIGHT, "plot", label)
+
+
+def swatch(series: int, *, line: bool) -> Markup:
+    """Return the legend's sample of a series: its dash (`line`) or its glyph."""
+    if line:
+        return svg.drawing([svg.shape(f"curve s{series}", "M0 6H26")], 26, 12, "swatch")
+    return svg.drawing([svg.shape(f"point s{series}", GLYPHS[series], at=(7, 7))], 14, 14, "swatch")

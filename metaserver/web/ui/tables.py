@@ -1,0 +1,109 @@
+"""What a page's table shows as CSV and JSON: the same rows, order and decimals."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from metaserver.files.cells import inert
+from metaserver.leaderboards.boards import BoardRow
+from metaserver.tasks.plugin import Column
+from metaserver.web.public.leaderboard import OWN_COLUMNS, Leaderboard, Standing, value
+from metaserver.web.ui.formatting import moment
+
+
+class Field(NamedTuple):
+    """A value of a row under its name in both forms, and as the page writes it."""
+
+    key: str
+    value: Any
+    text: str
+
+
+def to_csv(shown: Leaderboard) -> str:
+    """Return a board as CSV."""
+    return lines(field_names(shown), ([f.text for f in fields(shown, r)] for r in shown.rows()))
+
+
+def to_dict(shown: Leaderboard) -> dict[str, Any]:
+    """Return a board as JSON-ready values: what the CSV has, numbers as numbers."""
+    frozen = shown.frozen
+    return {
+        "phase": shown.phase or None,
+        "task": shown.board.task,
+        "view": shown.choice.view,
+        "show": shown.choice.show,
+        "sort": str(shown.choice.sort),
+        "signature": shown.board.signature,
+        "intervals": shown.board.resampling or None,
+        "frozen": frozen
+        and {"phase": frozen.phase, "at": moment(frozen.at), "reason": frozen.reason},
+        "runs": [
+            {field.key: field.value for field in fields(shown, row) if field.key != "articles"}
+            | {
+                "articles_scored": row.score.articles_scored,
+                "articles_in_gold": row.score.articles_in_gold,
+            }
+            for row in shown.rows()
+        ],
+    }
+
+
+def field_names(shown: Leaderboard) -> list[str]:
+    """Return the names of a row's fields, in order."""
+    ranks = ["rank_low", "rank_high"] if shown.board.resampling else []
+    bounds = [f"{shown.main}_low", f"{shown.main}_high", "interval"] if ranks else []
+    own = [column.key for column in OWN_COLUMNS]
+    return ["place", *ranks, "team", *own[1:], *(c.key for c in shown.task.columns), *bounds]
+
+
+def fields(shown: Leaderboard, row: BoardRow) -> list[Field]:
+    """Return what a row shows, in the order of `field_names`."""
+    place, *rest = [_field(shown, row, column) for column in shown.columns]
+    team = Field("team", row.team or None, row.team)
+    if not shown.board.resampling:
+        return [place, team, *rest]
+    ranks, bounds = _interval(shown, row)
+    return [place, *ranks, team, *rest, *bounds]
+
+
+def _field(shown: Leaderboard, row: BoardRow, column: Column) -> Field:
+    if column.key == "run":  # its team is a field of its own
+        return Field("run", row.run, row.run)
+    found = value(row, column.key)
+    rounded = round(found, column.decimals) if isinstance(found, float) else found
+    return Field(column.key, rounded, shown.text(row, column))
+
+
+def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[Field], list[Field]]:
+    """Return the fields of a run's rank interval and of its score's."""
+    low, high = shown.bounds(row)
+    standing = shown.standing(row)
+    best: int | None = None
+    worst: int | None = None
+    if row.interval is not None and low:
+        best, worst = row.interval.best_rank, row.interval.worst_rank
+    missing = "n/a" if standing is Standing.NONE else ""
+    return (
+        [
+            Field("rank_low", best, missing if best is None else str(best)),
+            Field("rank_high", worst, missing if worst is None else str(worst)),
+        ],
+        [
+            Field(f"{shown.main}_low", float(low) if low else None, low or missing),
+            Field(f"{shown.main}_high", float(high) if high else None, high or missing),
+            Field("interval", standing.value, standing.value),
+        ],
+    )
+
+
+def lines(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a table as CSV (RFC 4180); no cell is a formula to a spreadsheet."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(heading)
+    for row in rows:
+        writer.writerow([inert(text) for text in row])
+    return out.getvalue()

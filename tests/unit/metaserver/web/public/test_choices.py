@@ -1,0 +1,40 @@
+import pytest
+
+from metaserver.web.public.choices import Choice, Show, Sort
+from metaserver.web.public.leaderboard import OWN_COLUMNS
+
+VIEWS = ["raw", "mapped"]
+BY_RUN = Sort(key="run", descending=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "choice"),
+    [
+        ({}, Choice()),
+        ({"view": "mapped"}, Choice(view="mapped")),
+        ({"show": "best", "sort": "-run"}, Choice(show=Show.BEST, sort=BY_RUN)),
+        ({"view": "", "show": "", "sort": ""}, Choice()),
+    ],
+)
+def test_a_choice_is_read_from_the_query(query, choice):
+    assert Choice.parse(query, VIEWS, OWN_COLUMNS) == choice
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"view": "both"}, "There is no view both: use one of raw, mapped."),
+        ({"show": "mine"}, "no choice of runs mine: use one of all, online, best."),
+        ({"sort": "-x"}, "Cannot sort by x: use one of place, run, mode, articles."),
+    ],
+)
+def test_what_cannot_be_chosen_is_told_with_what_can(query, message):
+    with pytest.raises(ValueError, match=message):
+        Choice.parse(query, VIEWS, OWN_COLUMNS)
+
+
+def test_the_query_leaves_out_what_is_usual():
+    assert str(Choice()) == ""
+    chosen = Choice(view="mapped", show=Show.BEST, sort=BY_RUN)
+    assert str(chosen) == "view=mapped&show=best&sort=-run"
+    assert str(chosen.but(view="raw", sort=Sort())) == "show=best"

@@ -1,0 +1,72 @@
+import pytest
+
+from metaserver.model.states import Outcome, ServerState
+from metaserver.web.public import monitor
+from metaserver.web.public.monitor import Filter, Totals
+from tests.unit.metaserver.web.challenge import Challenge
+
+
+def test_totals_add_up_the_rows():
+    shown = Challenge().monitor()
+    totals = Totals.of(shown)
+    assert totals.servers == 11
+    assert totals.up == 9  # one is down, one is paused
+    assert totals.done == sum(server.done for server in shown.servers)
+    assert totals.errors == sum(
+        count
+        for server in shown.servers
+        for outcome, count in server.outcomes.items()
+        if outcome is not Outcome.OK
+    )
+    assert list(totals.outcomes.values()) == sorted(totals.outcomes.values(), reverse=True)
+    assert totals.per_minute == pytest.approx(sum(shown.throughput[-12:]) / 12)
+
+
+def test_totals_of_nothing():
+    totals = Totals.of(Challenge(names=[]).monitor())
+    assert (totals.up, totals.total, totals.errors, totals.per_minute) == (0, 0, 0, None)
+
+
+def test_filter_finds_by_state_and_part_of_the_name():
+    servers = Challenge().monitor().servers
+    assert [s.name for s in servers if Filter(find="tEaM 1").shows(s)] == [
+        "Team 10 · S03", "Team 13 · S04", "Team 14 · S05", "Team 16 · S06", "Team 18 · S07",
+    ]  # fmt: skip
+    assert [s.name for s in servers if Filter(state="down").shows(s)] == ["Team 14 · S05"]
+
+
+@pytest.mark.parametrize("query", [{"state": "dead"}, {"outcome": "bad"}])
+def test_filter_refuses_what_is_no_state_or_outcome(query):
+    with pytest.raises(ValueError, match="is none of"):
+        Filter.parse(query)
+
+
+def test_strip_and_sparkline_tell_answers_from_failures():
+    server = Challenge().monitor().servers[4]
+    marks, times = monitor.marks(server), monitor.response_times(server)
+    assert server.state is ServerState.DOWN
+    assert {mark for mark, time in zip(marks, times, strict=True) if time is None} == {"bad"}
+    assert {mark for mark, time in zip(marks, times, strict=True) if time} <= {"ok", "partial"}
+    assert monitor.marks_label(server).startswith("last 48 attempts: ")
+
+
+def test_every_line_of_the_error_log_has_an_id_of_its_own():
+    errors = Challenge().monitor().errors
+    assert len({monitor.error_id(error) for error in errors}) == len(errors) > 50
+
+
+def test_histogram_ticks_lie_within_the_edges():
+    shown = Challenge().monitor()
+    assert monitor.histogram_ticks(shown) == [("10 s", 10), ("1 min", 60), ("10 min", 600)]
+
+
+def test_a_rows_slots_tell_what_the_row_shows():
+    server = Challenge().monitor().servers[4]
+    slots = monitor.slots(server)
+    assert slots["state"] == slots["@data-value"] == slots["pill@data-state"] == "down"
+    assert slots["@data-announce"] == f"{server.name} is down"
+    assert slots["note"] == server.note
+    assert (slots["network"], slots["compute"]) == ("2 %", "98 %")
+    assert slots["done"] == f"{server.done}/595"
+    assert slots["bad@d"].startswith("M")
+    assert slots["errors"] == str(sum(monitor.errors(server).values()))
