@@ -49,7 +49,10 @@ async def suffered(attack: Attack) -> Attempt:
         peer(attack.script) as there,
         undisturbed(ordinary),
     ):
-        ended, _ = await caller.call(server(there.url), 0, 1)
+        for _ in range(5):
+            ended, _ = await caller.call(server(there.url), 0, 1)
+            if ended.outcome is not Outcome.CANCELLED:  # else the machine stood still: asked again
+                break
     return ended
 
 
@@ -93,8 +96,8 @@ async def test_nothing_that_an_answer_names_is_fetched(
         assert ended.outcome is Outcome.OK
         assert answer is not None
         assert answer.payloads == PAYLOADS
-    else:
-        assert ended.outcome is Outcome.XML
+    else:  # an element that is no type of XML-RPC is a value of no type
+        assert ended.outcome is (Outcome.SHAPE if document is included else Outcome.XML)
     assert canary.connections == 0
     assert "root:" not in repr(ended)
     assert "secret" not in repr(ended)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -172,7 +173,10 @@ async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> 
         await with_raw_answers(running, 0)
         registered = await running.service.server(running.team("blue"), "blue-1")
         key = running.service.phase("test").key(registered)
-        changes = [states.StateChange(key=key, at=at, state=ServerState.UP) for at in range(1, 9)]
+        later = time.time() + 1_000  # than what is kept of the server itself meanwhile
+        changes = [
+            states.StateChange(key=key, at=later + step, state=ServerState.UP) for step in range(8)
+        ]
         async with running.service.store.writing() as connection:
             await states.add(connection, changes)
             newest = await states.of(connection, key, limit=3)
