@@ -327,15 +327,14 @@ DOCUMENTS = {
         flood(b"\xef\xbb\xbf", forever(b"\n\xef\xbb\xbf" * 10_000)), TOO_LARGE
     ),
     "a charset that is none": attack(
-        answering(GOOD, content_type="text/xml; charset=zlib"), XML, message="'zlib' is not known"
+        answering(GOOD, content_type="text/xml; charset=zlib"), Outcome.OK
     ),
     "a charset that is slow": attack(
         answering(
             inside(b"<value>" + b"a" * 10_000_000 + b"</value>"),
             content_type="text/xml; charset=punycode",
         ),
-        XML,
-        message="'punycode' is not known",
+        SHAPE,
     ),
     "ten million letters of two encodings": attack(
         answering(
