@@ -160,7 +160,8 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
         with caplog.at_level(logging.ERROR):
             await running.do("servers.start", blue, server="blue-1")
             await running.until(lambda: phase.boards.watch.state("blue-1")[0] == "suspended")
-        assert "phase test sends blue-1 nothing until it is started" in caplog.text
+            said = "phase test sends blue-1 nothing until it is started"
+            await running.until(lambda: said in caplog.text)
         detail = await running.do("servers.get", blue, server="blue-1")
         assert detail.phases[0].note.startswith("a fault of the hub has stopped it")
         attempts = await running.do("servers.attempts", blue, server="blue-1")
