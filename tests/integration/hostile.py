@@ -13,6 +13,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.model.states import Outcome
@@ -62,7 +63,7 @@ async def undisturbed(caller: ArticleCaller) -> AsyncIterator[Meanwhile]:
     seen = Meanwhile()
     async with peer(answering(GOOD)) as there:
         tasks = [
-            asyncio.create_task(_heart(seen)),
+            asyncio.create_task(heart(seen)),
             asyncio.create_task(_lane(seen, caller, there.url)),
         ]
         try:
@@ -78,7 +79,14 @@ async def undisturbed(caller: ArticleCaller) -> AsyncIterator[Meanwhile]:
     assert seen.silence < LONGEST_SILENCE
 
 
-async def _heart(seen: Meanwhile) -> None:
+class Silence(Protocol):
+    """Whatever keeps the longest silence of the event loop, in seconds of this process."""
+
+    silence: float
+
+
+async def heart(seen: Silence) -> None:
+    """Beat until cancelled, and keep the longest time between two beats."""
     last = time.process_time()
     while True:
         await asyncio.sleep(BEAT)

@@ -25,7 +25,7 @@ from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.integration.console import organiser_token
 from tests.integration.gated import browser, gated_site
-from tests.integration.hostile import BEAT
+from tests.integration.hostile import heart
 from tests.integration.service import Running, at_work, settings
 from tests.integration.test_hostile_clients import MIB, memory, status
 from tests.integration.test_limits import token, with_raw_answers
@@ -56,22 +56,13 @@ class Work:
 async def at_most(silence: float = SILENCE) -> AsyncIterator[Work]:
     """Fail if the loop did not beat while work was done."""
     seen, begun = Work(), time.process_time()
-    task = asyncio.create_task(_beat(seen))
+    task = asyncio.create_task(heart(seen))
     try:
         yield seen
     finally:
         task.cancel()
     seen.total = time.process_time() - begun
     assert seen.silence < silence
-
-
-async def _beat(seen: Work) -> None:
-    last = time.process_time()
-    while True:
-        await asyncio.sleep(BEAT)
-        now = time.process_time()
-        seen.silence = max(seen.silence, now - last)
-        last = now
 
 
 @dataclass(frozen=True, kw_only=True)
