@@ -113,9 +113,14 @@ async def asked_server(seconds: float = 0.0, port: int = 0) -> AsyncIterator[Ask
 
 
 def boards(folder: Path) -> Mapping[str, Any]:
-    """Return the leaderboards that a run left, without the keyed marks: each store has its key."""
-    text = re.sub(r"\|mark:[0-9a-f]+", "", (folder / "leaderboard.json").read_text("utf-8"))
-    read: Mapping[str, Any] = json.loads(text)["boards"]
+    """Return the leaderboards that a run left, without the keyed marks."""
+    return boards_in((folder / "leaderboard.json").read_text("utf-8"))
+
+
+def boards_in(text: str | bytes) -> Mapping[str, Any]:
+    """Return the leaderboards in a run's JSON without the keyed marks: each store has its key."""
+    plain = text if isinstance(text, str) else text.decode()
+    read: Mapping[str, Any] = json.loads(re.sub(r"\|mark:[0-9a-f]+", "", plain))["boards"]
     return read
 
 

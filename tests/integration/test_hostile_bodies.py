@@ -40,6 +40,8 @@ SILENCE = 1.0
 """The most seconds of work between two beats of the loop."""
 GROWTH = 4.0
 """How many times more than in proportion a larger body may take: the machine is not quiet."""
+TRIES = 3
+"""Times that something is measured of which the least counts: others share the machine."""
 LEAST = 0.1
 """Seconds below which work is not compared."""
 
@@ -412,10 +414,17 @@ async def test_a_large_answer_is_encoded_beside_the_loop(hub: Hub) -> None:
     params = [hub.tokens["team"], "blue-1", article, 1]
     calls = [{"methodName": "Servers.answer", "params": params}]
     for call in (dumps(tuple(params), "Servers.answer"), dumps((calls,), "system.multicall")):
-        async with (
-            hub.browser() as client,
-            at_most(0.75 * encoding),
-            client.post("/xmlrpc/", data=call) as response,
-        ):
-            async for _ in response.content.iter_any():
-                pass
+        silences = [await _silence_while_read(hub, call) for _ in range(TRIES)]
+        assert min(silences) < 0.75 * encoding, silences
+
+
+async def _silence_while_read(hub: Hub, call: str) -> float:
+    """Return the longest silence of the loop while the answer to a call is made and read."""
+    async with (
+        hub.browser() as client,
+        at_most() as seen,
+        client.post("/xmlrpc/", data=call) as response,
+    ):
+        async for _ in response.content.iter_any():
+            pass
+    return seen.silence
