@@ -17,7 +17,7 @@ from metaserver.uniprot.build import build_release
 from metaserver.uniprot.diff import compare, gone
 from metaserver.uniprot.progress import progress_bar
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Status, Verdict
+from metaserver.uniprot.verdicts import AccessionVerdict, Status
 from metaserver.uniprot.views import (
     GoldAccession,
     ortholog_lines,
@@ -171,7 +171,7 @@ def _diff(args: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[Verdict]:
+def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[AccessionVerdict]:
     return release.lookup([found.accession for found in gold])
 
 
@@ -243,6 +243,6 @@ def _add_release(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _line(verdict: Verdict) -> str:
+def _line(verdict: AccessionVerdict) -> str:
     text = verdict.text.translate(_CONTROL).encode("utf-8", "replace").decode()
     return f"{text}\t{verdict.status.label}\t{verdict.reason}"
