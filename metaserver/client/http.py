@@ -204,7 +204,7 @@ def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
         case aiohttp.ConnectionTimeoutError():
             return PeerError(Outcome.CONNECT, f"no connection within {connect:g} s")
         case TimeoutError():
-            return PeerError(Outcome.TIMEOUT, f"no whole answer within {deadline:g} s")
+            return PeerError(Outcome.TIMEOUT, f"no complete answer within {deadline:g} s")
         case aiohttp.ClientConnectorError():
             return PeerError(Outcome.CONNECT, _system_words(error.os_error))
         case aiohttp.ClientPayloadError():

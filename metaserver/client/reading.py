@@ -11,7 +11,7 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.urls import without_secrets
 from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import named
+from metaserver.wire.charset import charset_of
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, Value
 
 PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
@@ -21,7 +21,7 @@ MOST_SAID = 5_000  # characters of what a peer makes us say that are looked at
 
 async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
     """Return the value of an answer; raises `PeerError` where it is none."""
-    charset = named(response.headers.get("Content-Type", ""))
+    charset = charset_of(response.headers.get("Content-Type", ""))
     decoder = Decoder(limits, charset=charset, report=exchange.report)
     try:
         await _feed(response, exchange, decoder.feed, limits.bytes)

@@ -1,1 +1,1 @@
-"""Lanes: one annotation server working through one phase's article queue."""
+"""Lanes: each works through one phase's articles with one annotation server."""

@@ -1,4 +1,4 @@
-"""Choices of settings that more than one module knows."""
+"""Choices of settings that more than one module uses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from enum import StrEnum
 
 
 class LogFormat(StrEnum):
-    """How a line of the log looks."""
+    """The format of a line of the log."""
 
     JSON = "json"  # one object a line, for machines
     CONSOLE = "console"  # for a person at a terminal
 
 
 class LogLevel(StrEnum):
-    """The least that is logged."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"

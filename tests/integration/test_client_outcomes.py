@@ -157,7 +157,7 @@ async def test_silence_is_timeout() -> None:
 
     async with peer(silent) as there:
         ended, _ = await call(there.url, time_limit=0.2)
-    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no whole answer within 0.2 s")
+    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no complete answer within 0.2 s")
 
 
 async def test_drips_do_not_put_off_the_deadline() -> None:

@@ -65,7 +65,7 @@ async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void
         second, answer = await caller.call(server(there.url), 0, 2)
     assert first.outcome is Outcome.CANCELLED
     assert first.message.startswith("the hub stood still for ")
-    assert first.message.endswith(f"does not count: timeout: no whole answer within {LIMIT:g} s")
+    assert first.message.endswith(f"does not count: timeout: no complete answer within {LIMIT:g} s")
     assert second.outcome is Outcome.OK
     assert answer is not None
 

@@ -7,7 +7,7 @@ import encodings
 import pytest
 
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import named
+from metaserver.wire.charset import charset_of
 from metaserver.wire.xmlrpc import Decoder, Value, WireError
 
 
@@ -44,7 +44,7 @@ def message(encoding: str, declared: str | None, text: str = "é") -> bytes:
     ],
 )
 def test_the_header_names_a_charset(content_type: str, charset: str | None) -> None:
-    assert named(content_type) == charset
+    assert charset_of(content_type) == charset
 
 
 @pytest.mark.parametrize("size", [1, 3, 10**6])
