@@ -1,1 +1,1 @@
-"""The hub's side of a call: one article to one server over HTTP, timed, bounded and checked."""
+"""Client of annotation servers: calls over HTTP that are timed, bounded and checked."""

@@ -1,4 +1,4 @@
-"""Plain text out of articles: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON."""
+"""Readers of articles as plain text: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON."""
 
 from metaserver.corpus.reader import read_articles
 

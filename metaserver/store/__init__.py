@@ -1,1 +1,1 @@
-"""Everything that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL."""
+"""The store of data that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL."""

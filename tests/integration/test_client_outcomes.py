@@ -145,7 +145,7 @@ async def test_an_answer_lost_in_the_middle_is_connect(script: Script) -> None:
     ended = await attempt(script)
     assert (ended.outcome, ended.message) == (
         Outcome.CONNECT,
-        "the connection was lost within the answer",
+        "the connection was lost during the answer",
     )
     assert GOOD.startswith(unpack(ended.raw))
 

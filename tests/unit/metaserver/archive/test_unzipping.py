@@ -208,4 +208,4 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         with pytest.raises(InputError):
             ZipReader(path)
     io.FileIO(tmp_path / "empty", "w").close()
-    assert "not a whole zip file" in refused(tmp_path / "empty")
+    assert "not a complete zip file" in refused(tmp_path / "empty")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.client.framing import MAX_HEAD, HeldHead, without_length
+from metaserver.client.framing import MAX_HEADER_BYTES, HeaderBuffer, without_content_length
 
 STATUS = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 99\r\n"
@@ -21,7 +21,7 @@ BOTH = STATUS + LENGTH + CHUNKED + b"\r\n"
     ids=["length first", "chunks first", "other letters"],
 )  # fmt: skip
 def test_the_length_goes_where_chunks_override_it(head: bytes, mended: bytes) -> None:
-    assert without_length(head) == mended
+    assert without_content_length(head) == mended
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_the_length_goes_where_chunks_override_it(head: bytes, mended: bytes) ->
     ],
 )
 def test_any_other_head_is_left_to_the_parser(head: bytes) -> None:
-    assert without_length(head) is None
+    assert without_content_length(head) is None
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1_000])
@@ -63,7 +63,7 @@ def test_any_other_head_is_left_to_the_parser(head: bytes) -> None:
 )
 def test_a_head_goes_on_when_it_is_whole(head: bytes, passed_on: bytes, size: int) -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
-    held, taken = HeldHead(), []
+    held, taken = HeaderBuffer(), []
     for start in range(0, len(interim + head), size):
         held.add((interim + head)[start : start + size])
         while ready := held.take():
@@ -74,23 +74,23 @@ def test_a_head_goes_on_when_it_is_whole(head: bytes, passed_on: bytes, size: in
 
 @pytest.mark.parametrize("data", [b"220 mail", b"\x15\x03\x01", b"<html>", b"\r\n" + BOTH])
 def test_what_is_no_head_is_not_held_back(data: bytes) -> None:
-    held = HeldHead()
+    held = HeaderBuffer()
     held.add(data)
     assert held.take() == data
     assert held.rest() == b""
 
 
 def test_a_head_without_end_is_held_back_only_so_far() -> None:
-    held = HeldHead()
+    held = HeaderBuffer()
     held.add(STATUS)
-    held.add(b"X" * (MAX_HEAD - len(STATUS) - 1))
+    held.add(b"X" * (MAX_HEADER_BYTES - len(STATUS) - 1))
     assert held.take() == b""
     held.add(b"X")
-    assert len(held.take()) == MAX_HEAD
+    assert len(held.take()) == MAX_HEADER_BYTES
 
 
 def test_a_body_that_comes_with_its_head_is_not_part_of_it() -> None:
-    held = HeldHead()
-    held.add(BOTH + b"x" * 2 * MAX_HEAD)
-    assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEAD
+    held = HeaderBuffer()
+    held.add(BOTH + b"x" * 2 * MAX_HEADER_BYTES)
+    assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEADER_BYTES
     assert held.overridden

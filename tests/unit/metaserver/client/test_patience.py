@@ -5,7 +5,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from metaserver.client.patience import asked_wait
+from metaserver.client.patience import requested_wait
 
 DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
 
@@ -30,7 +30,7 @@ DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
     ],
 )
 def test_a_number_or_a_date_says_how_long(status: int, text: str, seconds: float) -> None:
-    assert asked_wait(status, {"Retry-After": text, "Date": DATE}) == seconds
+    assert requested_wait(status, {"Retry-After": text, "Date": DATE}) == seconds
 
 
 @pytest.mark.parametrize(
@@ -40,21 +40,21 @@ def test_a_number_or_a_date_says_how_long(status: int, text: str, seconds: float
      "Sun, 06 Nov 0000 00:00:00 +9999", ", " * 20, "Mon" * 13, "1994-11-06T08:50:07Z"],
 )  # fmt: skip
 def test_what_says_nothing_is_not_heeded(text: str) -> None:
-    assert asked_wait(503, {"Retry-After": text}) is None
+    assert requested_wait(503, {"Retry-After": text}) is None
 
 
 @pytest.mark.parametrize("status", [200, 301, 400, 404, 500, 502, 504])
 def test_other_statuses_do_not_ask(status: int) -> None:
-    assert asked_wait(status, {"Retry-After": "7"}) is None
+    assert requested_wait(status, {"Retry-After": "7"}) is None
 
 
 def test_nothing_asked_is_nothing_heeded() -> None:
-    assert asked_wait(503, {}) is None
+    assert requested_wait(503, {}) is None
 
 
 @pytest.mark.parametrize("date", [None, "soon", "x" * 8_000])
 def test_a_date_without_the_servers_own_is_compared_with_our_clock(date: str | None) -> None:
     until = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    wait = asked_wait(429, {"Retry-After": until} | ({"Date": date} if date else {}))
+    wait = requested_wait(429, {"Retry-After": until} | ({"Date": date} if date else {}))
     assert wait is not None
     assert 3_000 < wait <= 3_600

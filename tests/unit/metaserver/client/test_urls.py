@@ -98,14 +98,14 @@ def test_what_is_not_written_again_is_kept(given: str, becomes: str) -> None:
 )
 def test_a_secret_goes_nowhere_else(given: str) -> None:
     kept = KEPT.removesuffix("?key=hidden") if "#" in given else KEPT
-    with pytest.raises(InputError, match=r"stands for what is kept"):
+    with pytest.raises(InputError, match=r"means the stored secret"):
         completed(given, kept, "url")
 
 
 def test_the_mask_stands_for_nothing_in_a_new_url() -> None:
-    with pytest.raises(InputError, match="write it"):
+    with pytest.raises(InputError, match="enter the secret"):
         completed("http://***@example.org/", "", "url")
-    with pytest.raises(InputError, match="write it"):
+    with pytest.raises(InputError, match="enter the secret"):
         completed("http://***@example.org/?***", "http://me@example.org/", "url")
 
 

@@ -96,13 +96,18 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: ServerMo
     [
         (LaneEnd.FINISHED, "", ServerState.FINISHED, ""),
         (LaneEnd.SLICE, "", ServerState.WAITING, "no attempt yet"),
-        (LaneEnd.ABANDONED, "dns: no", ServerState.DOWN, "left after a long time down: dns: no"),
+        (
+            LaneEnd.ABANDONED,
+            "dns: no",
+            ServerState.DOWN,
+            "abandoned after a long time down: dns: no",
+        ),
         (LaneEnd.LOST, "", ServerState.SUSPENDED, "another hub works on it"),
         (
             LaneEnd.STOPPED,
             "",
             ServerState.SUSPENDED,
-            "a fault of the hub has stopped it: an organiser can start it again",
+            "stopped by a fault of the hub: an organiser can start it again",
         ),
     ],
 )
