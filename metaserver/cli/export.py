@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from metaserver.archive.counting import Told, untold
+from metaserver.archive.counting import OnProgress, ignore_progress
 from metaserver.archive.writing import export_store
 from metaserver.cli.backup import store_file
 from metaserver.config import Settings, read_settings
@@ -42,9 +42,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def told_here() -> Told:
+def told_here() -> OnProgress:
     """Return what shows how far an archive is, on a terminal alone."""
-    return _tell if sys.stderr.isatty() else untold
+    return _tell if sys.stderr.isatty() else ignore_progress
 
 
 def _tell(progress: Progress) -> None:

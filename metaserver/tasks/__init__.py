@@ -1,1 +1,1 @@
-"""The tasks a challenge can run: one module each, found by the entry point `metaserver.tasks`."""
+"""Tasks that a challenge can run: one module each, found by the entry point `metaserver.tasks`."""

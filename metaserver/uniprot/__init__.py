@@ -1,4 +1,4 @@
-"""The UniProt release index: accessions judged, and what the organiser needs around it."""
+"""The UniProt release index: verdicts on accessions, and the organiser's commands for releases."""
 
 from metaserver.uniprot.build import build_release
 from metaserver.uniprot.release import Release
