@@ -99,7 +99,7 @@ ORDER = tuple(PhaseState)
 
 
 class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a team receives notices that a server is down, up again or finished."""
+    """A team's addresses for notices that a server is down, up again or finished."""
 
     webhook: str = ""  # a URL; empty: none
     secret: str = ""  # signs what is sent there (HMAC-SHA256)

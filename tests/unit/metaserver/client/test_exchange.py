@@ -1,4 +1,4 @@
-"""What is kept of a request while it is under way."""
+"""Measurements of a request under way."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ async def test_an_answer_is_kept_up_to_its_limit(size: int) -> None:
     assert exchange.raw() == exchange.raw()  # asking twice packs nothing twice
 
 
-async def test_what_is_kept_is_held_compressed() -> None:
+async def test_the_kept_answer_is_compressed() -> None:
     exchange = Exchange(2**26)
     for _ in range(1_000):
         exchange.keep(b" " * 65_536)

@@ -1,4 +1,4 @@
-"""What a busy server's `Retry-After` asks for, in either form and in none."""
+"""Waits of a busy server's `Retry-After`, in both forms and in invalid ones."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -29,7 +29,7 @@ DATE = "Sun, 06 Nov 1994 08:49:37 GMT"
         ("Sun, 06 Nov 1994 08:00:00 GMT", 1.0),
     ],
 )
-def test_a_number_or_a_date_says_how_long(status: int, text: str, seconds: float) -> None:
+def test_retry_after_is_a_number_or_a_date(status: int, text: str, seconds: float) -> None:
     assert requested_wait(status, {"Retry-After": text, "Date": DATE}) == seconds
 
 
@@ -39,7 +39,7 @@ def test_a_number_or_a_date_says_how_long(status: int, text: str, seconds: float
      "Sun, 99 Nov 1994 08:50:07 GMT", "Sun, 06 Nov 99999999 08:50:07 GMT", " ", "\x00",
      "Sun, 06 Nov 0000 00:00:00 +9999", ", " * 20, "Mon" * 13, "1994-11-06T08:50:07Z"],
 )  # fmt: skip
-def test_what_says_nothing_is_not_heeded(text: str) -> None:
+def test_an_invalid_retry_after_is_ignored(text: str) -> None:
     assert requested_wait(503, {"Retry-After": text}) is None
 
 

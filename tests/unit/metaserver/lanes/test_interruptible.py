@@ -1,4 +1,4 @@
-"""Waits that are interrupt: what waits goes on, and nothing else is taken for a interrupt."""
+"""Interrupted waits: the task goes on, and no other exception is taken for an interruption."""
 
 import asyncio
 
@@ -7,7 +7,7 @@ import pytest
 from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 
 
-async def test_a_wait_that_is_not_cut_gives_what_is_awaited() -> None:
+async def test_an_uninterrupted_wait_returns_the_result() -> None:
     assert await Interruptible().wait(asyncio.sleep(0, "it")) == "it"
 
 
@@ -35,7 +35,7 @@ async def test_a_cut_does_not_reach_later_waits() -> None:
     assert await waits.wait(asyncio.sleep(0, "it")) == "it"
 
 
-async def test_a_time_out_of_what_is_awaited_is_no_cut() -> None:
+async def test_a_time_out_of_the_awaitable_is_no_interruption() -> None:
     async def slow() -> None:
         raise TimeoutError("its own")
 

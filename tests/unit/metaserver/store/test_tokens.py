@@ -53,7 +53,7 @@ async def test_a_token_is_found_by_itself_and_kept_nowhere(store: Store, tmp_pat
         assert secret[6:].encode() not in kept.read_bytes()
 
 
-async def test_what_is_not_a_token_is_not_found(store: Store) -> None:
+async def test_an_invalid_token_is_not_found(store: Store) -> None:
     _, secret = await issued(store)
     digest = tokens.digest(secret)
     for wrong in ("", secret[:-1], secret + "A", secret.lower(), digest, "bcms_o" + "A" * 43, "\0",
