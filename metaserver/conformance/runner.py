@@ -151,7 +151,7 @@ class ConformanceRunner:
             now = await servers.get(connection, registered.server.name)
             if now is None or now.server != registered.server:
                 return
-            await trials.keep(
+            await trials.put(
                 connection,
                 registered.id,
                 conditions.phase_id,

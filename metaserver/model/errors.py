@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum
 from pathlib import Path
 
-from metaserver.model.states import UNSURE, Outcome
+from metaserver.model.states import STALL_OUTCOMES, Outcome
 
 
 class MetaserverError(Exception):
@@ -73,7 +73,7 @@ class PeerError(MetaserverError):
     @property
     def void(self) -> bool:
         """True where it may be the hub's own fault, so that the request is sent again."""
-        return self.stalled > 0.0 and self.outcome in UNSURE
+        return self.stalled > 0.0 and self.outcome in STALL_OUTCOMES
 
     def excuse(self) -> str:
         """Return one line that says why a void failure does not count."""

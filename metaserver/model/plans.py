@@ -75,11 +75,11 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Dates that have no effect any more are left out: a phase that was frozen manually is not
         opened by its date.
         """
-        standing, found = self.state(now, reached), dict[float, Change]()
+        state, found = self.state(now, reached), dict[float, Change]()
         ahead = [change for change in self._changes() if change.at.timestamp() > now]
         for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
-            if ORDER.index(change.state) > ORDER.index(standing):
-                standing = change.state
+            if ORDER.index(change.state) > ORDER.index(state):
+                state = change.state
                 found[change.at.timestamp()] = change
         return list(found.values())
 

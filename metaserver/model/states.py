@@ -129,7 +129,9 @@ RULES: Mapping[Outcome, Rule] = {
     Outcome.CANCELLED: Rule(True, False, False, "the hub's or the team's own doing"),
 }
 
-UNSURE = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {Outcome.XML}
+STALL_OUTCOMES = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {
+    Outcome.XML
+}
 """The outcomes that a hub may have caused itself by standing still.
 
 A deadline passed, the server gave up, or its answer was cut; the others need a complete answer.

@@ -1,4 +1,4 @@
-"""The viewer of a page or an operation's result, who decides what may be shown."""
+"""The viewer of a page or an operation's result, on whom its content depends."""
 
 from __future__ import annotations
 

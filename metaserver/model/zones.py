@@ -33,7 +33,7 @@ def shown_name(name: str) -> str:
     return "UTC" if known_zone(name) is None else name
 
 
-def moved(at: datetime, name: str) -> datetime:
+def to_zone(at: datetime, name: str) -> datetime:
     """Return a moment in the zone that it is shown in (`shown_name`)."""
     return at.astimezone(known_zone(name) or UTC)
 
@@ -82,7 +82,7 @@ def in_zone(at: datetime, name: str) -> str:
     A local time that is repeated has its offset too. UTC is used for a zone that this machine does
     not know.
     """
-    there = moved(at, name)
+    there = to_zone(at, name)
     offset = f", UTC{_offset(there)}" if _is_repeated(there) else ""
     return f"{_text(there)} {shown_name(name)}{offset}"
 

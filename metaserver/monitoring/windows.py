@@ -166,9 +166,9 @@ class _History:
     def change(self, at: float, state: ServerState, note: str) -> None:
         self.state, self.note = state, note
         self.first = min(self.first, at)
-        standing = UPTIME_STATES[state]
-        if not self.changes or self.changes[-1][1] is not standing:
-            self.changes.append((at, standing))
+        uptime_state = UPTIME_STATES[state]
+        if not self.changes or self.changes[-1][1] is not uptime_state:
+            self.changes.append((at, uptime_state))
             old = bisect.bisect_right(self.changes, at - LONGEST.seconds, key=lambda one: one[0])
             del self.changes[: max(old - 1, len(self.changes) - CHANGES, 0)]
 

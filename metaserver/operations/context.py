@@ -94,7 +94,7 @@ async def audit_log(
     connection: AsyncConnection, caller: Caller, action: str, subject: str, **detail: Any
 ) -> None:
     """Write into the audit log that a caller did something; no secret may be in `detail`."""
-    await audit.note(
+    await audit.add(
         connection,
         actor=caller.name,
         action=action,

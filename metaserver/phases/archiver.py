@@ -68,7 +68,7 @@ class BoardArchiver:
         """Keep a task's board on a version of its gold; False: it shows another by its turn."""
         phase_id = running.phase.id
         async with self._store.reading() as connection:
-            if await boards.is_kept(connection, phase_id, task.name, version, FROZEN):
+            if await boards.exists(connection, phase_id, task.name, version, FROZEN):
                 return True
         async with running.scoring:  # a gold change may be before
             if running.gold[task.name].version != version or not self._stands_still(running):
@@ -77,7 +77,7 @@ class BoardArchiver:
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
         document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:
-            await boards.keep(
+            await boards.add(
                 connection,
                 phase_id,
                 task.name,

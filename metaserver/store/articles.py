@@ -60,7 +60,7 @@ def pack_articles(entries: Iterable[Article]) -> PackedArticles:
     return PackedArticles(checksum=digest.hexdigest(), rows=rows)
 
 
-async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
+async def store_articles(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
     """Store articles, in order, and return their corpus; equal articles are the same corpus."""
     known = sa.select(corpora.c.id).where(corpora.c.checksum == packed.checksum)
     corpus_id = (await connection.execute(known)).scalar_one_or_none()
@@ -79,7 +79,7 @@ async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
     )
 
 
-async def listed(
+async def list_page(
     connection: AsyncConnection, corpus_id: int, start: int, limit: int
 ) -> Sequence[ListedArticle]:
     """Return articles of a corpus from position `start` on, without their texts."""

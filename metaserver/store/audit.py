@@ -25,7 +25,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str = ""
 
 
-async def note(
+async def add(
     connection: AsyncConnection,
     *,
     actor: str,

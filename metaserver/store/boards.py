@@ -29,7 +29,7 @@ class StoredBoard:
     created_at: float
 
 
-async def keep(
+async def add(
     connection: AsyncConnection,
     phase_id: int,
     task: TaskName,
@@ -59,7 +59,7 @@ async def keep(
     return key
 
 
-async def is_kept(
+async def exists(
     connection: AsyncConnection, phase_id: int, task: TaskName, gold_version: int, reason: str
 ) -> bool:
     """Return whether a board is stored."""

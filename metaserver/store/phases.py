@@ -34,7 +34,7 @@ async def set_challenge(connection: AsyncConnection, name: str, title: str, time
         await connection.execute(sa.insert(challenges).values(**row))
 
 
-async def every_challenge(connection: AsyncConnection) -> Sequence[Challenge]:
+async def list_challenges(connection: AsyncConnection) -> Sequence[Challenge]:
     """Return all challenges, oldest first."""
     rows = await connection.execute(sa.select(challenges).order_by(challenges.c.id))
     return [
@@ -131,7 +131,7 @@ async def corpus_version(
     return None if row is None else CorpusVersion(**row)
 
 
-async def every_corpus(connection: AsyncConnection) -> Sequence[CorpusVersion]:
+async def list_corpora(connection: AsyncConnection) -> Sequence[CorpusVersion]:
     """Return all versions of all corpora, by name, newest first."""
     rows = await connection.execute(_corpus_versions())
     return [CorpusVersion(**row) for row in rows.mappings()]

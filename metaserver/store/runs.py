@@ -34,7 +34,7 @@ class OfflineRun:
     created_at: float
 
 
-async def keep(
+async def put(
     connection: AsyncConnection,
     phase_id: int,
     team_id: int,

@@ -40,7 +40,7 @@ async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> No
         await connection.execute(sa.insert(state_changes), rows)
 
 
-async def of(
+async def list_changes(
     connection: AsyncConnection, key: LaneKey, *, since: float = 0.0, limit: int | None = None
 ) -> Sequence[StateChange]:
     """Return a lane's changes from `since` (Unix seconds) on and the one before, oldest first.

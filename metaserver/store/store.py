@@ -16,7 +16,7 @@ from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tr
 from metaserver.model.records import Article, Server, TaskName
 from metaserver.model.states import RULES
 from metaserver.store import tables as t
-from metaserver.store.articles import keep, pack_articles
+from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.database import insert, open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
 from metaserver.store.reader import ReadStore, of_lane
@@ -66,7 +66,7 @@ class Store(ReadStore):
         """Store articles, in order, and return their corpus; equal articles are the same corpus."""
         packed = pack_articles(articles)
         async with self.writing() as connection:
-            return await keep(connection, packed)
+            return await store_articles(connection, packed)
 
     # -- phases, gold, servers -------------------------------------------------------------------
 

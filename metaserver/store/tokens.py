@@ -113,7 +113,7 @@ def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
     return parent.expires_at if expires_at is None else min(parent.expires_at, expires_at)
 
 
-async def holding(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
+async def get_valid(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
     """Return a token by its id, None where it is invalid or expired."""
     query = _tokens().where(tokens.c.id == token_id, _is_valid(now))
     row = (await connection.execute(query)).first()

@@ -14,7 +14,7 @@ NO_PHASE = ""
 """The name used for the phase of a run that was made before any phase was planned."""
 
 
-async def keep(
+async def put(
     connection: AsyncConnection,
     server_id: int,
     phase_id: int | None,

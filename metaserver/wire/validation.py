@@ -80,10 +80,10 @@ def check(
             read_mentions(value[MENTIONS], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
-    return _judged(report, payloads, kept)
+    return _checked_answer(report, payloads, kept)
 
 
-def _judged(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
+def _checked_answer(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
     outcome = _outcome(report, kept)
     if outcome not in ANSWERED:
         payloads, kept = {}, 0

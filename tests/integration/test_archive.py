@@ -312,7 +312,7 @@ async def test_an_import_tells_how_far_it_is(
 async def test_an_import_tells_of_rows_as_it_reads_them(
     archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "COUNTED", 1)
+    monkeypatch.setattr(counting, "REPORT_ROWS", 1)
     monkeypatch.setattr(reading, "BATCH", 5)
     told: list[Progress] = []
     store = tmp_path / "new.sqlite"

@@ -7,7 +7,7 @@ import pytest
 
 from metaserver.client.watchdog import BEAT, KEPT, STALL, Watchdog, watching
 from metaserver.model.errors import PeerError
-from metaserver.model.states import RULES, UNSURE, Outcome
+from metaserver.model.states import RULES, STALL_OUTCOMES, Outcome
 
 
 class Clock:
@@ -107,12 +107,12 @@ def test_a_complete_answer_is_not_void(outcome: Outcome) -> None:
     error = PeerError(outcome, "what was wrong")
     assert not error.void
     error.stalled = 2.0
-    assert error.void is (outcome in UNSURE)
+    assert error.void is (outcome in STALL_OUTCOMES)
     assert error.excuse() == (
         f"the hub stood still for 2.0 s, so this does not count: {outcome}: what was wrong"
     )
 
 
 def test_all_that_counts_against_a_server_that_is_not_there_may_be_void() -> None:
-    assert {outcome for outcome, rule in RULES.items() if rule.circuit} < UNSURE
-    assert not UNSURE & {Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.SHAPE}
+    assert {outcome for outcome, rule in RULES.items() if rule.circuit} < STALL_OUTCOMES
+    assert not STALL_OUTCOMES & {Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.SHAPE}

@@ -187,7 +187,7 @@ async def test_all_that_a_token_made_can_be_revoked_with_it(store: Store) -> Non
         assert await tokens.revoke(connection, first, NOW, made_with_it=True) == [first, third]
         assert await tokens.revoke(connection, first, NOW, made_with_it=True) == []
         assert await tokens.find_session(connection, cookie, NOW) is None
-        assert await tokens.holding(connection, other, NOW) is not None
+        assert await tokens.get_valid(connection, other, NOW) is not None
     assert await found(store, secret) is None
 
 
