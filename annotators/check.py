@@ -13,7 +13,7 @@ from xmlrpc.client import Error, Fault, dumps, loads
 import aiohttp
 
 from annotators.contract import misplaced, problems
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 from annotators.protocol import FORBIDDEN
 
 SHORT = (
@@ -32,7 +32,7 @@ ARTICLES = {
 STATES = ("Running", "Overloaded", "Suspended", "Shutdown")
 
 
-class Step(NamedTuple):
+class SelfTestStep(NamedTuple):
     """One step of the self-test: what was asked, the seconds it took, and what was wrong."""
 
     name: str
@@ -44,10 +44,10 @@ class Step(NamedTuple):
 async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] = print) -> bool:
     """Ask the server at `url` everything, show each step, and return whether all was right.
 
-    An answer may take `limit` seconds. Raises `InputError` where `url` is none.
+    An answer may take `limit` seconds. Raises `BadInputError` where `url` is none.
     """
     if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise InputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")
+        raise BadInputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")
     right = True
     deadline = aiohttp.ClientTimeout(total=limit)
     async with aiohttp.ClientSession(timeout=deadline) as session:
@@ -58,7 +58,7 @@ async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] 
     return right
 
 
-def _lines(step: Step) -> Iterator[str]:
+def _lines(step: SelfTestStep) -> Iterator[str]:
     verdict = "wrong" if step.wrong else "ok"
     note = f"  ({step.note})" if step.note else ""
     yield f"{verdict:5}  {step.seconds:8.3f} s  {step.name}{note}"
@@ -66,20 +66,20 @@ def _lines(step: Step) -> Iterator[str]:
         yield f"       {line}"
 
 
-async def _steps(session: aiohttp.ClientSession, url: str) -> AsyncIterator[Step]:
+async def _steps(session: aiohttp.ClientSession, url: str) -> AsyncIterator[SelfTestStep]:
     for name, text in ARTICLES.items():
         yield await _annotate(session, url, name, text)
     context = {"article_id": "check", "tasks": ["INT"], "timeout": 60.0, "attempt": 1}
     yield await _annotate(session, url, "an article with its context", SHORT, context)
     two = [_annotate(session, url, "two articles at once", text) for text in (SHORT, SHORT + " ")]
     first, second = await asyncio.gather(*two)
-    yield Step(first.name, max(first.seconds, second.seconds), first.wrong + second.wrong)
+    yield SelfTestStep(first.name, max(first.seconds, second.seconds), first.wrong + second.wrong)
     yield await _state(session, url)
 
 
 async def _annotate(
     session: aiohttp.ClientSession, url: str, name: str, text: str, *context: dict[str, Any]
-) -> Step:
+) -> SelfTestStep:
     start = time.perf_counter()
     try:
         answer = await _call(session, url, "Annotator.getAnnotation", text, *context)
@@ -95,7 +95,7 @@ async def _annotate(
     return _taken(name, start, *wrong, note=_summary(answer))
 
 
-async def _state(session: aiohttp.ClientSession, url: str) -> Step:
+async def _state(session: aiohttp.ClientSession, url: str) -> SelfTestStep:
     name, start = "the server's state", time.perf_counter()
     try:
         state = await _call(session, url, "Annotator.getState")
@@ -118,8 +118,8 @@ def _state_problems(state: Any) -> Iterator[str]:
         yield f"state.max_concurrent: expected int >= 1, got {state.get('max_concurrent')!r}"
 
 
-def _taken(name: str, start: float, *wrong: str, note: str = "") -> Step:
-    return Step(name, time.perf_counter() - start, wrong, note)
+def _taken(name: str, start: float, *wrong: str, note: str = "") -> SelfTestStep:
+    return SelfTestStep(name, time.perf_counter() - start, wrong, note)
 
 
 async def _call(session: aiohttp.ClientSession, url: str, method: str, *params: Any) -> Any:

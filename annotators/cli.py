@@ -11,7 +11,7 @@ from pathlib import Path
 from annotators.baselines import articles
 from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.contract import MEMBER_OF_TASK
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 
 SERVERS = {
     "dictionary": ("INT",),
@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
-    except InputError as error:
+    except BadInputError as error:
         print(error, file=sys.stderr)
         return 2
 
@@ -113,7 +113,7 @@ def _serve(options: argparse.Namespace) -> int:
     from annotators.serving import serve_baseline
 
     for option, shown, expected in _serve_problems(options):
-        raise InputError(option, f"{shown}; expected {expected}")
+        raise BadInputError(option, f"{shown}; expected {expected}")
     serve_baseline(
         options.server,
         tasks=options.tasks or SERVERS[options.server],
@@ -160,7 +160,9 @@ def _train_act(options: argparse.Namespace) -> int:
     texts = articles.read_articles(options.articles)
     labels = [relevant for article, relevant in gold.items() if article in texts]
     if len(set(labels)) < 2:
-        raise InputError("--gold", "its articles with a text are all of one class; expected both")
+        raise BadInputError(
+            "--gold", "its articles with a text are all of one class; expected both"
+        )
     relevance.train(gold, texts).save(options.out)
     print(f"{options.out}: trained on {len(labels)} articles, {sum(labels)} relevant")
     return 0

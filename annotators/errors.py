@@ -14,7 +14,7 @@ class AnnotatorsError(Exception):
     """Root of the package's exceptions."""
 
 
-class InputError(AnnotatorsError):
+class BadInputError(AnnotatorsError):
     """Bad input, told in one line: `place: what is wrong; what was expected`.
 
     `place` is a file, `file:line` or an option. The command line exits with status 2.

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias, cast
 from aiohttp import web
 
 from annotators.contract import Answer, Context
-from annotators.errors import InputError, RequestError
+from annotators.errors import BadInputError, RequestError
 from annotators.protocol import (
     INTERNAL_ERROR,
     INVALID_PARAMETERS,
@@ -203,7 +203,7 @@ def serve(
 
     `workers` is how many articles are annotated at once (default: the number of CPUs), in threads
     or, with `processes`, in processes. Prints `listening on http://HOST:PORT/` when ready; raises
-    `InputError` if the address cannot be listened on.
+    `BadInputError` if the address cannot be listened on.
     """
     kit = Kit(annotate, workers=workers, processes=processes, version=version)
     serve_application(application(kit), host=host, port=port)
@@ -235,7 +235,7 @@ async def _listen(runner: web.AppRunner, host: str, port: int) -> None:
         await web.TCPSite(runner, host, port).start()
     except OSError as error:
         reason = error.strerror or error
-        raise InputError(f"{host}:{port}", f"cannot be listened on: {reason}") from error
+        raise BadInputError(f"{host}:{port}", f"cannot be listened on: {reason}") from error
     address: tuple[Any, ...] = runner.addresses[0]
     shown = f"[{host}]" if ":" in host else host
     print(f"listening on http://{shown}:{address[1]}/", flush=True)

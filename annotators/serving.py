@@ -40,7 +40,7 @@ def _kit(
     delay: tuple[float, float],
     workers: int | None,
 ) -> Kit:
-    from annotators.canned import FaultyKit, slow
+    from annotators.test_servers import FaultyKit, slow
 
     match server:
         case "slow":

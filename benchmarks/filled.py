@@ -15,16 +15,16 @@ from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
 from metaserver.config import Settings
 from metaserver.files.compression import pack
-from metaserver.model.lanes import Corpus, Entry, LaneKey
+from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import (
     Attempt,
     PhaseName,
-    Phases,
     Server,
     ServerName,
     TaskName,
     TeamName,
+    Timings,
 )
 from metaserver.model.states import Control, Outcome
 from metaserver.store import phases, servers, teams
@@ -103,7 +103,9 @@ def _answer(given: Settings) -> tuple[Any, bytes]:
     return check(answer, tasks, vocabulary), pack(encode_answer(answer))
 
 
-def _entries(corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes) -> Iterator[Entry]:
+def _entries(
+    corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes
+) -> Iterator[AttemptRecord]:
     for key, (position, article) in itertools.product(keys, enumerate(corpus.ids)):
         attempt = Attempt(
             server=ServerName(""),
@@ -111,10 +113,10 @@ def _entries(corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes) -> I
             number=1,
             started_at=1.0e9 + position,
             outcome=Outcome.OK,
-            phases=Phases(queue=0.0, total=0.1),
+            timings=Timings(queue=0.0, total=0.1),
             raw=raw,
         )
-        yield Entry(
+        yield AttemptRecord(
             lane=key,
             epoch=1,
             position=position,

@@ -27,9 +27,9 @@ from playwright.sync_api import Page, sync_playwright
 from metaserver.cli.app import serve_app
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
 from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
 from metaserver.web.app import make_app
 
@@ -60,7 +60,7 @@ def attempt_of(server: Server, number: int, some: random.Random) -> Attempt:
         started_at=time.time() - seconds,
         outcome=Outcome.FAULT if failed else Outcome.OK,
         message="the model is not loaded" if failed else "",
-        phases=Phases(send=0.01, wait=seconds - 0.02, transfer=0.01, total=seconds),
+        timings=Timings(send=0.01, wait=seconds - 0.02, transfer=0.01, total=seconds),
         bytes_out=10_000,
         bytes_in=3_000,
     )
@@ -89,7 +89,7 @@ async def answer(boards: LiveBoards, servers: list[Server]) -> None:
 async def serve(told: Connection) -> None:
     """Serve the monitor, and tell where."""
     names = [ServerName(f"Team {number // 5 + 1} · S{number:03}") for number in range(SERVERS)]
-    watch = Watch("benchmark", ARTICLES, 600.0)
+    watch = ServerMonitor("benchmark", ARTICLES, 600.0)
     boards = LiveBoards(watch, Scoreboard([]), blocked=lambda: None)
     servers = [
         Server(name=name, url="http://127.0.0.1:1/", tasks=(TaskName("INT"),)) for name in names

@@ -27,7 +27,7 @@ from metaserver.cli.serve import open_service
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 
 LANES = 10
@@ -43,7 +43,7 @@ async def _beat(late: list[float]) -> None:
         late.append(loop.time() - begun - BEAT)
 
 
-async def _timed(service: Service, name: str, **values: Any) -> str:
+async def _timed(service: HubContext, name: str, **values: Any) -> str:
     late: list[float] = []
     heart = asyncio.create_task(_beat(late))
     begun = time.perf_counter()

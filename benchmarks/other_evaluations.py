@@ -26,7 +26,7 @@ from scoring.alignment import best_pairing, overlaps, span
 from scoring.bacteria_biotope import SCHEMA, SubTask, evaluate_paths
 from scoring.cli import main as scoring
 from scoring.files import read_gold
-from scoring.semeval_ner import TYPES, Criterion, Mention, evaluate
+from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
 from scoring.standoff import Annotations, read_standoff_gold
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -42,18 +42,18 @@ def timed(name: str, call: Callable[[], Result]) -> Result:
     return result
 
 
-def some_mentions(count: int, seed: int, *, articles: int, gap: int) -> list[Mention]:
+def some_mentions(count: int, seed: int, *, articles: int, gap: int) -> list[MentionSpan]:
     """Names of 3 to 12 characters, none overlapping another, each 0 to 2 characters displaced."""
     chance = random.Random(seed)
     found = []
     for number in range(count):
         start = number // articles * gap + chance.randint(0, 2)
         fragments = ((start, start + chance.randint(3, 12)),)
-        found.append(Mention(f"a{number % articles}", fragments, chance.choice(TYPES)))
+        found.append(MentionSpan(f"a{number % articles}", fragments, chance.choice(TYPES)))
     return found
 
 
-def with_nervaluate(gold: list[Mention], run: list[Mention]) -> dict[str, Any]:
+def with_nervaluate(gold: list[MentionSpan], run: list[MentionSpan]) -> dict[str, Any]:
     from nervaluate import Evaluator
 
     places = sorted({mention.place for mention in (*gold, *run)})
@@ -67,7 +67,7 @@ def with_nervaluate(gold: list[Mention], run: list[Mention]) -> dict[str, Any]:
     return result
 
 
-def compare_counts(gold: list[Mention], run: list[Mention], ours: Any, theirs: Any) -> None:
+def compare_counts(gold: list[MentionSpan], run: list[MentionSpan], ours: Any, theirs: Any) -> None:
     names = {"strict": "strict", "exact": "exact", "partial": "partial", "type": "ent_type"}
     for criterion, name in names.items():
         one, other = ours.micro[Criterion(criterion)], theirs["overall"][name]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def whole(step: Coroutine[Any, Any, T]) -> T:
+async def run_uncancelled(step: Coroutine[Any, Any, T]) -> T:
     """Do a step to its end; one who is cancelled meanwhile is cancelled after it.
 
     A database connection that is dropped within a question is lost to its pool.

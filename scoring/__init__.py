@@ -11,7 +11,7 @@ from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
 from scoring.cross_validation import CrossValidation, TeamChoice, cross_validate
 from scoring.ensemble import Ensemble, train
-from scoring.errors import FormatError, OptionError, Problem, ScoringError
+from scoring.errors import FileProblem, FormatError, OptionError, ScoringError
 from scoring.evaluation import evaluate_files, evaluate_runs
 from scoring.files import Run, read_gold, read_run, result_lines
 from scoring.gold import ActGold, Gold, ItemGold
@@ -49,6 +49,7 @@ __all__ = [
     "CrossValidation",
     "Curve",
     "Ensemble",
+    "FileProblem",
     "FormatError",
     "Gold",
     "Hit",
@@ -61,7 +62,6 @@ __all__ = [
     "PairTest",
     "PairTests",
     "Pooled",
-    "Problem",
     "Run",
     "RunScorer",
     "Scorecard",

@@ -14,7 +14,7 @@ from typing import Any
 
 from scoring.biotope_categories import score_categories, score_categories_ner
 from scoring.biotope_events import score_events, score_events_ner
-from scoring.biotope_scores import Pair, Scores
+from scoring.biotope_scores import BiotopeScores, MatchedPair
 from scoring.errors import OptionError
 from scoring.knowledge_base import KnowledgeBaseScores, compare, facts
 from scoring.ontology import Ontology, read_ontology
@@ -49,8 +49,8 @@ class BiotopeScorecard:
     subtask: SubTask
     articles_answered: int
     articles_in_gold: int
-    scores: Sequence[Scores | KnowledgeBaseScores]
-    pairs: Sequence[Pair]
+    scores: Sequence[BiotopeScores | KnowledgeBaseScores]
+    pairs: Sequence[MatchedPair]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the scorecard, without the pairs, as JSON-ready values."""
@@ -99,7 +99,7 @@ def _judge(
     gold: Mapping[str, Annotations],
     run: Mapping[str, Annotations],
     ontology: Ontology | None,
-) -> tuple[Sequence[Scores | KnowledgeBaseScores], Sequence[Pair]]:
+) -> tuple[Sequence[BiotopeScores | KnowledgeBaseScores], Sequence[MatchedPair]]:
     if subtask is SubTask.EVENT:
         return score_events(gold, run)
     if subtask is SubTask.EVENT_NER:

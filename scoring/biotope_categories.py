@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from scoring.biotope_scores import Item, Pair, Scores, boundaries, paired, score
+from scoring.biotope_scores import BiotopeScores, Item, MatchedPair, boundaries, paired, score
 from scoring.ontology import Ontology
 from scoring.standoff import Annotations, Entity
 
@@ -15,7 +15,7 @@ PRECISION = {"precision": "recall"}  # a category is due for each given entity: 
 
 def score_categories(
     gold: Mapping[str, Annotations], run: Mapping[str, Annotations], ontology: Ontology
-) -> tuple[list[Scores], list[Pair]]:
+) -> tuple[list[BiotopeScores], list[MatchedPair]]:
     """Score BB-cat: the mean similarity of the categories of the given entities, in [0, 1].
 
     An entity that the run gives no category counts 0: the precision is over all entities.
@@ -27,13 +27,13 @@ def score_categories(
             continue  # nothing to compare with
         found = run[article].referents.get(entity.id, set())
         alike = similarity(entity.type, _referents(gold, item), found, ontology)
-        pairs.append(Pair(item, item if found else None, alike))
+        pairs.append(MatchedPair(item, item if found else None, alike))
     return _views("categories", pairs, gold, PRECISION), pairs
 
 
 def score_categories_ner(
     gold: Mapping[str, Annotations], run: Mapping[str, Annotations], ontology: Ontology
-) -> tuple[list[Scores], list[Pair]]:
+) -> tuple[list[BiotopeScores], list[MatchedPair]]:
     """Score BB-cat+ner: S_p is Jaccard index × similarity of categories, 0 for another type.
 
     The alternate scores without boundaries keep these pairs; those without categories pair again.
@@ -52,7 +52,8 @@ def score_categories_ner(
     weighed = [(i, j, s * alike.get((left[i], right[j]), 0.0)) for i, j, s in overlapping]
     pairs = paired(left, right, [candidate for candidate in weighed if candidate[2] > 0])
     whole = [
-        Pair(one, other, alike[one, other] if one and other else 0.0) for one, other, _ in pairs
+        MatchedPair(one, other, alike[one, other] if one and other else 0.0)
+        for one, other, _ in pairs
     ]
     return [
         *_views("entities", pairs, gold, SER),
@@ -91,8 +92,8 @@ def _referents(corpus: Mapping[str, Annotations], item: Item) -> set[str]:
 
 
 def _views(
-    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: Mapping[str, str]
-) -> list[Scores]:
+    name: str, pairs: Sequence[MatchedPair], gold: Iterable[str], measures: Mapping[str, str]
+) -> list[BiotopeScores]:
     articles = list(gold)
     kept: dict[str, Callable[[Item], bool]] = {
         name: lambda _: True,

@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from scoring.alignment import Span
-from scoring.biotope_scores import Candidates, Item, Pair, Scores, boundaries, paired, score
+from scoring.biotope_scores import (
+    BiotopeScores,
+    Candidates,
+    Item,
+    MatchedPair,
+    boundaries,
+    paired,
+    score,
+)
 from scoring.standoff import Annotations, Entity
 
 F1 = {"f1": "f1", "recall": "recall", "precision": "precision"}
@@ -35,7 +43,7 @@ class Event(NamedTuple):
 
 def score_events(
     gold: Mapping[str, Annotations], run: Mapping[str, Annotations]
-) -> tuple[list[Scores], list[Pair]]:
+) -> tuple[list[BiotopeScores], list[MatchedPair]]:
     """Score BB-event: S_p is 1 for an event between the same two entities, else 0."""
     references, predictions = distinct_events(gold, gold), distinct_events(run, gold)
     places = {key: index for index, key in enumerate(references)}
@@ -48,7 +56,7 @@ def score_events(
 
 def score_events_ner(
     gold: Mapping[str, Annotations], run: Mapping[str, Annotations]
-) -> tuple[list[Scores], list[Pair]]:
+) -> tuple[list[BiotopeScores], list[MatchedPair]]:
     """Score BB-event+ner: S_p is the product, over both roles, of the Jaccard index.
 
     It is 0 where a role's entity has another type. An entity of the gold is as good as those
@@ -142,8 +150,8 @@ def _alike(
 
 
 def _views(
-    name: str, pairs: Sequence[Pair], gold: Iterable[str], measures: Mapping[str, str]
-) -> list[Scores]:
+    name: str, pairs: Sequence[MatchedPair], gold: Iterable[str], measures: Mapping[str, str]
+) -> list[BiotopeScores]:
     articles = list(gold)
     return [
         score(name, pairs, articles, measures),

@@ -26,7 +26,7 @@ class Item(NamedTuple):
     referents: int = 0  # categories given to it
 
 
-class Pair(NamedTuple):
+class MatchedPair(NamedTuple):
     """A reference and the prediction paired with it; either may be missing. S_p lies in [0, 1]."""
 
     reference: Item | None
@@ -92,7 +92,7 @@ class Sums(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Scores:
+class BiotopeScores:
     """The sums of one view by article, and the measures that are defined for it."""
 
     name: str
@@ -120,7 +120,7 @@ class Scores:
 
 def paired(
     references: Sequence[Item], predictions: Sequence[Item], candidates: Candidates
-) -> list[Pair]:
+) -> list[MatchedPair]:
     """Return the pairing with the largest sum of S_p, then the items left over on either side."""
     chosen = best_pairing(
         np.array([i for i, _, _ in candidates], dtype=np.int64),
@@ -128,10 +128,12 @@ def paired(
         np.array([s for _, _, s in candidates], dtype=np.float64),
     )
     taken = {candidates[k][0]: candidates[k] for k in chosen.tolist()}
-    pairs = [Pair(references[i], predictions[j], s) for _, (i, j, s) in sorted(taken.items())]
+    pairs = [
+        MatchedPair(references[i], predictions[j], s) for _, (i, j, s) in sorted(taken.items())
+    ]
     used = {j for _, j, _ in taken.values()}
-    deleted = [Pair(item, None, 0.0) for i, item in enumerate(references) if i not in taken]
-    inserted = [Pair(None, item, 0.0) for j, item in enumerate(predictions) if j not in used]
+    deleted = [MatchedPair(item, None, 0.0) for i, item in enumerate(references) if i not in taken]
+    inserted = [MatchedPair(None, item, 0.0) for j, item in enumerate(predictions) if j not in used]
     return [*pairs, *deleted, *inserted]
 
 
@@ -148,11 +150,11 @@ def boundaries(
 
 def score(
     name: str,
-    pairs: Iterable[Pair],
+    pairs: Iterable[MatchedPair],
     articles: Iterable[str],
     measures: Mapping[str, str],
     keep: Callable[[Item], bool] = lambda _: True,
-) -> Scores:
+) -> BiotopeScores:
     """Add up, by article, the pairs whose item is kept."""
     sums = dict.fromkeys(articles, Sums())
     for pair in pairs:
@@ -165,4 +167,4 @@ def score(
             )
             article = pair.item.article
             sums[article] = Sums(*map(add, sums[article], one))
-    return Scores(name=name, measures=measures, by_article=sums)
+    return BiotopeScores(name=name, measures=measures, by_article=sums)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.columns import Column, Places, Words, split_columns
+from scoring.columns import ByteColumn, Places, Words, split_columns
 from scoring.ranking import Matches
 from scoring.tasks import Item, Task
 
@@ -129,7 +129,7 @@ class _Parts:
         """Return a whole-file column for each accession of an item."""
         return [np.concatenate(column) for column in zip(*self._members, strict=True)]
 
-    def _numbered(self, article: Column) -> Places:
+    def _numbered(self, article: ByteColumn) -> Places:
         heads = np.flatnonzero(np.concatenate([[True], ~article.repeats()]))
         names = [article.text(row).decode() for row in heads.tolist()]
         numbers = [self.article_numbers.setdefault(n, len(self.article_numbers)) for n in names]
@@ -200,7 +200,7 @@ def _counted(lengths: Places) -> Places:
     return np.arange(1, ends[-1] + 1) - np.repeat(ends - lengths, lengths)
 
 
-def _words(column: Column, numbers: dict[bytes, int]) -> Words:
+def _words(column: ByteColumn, numbers: dict[bytes, int]) -> Words:
     """Return accessions as words: their own bytes up to eight, a number for a longer one."""
     words = column.heads()
     if column.longest > 8:

@@ -27,7 +27,7 @@ _HIGH_BITS = np.uint64(0x8080808080808080)
 _POWERS_OF_TEN = 10.0 ** np.arange(9)
 
 
-class Column:
+class ByteColumn:
     """One column of a table: where in the bytes each of its fields begins and ends."""
 
     def __init__(self, data: bytes, words: Words, starts: Places, ends: Places) -> None:
@@ -104,7 +104,7 @@ def _floats(texts: Sequence[bytes]) -> list[float]:
     return [np.nan] * len(texts)
 
 
-def split_columns(block: bytes, width: int) -> list[Column] | None:
+def split_columns(block: bytes, width: int) -> list[ByteColumn] | None:
     """Return the columns of a block of lines; None where any line is out of the ordinary.
 
     Ordinary is ASCII without spaces and control characters, every line of `width` fields, no field
@@ -124,5 +124,5 @@ def split_columns(block: bytes, width: int) -> list[Column] | None:
         return None
     starts = [line_starts, *(ends[:-1] + 1)]
     words = np.frombuffer(padded, dtype="<u8")
-    columns = [Column(padded, words, *places) for places in zip(starts, ends, strict=True)]
+    columns = [ByteColumn(padded, words, *places) for places in zip(starts, ends, strict=True)]
     return columns if all(column.lengths.all() for column in columns) else None

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Problem(NamedTuple):
+class FileProblem(NamedTuple):
     """One thing wrong in a file: where, and what was found and expected.
 
     `line` and `column` count from 1, columns by tabs; 0 means the whole file or the whole line.
@@ -44,7 +44,7 @@ class ScoringError(Exception):
 class FormatError(ScoringError):
     """A file that cannot be evaluated; `problems` lists every fault in it, in line order."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[FileProblem]) -> None:
         self.problems = tuple(problems)
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
         super().__init__(f"{self.problems[0]}{more}")
@@ -54,7 +54,7 @@ class Problems:
     """The problems found so far in the files that are read, at most `MOST_PROBLEMS`."""
 
     def __init__(self) -> None:
-        self._found: list[Problem] = []
+        self._found: list[FileProblem] = []
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -63,10 +63,10 @@ class Problems:
         """Keep a problem; raises `FormatError` at once where there are too many."""
         if len(message) > MOST_CHARACTERS:
             message = message[: MOST_CHARACTERS - 2] + " …"
-        self._found.append(Problem(str(file), line, column, message))
+        self._found.append(FileProblem(str(file), line, column, message))
         if len(self._found) == MOST_PROBLEMS:
             ended = f"reading ended here, after {MOST_PROBLEMS} problems; mend these first"
-            raise FormatError([*self._found, Problem(str(file), line, 0, ended)])
+            raise FormatError([*self._found, FileProblem(str(file), line, 0, ended)])
 
     def finish(self, *, by_line: bool = False) -> None:
         """Raise every problem kept, as found or by line and column."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bulk import match_file
-from scoring.errors import FormatError, OptionError, Problem
+from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import Run, read_gold, read_run, rising_confidence, run_name
 from scoring.gold import Gold, ItemGold
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
@@ -77,7 +77,7 @@ def evaluate_runs(
 
     _keep_freed_memory()
     scorecards: list[Scorecard] = []
-    problems: list[Problem] = []
+    problems: list[FileProblem] = []
     for run in runs:
         try:
             scorecards += _evaluate_file(gold, Path(run), signature, views)

@@ -12,9 +12,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from scoring.biocreative import Answer
-from scoring.errors import Problem
+from scoring.errors import FileProblem
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.rows import GOLD_COLUMNS, RESULT_COLUMNS, Row, Sheet, result_rows
+from scoring.rows import GOLD_COLUMNS, RESULT_COLUMNS, ResultLine, TabFile, result_rows
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
 
 
@@ -28,7 +28,7 @@ class Run:
     task: Task
     name: str
     answers: Mapping[str, Answer] = field(repr=False)
-    warnings: tuple[Problem, ...] = ()
+    warnings: tuple[FileProblem, ...] = ()
 
 
 def run_name(path: Path) -> str:
@@ -44,7 +44,7 @@ def read_gold(task: Task | str, path: Path | str) -> Gold:
     is the same), an empty file.
     """
     task = Task(task)
-    sheet = Sheet(Path(path), GOLD_COLUMNS[task])
+    sheet = TabFile(Path(path), GOLD_COLUMNS[task])
     gold = _act_gold(sheet) if task is Task.ACT else _item_gold(sheet, task)
     if not gold and not sheet.problems:
         sheet.problem(0, 0, f"empty; expected lines of {', '.join(sheet.columns)}")
@@ -52,7 +52,7 @@ def read_gold(task: Task | str, path: Path | str) -> Gold:
     return gold
 
 
-def _act_gold(sheet: Sheet) -> ActGold:
+def _act_gold(sheet: TabFile) -> ActGold:
     relevant: dict[str, bool] = {}
     for line, fields in sheet.rows():
         named, label = sheet.names(line, fields[:1]), sheet.relevance(line, fields[1])
@@ -63,7 +63,7 @@ def _act_gold(sheet: Sheet) -> ActGold:
     return ActGold(relevant=relevant)
 
 
-def _item_gold(sheet: Sheet, task: Task) -> ItemGold:
+def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     items: dict[str, set[Item]] = {}
     for line, fields in sheet.rows():
         if not sheet.names(line, fields):
@@ -85,7 +85,7 @@ def read_run(task: Task | str, path: Path | str, *, lenient_ranks: bool = False)
     rank twice, an ACT article twice.
     """
     task, path = Task(task), Path(path)
-    sheet = Sheet(path, RESULT_COLUMNS[task])
+    sheet = TabFile(path, RESULT_COLUMNS[task])
     rows = list(result_rows(sheet, task))
     answers = _classifications(sheet, rows) if task is Task.ACT else _hits(sheet, rows)
     for group in _rank_groups(task, rows):
@@ -95,7 +95,7 @@ def read_run(task: Task | str, path: Path | str, *, lenient_ranks: bool = False)
     return Run(task=task, name=run_name(path), answers=answers, warnings=tuple(sheet.warnings))
 
 
-def _classifications(sheet: Sheet, rows: Iterable[Row]) -> dict[str, Classification]:
+def _classifications(sheet: TabFile, rows: Iterable[ResultLine]) -> dict[str, Classification]:
     answers: dict[str, Classification] = {}
     for line, article, label, rank, confidence in rows:
         if article in answers:
@@ -104,7 +104,7 @@ def _classifications(sheet: Sheet, rows: Iterable[Row]) -> dict[str, Classificat
     return answers
 
 
-def _hits(sheet: Sheet, rows: Iterable[Row]) -> Mapping[str, Sequence[Hit]]:
+def _hits(sheet: TabFile, rows: Iterable[ResultLine]) -> Mapping[str, Sequence[Hit]]:
     answers: dict[str, list[Hit]] = {}
     seen: set[tuple[str, Item]] = set()
     for line, article, item, rank, confidence in rows:
@@ -116,21 +116,21 @@ def _hits(sheet: Sheet, rows: Iterable[Row]) -> Mapping[str, Sequence[Hit]]:
     return answers
 
 
-def _rank_groups(task: Task, rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _rank_groups(task: Task, rows: Iterable[ResultLine]) -> Iterator[list[ResultLine]]:
     """Yield the rows, by rank, within which ranks are 1, 2, 3: an article's, or a class's."""
-    groups: dict[object, list[Row]] = {}
+    groups: dict[object, list[ResultLine]] = {}
     for row in rows:
         groups.setdefault(row.key if task is Task.ACT else row.article, []).append(row)
     for group in groups.values():
         yield sorted(group, key=lambda row: row.rank)
 
 
-def _spoiled(sheet: Sheet, task: Task, group: Sequence[Row]) -> bool:
+def _spoiled(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> bool:
     """Tell whether an unreadable line may be the cause of a gap among these rows."""
     return bool(sheet.spoiled) if task is Task.ACT else group[0].article in sheet.spoiled
 
 
-def _check_ranks(sheet: Sheet, group: Sequence[Row], *, gaps: bool) -> None:
+def _check_ranks(sheet: TabFile, group: Sequence[ResultLine], *, gaps: bool) -> None:
     column = len(sheet.columns) - 1
     last = 0
     for row in group:
@@ -142,7 +142,7 @@ def _check_ranks(sheet: Sheet, group: Sequence[Row], *, gaps: bool) -> None:
         last = row.rank
 
 
-def _warn_rising(sheet: Sheet, task: Task, group: Sequence[Row]) -> None:
+def _warn_rising(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> None:
     for row, following in pairwise(group):
         if following.confidence > row.confidence:
             warning = rising_confidence(sheet.path, task, following.line, following.rank)
@@ -150,10 +150,10 @@ def _warn_rising(sheet: Sheet, task: Task, group: Sequence[Row]) -> None:
             return
 
 
-def rising_confidence(path: Path, task: Task, line: int, rank: int) -> Problem:
+def rising_confidence(path: Path, task: Task, line: int, rank: int) -> FileProblem:
     """Return the warning that a hit is more confident than the hit ranked above it."""
     message = f"confidence rises with rank {rank}; expected it to fall"
-    return Problem(str(path), line, len(RESULT_COLUMNS[task]), message)
+    return FileProblem(str(path), line, len(RESULT_COLUMNS[task]), message)
 
 
 def item_text(item: Item) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scoring.biotope_scores import Item, Pair
+from scoring.biotope_scores import Item, MatchedPair
 from scoring.ontology import Ontology
 from scoring.standoff import Annotations
 
@@ -30,7 +30,7 @@ class KnowledgeBaseScores:
 
     by_reference: Mapping[Fact, float]
     predictions: int
-    pairs: tuple[Pair, ...]  # each prediction, then the references without one
+    pairs: tuple[MatchedPair, ...]  # each prediction, then the references without one
 
     @property
     def unpaired(self) -> int:
@@ -94,8 +94,8 @@ def compare(
         best, reference = max(near, key=lambda one: one[0], default=(0.0, prediction))
         if best > 0:
             given[reference].append(best)
-        pairs.append(Pair(reference.item if best > 0 else None, prediction.item, best))
-    missed = [Pair(fact.item, None, 0.0) for fact in sorted(references) if fact not in given]
+        pairs.append(MatchedPair(reference.item if best > 0 else None, prediction.item, best))
+    missed = [MatchedPair(fact.item, None, 0.0) for fact in sorted(references) if fact not in given]
     return KnowledgeBaseScores(
         by_reference={
             fact: sum(given[fact]) / len(given[fact]) if fact in given else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from scoring.errors import Problem
+from scoring.errors import FileProblem
 from scoring.evaluation import evaluate_runs
 from scoring.gold import Gold
 from scoring.report import FORMATS
@@ -86,9 +86,9 @@ def scorecards_of(
     return scorecards
 
 
-def warn(warnings: Iterable[Problem]) -> None:
+def warn(warnings: Iterable[FileProblem]) -> None:
     """Print what is odd in the input files, each oddity once, the first few of each file."""
-    by_file: dict[str, list[Problem]] = {}
+    by_file: dict[str, list[FileProblem]] = {}
     for warning in dict.fromkeys(warnings):
         by_file.setdefault(warning.file, []).append(warning)
     for file, found in by_file.items():

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from scoring.errors import Problem, Problems
+from scoring.errors import FileProblem, Problems
 from scoring.tasks import Item, Task, pair
 from scoring.text import read_lines
 
@@ -24,7 +24,7 @@ GOLD_COLUMNS = {
 RESULT_COLUMNS = {task: (*columns, "rank", "confidence") for task, columns in GOLD_COLUMNS.items()}
 
 
-class Row(NamedTuple):
+class ResultLine(NamedTuple):
     """One well-formed result line: `key` is the item (INT, IPT) or the class (ACT)."""
 
     line: int
@@ -34,14 +34,14 @@ class Row(NamedTuple):
     confidence: float
 
 
-class Sheet:
+class TabFile:
     """A tab-separated file being read: its lines, and the problems found so far."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self.path = path
         self.columns = columns
         self.problems = Problems()
-        self.warnings: list[Problem] = []
+        self.warnings: list[FileProblem] = []
         self.spoiled: set[str] = set()  # first columns of the lines that could not be read
 
     def problem(self, line: int, column: int, message: str) -> None:
@@ -50,7 +50,7 @@ class Sheet:
 
     def warn(self, line: int, column: int, message: str) -> None:
         """Keep something odd that does not stop the evaluation."""
-        self.warnings.append(Problem(str(self.path), line, column, message))
+        self.warnings.append(FileProblem(str(self.path), line, column, message))
 
     def finish(self) -> None:
         """Raise every problem kept, in line order."""
@@ -119,7 +119,7 @@ class Sheet:
         return None
 
 
-def result_rows(sheet: Sheet, task: Task) -> Iterator[Row]:
+def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:
     """Yield the well-formed lines of a result file; the others become the sheet's problems."""
     width = len(sheet.columns)
     for line, fields in sheet.rows(extra=True):
@@ -132,6 +132,6 @@ def result_rows(sheet: Sheet, task: Task) -> Iterator[Row]:
         rank = sheet.rank(line, width - 1, fields[-2])
         confidence = sheet.confidence(line, width, fields[-1])
         if named and key is not None and rank is not None and confidence is not None:
-            yield Row(line, fields[0], key, rank, confidence)
+            yield ResultLine(line, fields[0], key, rank, confidence)
         else:
             sheet.spoiled.add(fields[0])

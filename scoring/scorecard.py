@@ -11,7 +11,7 @@ from scoring import ranking
 from scoring.averages import macro_curve
 from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
-from scoring.errors import OptionError, Problem
+from scoring.errors import FileProblem, OptionError
 from scoring.ranking import Curve, Matches
 from scoring.tasks import Task
 
@@ -124,7 +124,7 @@ class ItemScorecard:
     macro: Averaged
     micro: Pooled
     signature: Signature
-    warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
 
     @property
     def task(self) -> Task:
@@ -182,7 +182,7 @@ class ActScorecard:
     ranked: Places = field(compare=False, repr=False)
     called: Truths = field(compare=False, repr=False)
     signature: Signature
-    warnings: tuple[Problem, ...] = field(default=(), compare=False)
+    warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
 
     @property
     def task(self) -> Task:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from scoring.alignment import Span, length, span
-from scoring.errors import FormatError, Problem, Problems
-from scoring.semeval_ner import TYPES, Mention
+from scoring.errors import FileProblem, FormatError, Problems
+from scoring.semeval_ner import TYPES, MentionSpan
 from scoring.text import read_bytes, read_lines
 
 _OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
@@ -31,7 +31,7 @@ class Sentence(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class NerGold:
+class MentionCorpus:
     """A corpus: its sentences by id, and the mentions in them (`place` is the sentence's id).
 
     A table's articles stand in for sentences. It need not be `whole`: a run may have articles and
@@ -39,11 +39,11 @@ class NerGold:
     """
 
     sentences: Mapping[str, Sentence]
-    mentions: tuple[Mention, ...]
+    mentions: tuple[MentionSpan, ...]
     whole: bool = True
 
 
-def read_ner_gold(path: Path | str) -> NerGold:
+def read_ner_gold(path: Path | str) -> MentionCorpus:
     """Read a corpus: a file, or all `.xml` files of a folder and the folders in it, sorted.
 
     A file that is not XML is a table: `article<TAB>charOffset<TAB>text<TAB>type`, or `article`
@@ -59,7 +59,7 @@ def read_ner_gold(path: Path | str) -> NerGold:
         return _read_table(path)
     files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
     if not files:
-        raise FormatError([Problem(str(path), 0, 0, "no .xml file in this folder")])
+        raise FormatError([FileProblem(str(path), 0, 0, "no .xml file in this folder")])
     corpus = _Corpus()
     for file in files:
         corpus.read(file)
@@ -67,10 +67,10 @@ def read_ner_gold(path: Path | str) -> NerGold:
         message = "no <sentence> element; expected the corpus XML of SemEval-2013 task 9"
         corpus.problems.add(path, 0, 0, message)
     corpus.problems.finish()
-    return NerGold(sentences=corpus.sentences, mentions=tuple(corpus.mentions))
+    return MentionCorpus(sentences=corpus.sentences, mentions=tuple(corpus.mentions))
 
 
-def read_ner_run(path: Path | str, gold: NerGold) -> list[Mention]:
+def read_ner_run(path: Path | str, gold: MentionCorpus) -> list[MentionSpan]:
     """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`; the text is not compared.
 
     The organisers' own separator `|` is read too. Raises `FormatError` with every problem: columns,
@@ -87,7 +87,7 @@ def read_ner_run(path: Path | str, gold: NerGold) -> list[Mention]:
     return [mention for mention in mentions if mention.place in gold.sentences]
 
 
-def _read_table(path: Path) -> NerGold:
+def _read_table(path: Path) -> MentionCorpus:
     rows = [(number, _fields(line)) for number, line in enumerate(read_lines(path), start=1)]
     mentions = _mentions(
         path,
@@ -99,7 +99,7 @@ def _read_table(path: Path) -> NerGold:
         "mention",
     )
     sentences = {fields[0]: Sentence(fields[0], None) for _, fields in rows}
-    return NerGold(sentences=sentences, mentions=tuple(mentions), whole=False)
+    return MentionCorpus(sentences=sentences, mentions=tuple(mentions), whole=False)
 
 
 def _fields(line: str) -> list[str]:
@@ -108,16 +108,16 @@ def _fields(line: str) -> list[str]:
 
 def _mentions(
     path: Path, rows: Iterable[tuple[int, Sequence[str], Sequence[tuple[int, str]]]], what: str
-) -> list[Mention]:
+) -> list[MentionSpan]:
     """Return the mentions of numbered lines; raises `FormatError` with all that is wrong."""
-    seen: dict[Mention, int] = {}
+    seen: dict[MentionSpan, int] = {}
     problems = Problems()
     for number, fields, faults in rows:
         for column, message in faults:
             problems.add(path, number, column, message)
         if faults:
             continue
-        mention = Mention(fields[0], parse_offsets(fields[1]), fields[3])
+        mention = MentionSpan(fields[0], parse_offsets(fields[1]), fields[3])
         if (line := seen.setdefault(mention, number)) != number:
             message = f"the same {what} as line {line}; expected it once"
             problems.add(path, number, 0, message)
@@ -136,7 +136,7 @@ def parse_offsets(text: str) -> Span:
 
 
 def _faults(
-    fields: list[str], gold: NerGold, types: Mapping[str, None]
+    fields: list[str], gold: MentionCorpus, types: Mapping[str, None]
 ) -> Iterator[tuple[int, str]]:
     """Yield column (0: the line) and message of everything wrong with a line of a run."""
     if len(fields) != 4:
@@ -180,7 +180,7 @@ class _Corpus:
 
     def __init__(self) -> None:
         self.sentences: dict[str, Sentence] = {}
-        self.mentions: dict[Mention, None] = {}
+        self.mentions: dict[MentionSpan, None] = {}
         self.problems = Problems()
         self._path = Path()
         self._document = self._sentence = ""
@@ -215,7 +215,7 @@ class _Corpus:
     def _add_entity(self, attributes: dict[str, str]) -> None:
         try:
             fragments = parse_offsets(attributes["charOffset"])
-            mention = Mention(self._sentence, fragments, attributes["type"])
+            mention = MentionSpan(self._sentence, fragments, attributes["type"])
         except KeyError as error:
             self._problem(f"<entity> without {error.args[0]}")
         except ValueError as error:

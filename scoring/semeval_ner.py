@@ -39,7 +39,7 @@ class Compat(StrEnum):
     SEMEVAL2013 = "semeval2013"  # partial precision is COR/ACT, as the organisers' table prints it
 
 
-class Mention(NamedTuple):
+class MentionSpan(NamedTuple):
     """A name in a text: `place` is the sentence or article that `span` counts characters in."""
 
     place: str
@@ -47,7 +47,7 @@ class Mention(NamedTuple):
     type: str
 
 
-class Counts(NamedTuple):
+class MentionCounts(NamedTuple):
     """Mentions by outcome (all >= 0); counts of several places may be added member by member."""
 
     cor: int = 0
@@ -101,7 +101,7 @@ class Pairing(NamedTuple):
     same_type: NDArray[np.bool_]
 
 
-Table: TypeAlias = Mapping[Criterion, Counts]
+Table: TypeAlias = Mapping[Criterion, MentionCounts]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -144,8 +144,8 @@ class NerScorecard:
 
 
 def evaluate(
-    gold: Iterable[Mention],
-    run: Iterable[Mention],
+    gold: Iterable[MentionSpan],
+    run: Iterable[MentionSpan],
     *,
     compat: Compat | None = None,
     article_of: Mapping[str, str] | None = None,
@@ -173,16 +173,16 @@ def total(tables: Iterable[Table]) -> Table:
     """Return the counts of all tables together; zeros for none."""
     rows = list(tables)
     return {
-        criterion: Counts(*map(sum, zip(*(row[criterion] for row in rows), strict=True)))
+        criterion: MentionCounts(*map(sum, zip(*(row[criterion] for row in rows), strict=True)))
         for criterion in Criterion
     }
 
 
-def _only(mentions: Iterable[Mention], name: str) -> list[Mention]:
+def _only(mentions: Iterable[MentionSpan], name: str) -> list[MentionSpan]:
     return [mention for mention in mentions if mention.type == name]
 
 
-def count_by_place(gold: Iterable[Mention], run: Iterable[Mention]) -> dict[str, Table]:
+def count_by_place(gold: Iterable[MentionSpan], run: Iterable[MentionSpan]) -> dict[str, Table]:
     """Return the counts of every place that has a mention; their sums are the micro counts."""
     gold, run = _checked(gold, "gold"), _checked(run, "run")
     pairing = pair_mentions(gold, run)
@@ -215,7 +215,7 @@ def _pair_counts(pairs: Mapping[tuple[bool, bool], int], positive: int, actual: 
         Criterion.TYPE: pairs[True, True] + pairs[False, True],
     }
     return {
-        criterion: Counts(
+        criterion: MentionCounts(
             cor=cor,
             inc=0 if criterion is Criterion.PARTIAL else total - cor,
             par=total - cor if criterion is Criterion.PARTIAL else 0,
@@ -226,7 +226,7 @@ def _pair_counts(pairs: Mapping[tuple[bool, bool], int], positive: int, actual: 
     }
 
 
-def pair_mentions(gold: Sequence[Mention], run: Sequence[Mention]) -> Pairing:
+def pair_mentions(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Pairing:
     """Pair mentions of the same place one to one.
 
     First those that cover the same characters, of the same type where there is one; then
@@ -257,7 +257,7 @@ def _chosen(found: Overlaps, candidates: Indices, weights: NDArray[np.float64]) 
     return candidates[best_pairing(left, right, weights[candidates])]
 
 
-def _checked(mentions: Iterable[Mention], side: str) -> list[Mention]:
+def _checked(mentions: Iterable[MentionSpan], side: str) -> list[MentionSpan]:
     """Sort mentions, so that the order they come in has no effect; refuse doubles."""
     ordered = sorted(mentions)
     for one, other in pairwise(ordered):

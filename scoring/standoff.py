@@ -14,7 +14,7 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
 
 from scoring.alignment import Span, span
-from scoring.errors import FormatError, Problem, Problems
+from scoring.errors import FileProblem, FormatError, Problems
 from scoring.text import MOST_UNPACKED, TOO_LARGE
 
 _SUFFIXES = frozenset({".txt", ".a1", ".a2"})
@@ -120,7 +120,7 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
             return {(file.stem, file.suffix): _File(name, read()) for file, name, read in members}
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
-                raise FormatError([Problem(str(path), 0, 0, TOO_LARGE)])
+                raise FormatError([FileProblem(str(path), 0, 0, TOO_LARGE)])
             for name in sorted(archive.namelist()):
                 member = PurePosixPath(name)
                 if _is_wanted(member):
@@ -128,7 +128,7 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
                     found[member.stem, member.suffix] = file
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         message = f"cannot be read ({error}); expected a folder or a zip file"
-        raise FormatError([Problem(str(path), 0, 0, message)]) from error
+        raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
     return found
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from scoring.errors import FormatError, Problem
+from scoring.errors import FileProblem, FormatError
 
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
@@ -45,7 +45,7 @@ def line_blocks(path: Path) -> Iterator[bytes]:
             rest = b""
         rest += chunk[end:]
         if len(rest) > _BLOCK:
-            raise FormatError([Problem(str(path), 0, 0, TOO_LONG)])
+            raise FormatError([FileProblem(str(path), 0, 0, TOO_LONG)])
     if rest:
         yield _with_plain_ends(rest + b"\n")
 
@@ -63,7 +63,7 @@ def _chunks(path: Path) -> Iterator[bytes]:
         while chunk := file.read(_BLOCK):
             size += len(chunk)
             if size > most:
-                raise FormatError([Problem(str(path), 0, 0, message)])
+                raise FormatError([FileProblem(str(path), 0, 0, message)])
             yield chunk
 
 
@@ -91,7 +91,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
     except (OSError, EOFError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or str(error)
         message = f"cannot be read ({reason}); expected a text file, plain or gzip"
-        raise FormatError([Problem(str(path), 0, 0, message)]) from error
+        raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -104,9 +104,9 @@ def read_lines(path: Path) -> Iterator[str]:
         for line in block[:-1].split(b"\n"):
             number += 1
             if len(line) > MOST_LINE:
-                raise FormatError([Problem(str(path), number, 0, TOO_LONG)])
+                raise FormatError([FileProblem(str(path), number, 0, TOO_LONG)])
             try:
                 yield line.decode()
             except UnicodeDecodeError as error:
                 message = f"byte 0x{line[error.start]:02x} is not UTF-8; expected UTF-8 text"
-                raise FormatError([Problem(str(path), number, 0, message)]) from error
+                raise FormatError([FileProblem(str(path), number, 0, message)]) from error

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from scoring.errors import FormatError, OptionError, Problem
+from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.gold import ItemGold
-from scoring.rows import Sheet
+from scoring.rows import TabFile
 from scoring.tasks import Accession, Hit, Item, by_rank
 
 VIEWS = ("raw", "mapped", "filtered", "both")
@@ -170,7 +170,7 @@ def select_views(
 
 def read_homologs(path: Path) -> dict[Accession, frozenset[Accession]]:
     """Read a map file: `gold accession<TAB>accession,accession,...`, a gold accession once."""
-    sheet = Sheet(path, ("gold accession", "accessions"))
+    sheet = TabFile(path, ("gold accession", "accessions"))
     groups: dict[Accession, frozenset[Accession]] = {}
     for line, fields in sheet.rows():
         if not sheet.names(line, fields):
@@ -187,7 +187,7 @@ def read_homologs(path: Path) -> dict[Accession, frozenset[Accession]]:
 
 def read_taxa(path: Path, gold: ItemGold) -> dict[Accession, str]:
     """Read a taxon file: `accession<TAB>taxon`, an accession once, every gold accession in it."""
-    sheet = Sheet(path, ("accession", "taxon"))
+    sheet = TabFile(path, ("accession", "taxon"))
     taxa: dict[Accession, str] = {}
     for line, fields in sheet.rows():
         if not sheet.names(line, fields):
@@ -199,7 +199,10 @@ def read_taxa(path: Path, gold: ItemGold) -> dict[Accession, str]:
     known = {one for items in gold.items.values() for item in items for one in members(item)}
     if missing := sorted(known - taxa.keys()):
         raise FormatError(
-            [Problem(str(path), 0, 0, f"no taxon for gold accession {one!r}") for one in missing]
+            [
+                FileProblem(str(path), 0, 0, f"no taxon for gold accession {one!r}")
+                for one in missing
+            ]
         )
     return taxa
 

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 
 SUFFIXES = (".json", ".tsv", ".txt")
 
 
 def read_gold(path: Path) -> dict[str, bool]:
-    """Read an ACT gold file, `article<TAB>0|1` a line; `InputError` names the bad line."""
+    """Read an ACT gold file, `article<TAB>0|1` a line; `BadInputError` names the bad line."""
     gold: dict[str, bool] = {}
     for number, line in enumerate(_read(path).splitlines(), start=1):
         columns = line.split("\t")
         if len(columns) != 2 or columns[1] not in {"0", "1"}:
-            raise InputError(path, f"{line!r:.60}; expected article<TAB>0 or 1", line=number)
+            raise BadInputError(path, f"{line!r:.60}; expected article<TAB>0 or 1", line=number)
         if gold.setdefault(columns[0], columns[1] == "1") != (columns[1] == "1"):
-            raise InputError(path, f"article {columns[0]} again, of another class", line=number)
+            raise BadInputError(path, f"article {columns[0]} again, of another class", line=number)
     return gold
 
 
@@ -34,7 +34,9 @@ def read_articles(paths: Iterable[Path]) -> dict[str, str]:
     for path in paths:
         inside = sorted(found for found in path.rglob("*") if found.suffix in SUFFIXES)
         if path.is_dir() and not inside:
-            raise InputError(path, "no article in this folder; expected .json, .tsv or .txt files")
+            raise BadInputError(
+                path, "no article in this folder; expected .json, .tsv or .txt files"
+            )
         for file in inside if path.is_dir() else [path]:
             texts.update(_articles(file))
     return texts
@@ -48,7 +50,7 @@ def _articles(path: Path) -> Iterator[tuple[str, str]]:
             for number, line in enumerate(_read(path).splitlines(), start=1):
                 columns = line.split("\t")
                 if len(columns) != 3:
-                    raise InputError(path, "expected article<TAB>title<TAB>text", line=number)
+                    raise BadInputError(path, "expected article<TAB>title<TAB>text", line=number)
                 yield columns[0], "\n".join(columns[1:])
         case _:
             yield path.stem, _read(path)
@@ -60,13 +62,13 @@ def _bioc(path: Path) -> Iterator[tuple[str, str]]:
         for document in collection["documents"]:
             yield document["id"], "\n".join(passage["text"] for passage in document["passages"])
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(path, f"not a BioC JSON collection: {error!r}") from error
+        raise BadInputError(path, f"not a BioC JSON collection: {error!r}") from error
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror}") from error
+        raise BadInputError(path, f"cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise InputError(path, f"not UTF-8: {error}") from error
+        raise BadInputError(path, f"not UTF-8: {error}") from error

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 
 SHIPPED_NAMES = Path(str(files("annotators"))) / "data" / "uniprot_names.tsv"
 
@@ -32,7 +32,7 @@ class Protein:
 def read_proteins(path: Path) -> list[Protein]:
     """Read a tab-separated UniProt table; columns are found by their headings.
 
-    Needs the columns Entry, Protein names and Gene names, in any order and case; `InputError`
+    Needs the columns Entry, Protein names and Gene names, in any order and case; `BadInputError`
     names what is missing, or the line that is short of a column.
     """
     try:
@@ -40,20 +40,20 @@ def read_proteins(path: Path) -> list[Protein]:
             rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
             return list(_proteins(path, rows))
     except OSError as error:
-        raise InputError(path, f"cannot be read: {error.strerror}") from error
+        raise BadInputError(path, f"cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(path, f"not a UTF-8 table of tab-separated columns: {error}") from error
+        raise BadInputError(path, f"not a UTF-8 table of tab-separated columns: {error}") from error
 
 
 def _proteins(path: Path, rows: Iterator[list[str]]) -> Iterator[Protein]:
     found = {heading.strip().lower(): place for place, heading in enumerate(next(rows, []))}
     if missing := [shown for heading, shown in HEADINGS.items() if heading not in found]:
-        raise InputError(path, f"no column {missing[0]!r}; expected a UniProt table", line=1)
+        raise BadInputError(path, f"no column {missing[0]!r}; expected a UniProt table", line=1)
     entry, names, genes = (found[heading] for heading in HEADINGS)
     for number, row in enumerate(rows, start=2):
         if len(row) <= max(entry, names, genes):
             message = f"{len(row)} columns; expected {len(found)}"
-            raise InputError(path, message, line=number)
+            raise BadInputError(path, message, line=number)
         yield Protein(
             accession=row[entry],
             names=tuple(split_names(row[names])),

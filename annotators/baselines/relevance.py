@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from annotators.baselines.articles import read_articles, read_gold
 from annotators.contract import Answer
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 
 FORMAT = 1
 FEATURES = 2**18  # hash buckets; 4,000 abstracts fill about two thirds
@@ -65,11 +65,11 @@ class Model:
             part.replace(path)
         except OSError as error:
             part.unlink(missing_ok=True)
-            raise InputError(path, f"cannot be written: {error.strerror}") from error
+            raise BadInputError(path, f"cannot be written: {error.strerror}") from error
 
     @classmethod
     def load(cls, path: Path) -> Model:
-        """Read a model that `save` wrote; anything else raises `InputError`."""
+        """Read a model that `save` wrote; anything else raises `BadInputError`."""
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
                 model = cls(
@@ -79,11 +79,11 @@ class Model:
                 )
                 version = int(arrays["format"])
         except OSError as error:
-            raise InputError(path, f"cannot be read: {error.strerror or error}") from error
+            raise BadInputError(path, f"cannot be read: {error.strerror or error}") from error
         except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            raise InputError(path, "not a model; expected what train-act writes") from error
+            raise BadInputError(path, "not a model; expected what train-act writes") from error
         if version != FORMAT or not model.idf.shape == model.weights.shape == (FEATURES,):
-            raise InputError(path, f"a model of format {version}; expected {FORMAT}")
+            raise BadInputError(path, f"a model of format {version}; expected {FORMAT}")
         return model
 
 

@@ -10,7 +10,7 @@ MAX_PIECE = 2**28
 """The longest line, and the largest file or record, that is read into memory."""
 
 
-class Entry:
+class ArchiveEntry:
     """An entry's content, taken piece by piece from its chunks; `place` names it in errors."""
 
     def __init__(self, place: str, chunks: Iterator[bytes]) -> None:

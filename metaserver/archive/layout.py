@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from metaserver.conformance.steps import Conformance, Verdict
+from metaserver.conformance.steps import Conformance, ConformanceVerdict
 from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 
@@ -141,7 +141,7 @@ TABLES = (
     ArchivedTable(
         table=t.trials,
         kept={"verdict": Kept.JSON, "report": Kept.JSON},
-        types={"verdict": Verdict, "report": Conformance},
+        types={"verdict": ConformanceVerdict, "report": Conformance},
     ),
     ArchivedTable(table=t.lanes),
     ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),

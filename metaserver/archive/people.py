@@ -28,7 +28,7 @@ from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
 from metaserver.phases.restore import gold_marks
 from metaserver.store import phases as kept_phases
 from metaserver.store import runs as kept_runs
-from metaserver.store.reader import Reader, of_lane
+from metaserver.store.reader import ReadStore, of_lane
 from metaserver.store.tables import answers
 from metaserver.tasks.plugin import Payload, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
@@ -43,7 +43,7 @@ class PhaseFiles:
     def __init__(
         self,
         connection: sa.Connection,
-        reader: Reader,
+        reader: ReadStore,
         out: ZipWriter,
         settings: Settings,
         folder: Path,
@@ -101,7 +101,7 @@ class PhaseFiles:
     ) -> Mapping[str, Any]:
         async with self._reader.reading() as connection:
             gold = await kept_phases.newest_gold(connection, row.id)
-            offline = await kept_runs.every(connection, row.id)
+            offline = await kept_runs.list_all(connection, row.id)
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from metaserver.archive.entries import Entry
+from metaserver.archive.entries import ArchiveEntry
 from metaserver.model.errors import InputError
 
 SIZE = "bytes"
@@ -31,7 +31,7 @@ def to_record(row: Mapping[str, Any], blob: bytes) -> bytes:
     return b"".join((msgspec.json.encode({**row, SIZE: len(blob)}), b"\n", blob, b"\n"))
 
 
-def read_records(entry: Entry) -> Iterator[Record]:
+def read_records(entry: ArchiveEntry) -> Iterator[Record]:
     """Yield an entry's records; raises `InputError`, and msgspec's for a line that is no JSON."""
     while (line := entry.line()) is not None:
         row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from metaserver.archive.entries import Entry
+from metaserver.archive.entries import ArchiveEntry
 from metaserver.archive.layout import CHECKSUMS
 from metaserver.model.errors import InputError
 
@@ -86,9 +86,9 @@ class ZipReader:
         """Return an entry."""
         return self.entry(name).rest()
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> ArchiveEntry:
         """Return an entry to be read as a stream; its checksum counts when all of it is read."""
-        return Entry(f"{self._place}/{name}", self._chunks(name))
+        return ArchiveEntry(f"{self._place}/{name}", self._chunks(name))
 
     def _chunks(self, name: str) -> Iterator[bytes]:
         expected, sha, size = self._sum(name), hashlib.sha256(), 0

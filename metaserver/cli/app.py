@@ -29,7 +29,7 @@ from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.errors import InputError
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.records import Article, Server, ServerName, TaskName
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, restore
 from metaserver.store.phases import newest_gold
@@ -166,7 +166,7 @@ async def open_hub(plan: Plan, articles: Iterable[Article]) -> AsyncIterator[Hub
         async with store.reading() as connection:
             marks = gold_marks(await newest_gold(connection, phase_id))
         boards = LiveBoards(
-            Watch(plan.phase, len(corpus), settings.limits.timeout),
+            ServerMonitor(plan.phase, len(corpus), settings.limits.timeout),
             Scoreboard(scored_tasks(plan.gold_read, vocabulary, marks)),
             blocked=lambda: store.blocked,
         )

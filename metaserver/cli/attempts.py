@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from metaserver.cli.app import STORE_FILE
 from metaserver.model.errors import InputError
 from metaserver.model.records import Attempt
-from metaserver.store.reader import Reader, StoredLane, open_reader
+from metaserver.store.reader import ReadStore, StoredLane, open_reader
 
 
 def main(args: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ async def _tell(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _tell_lane(reader: Reader, lane: StoredLane, args: argparse.Namespace) -> None:
+async def _tell_lane(reader: ReadStore, lane: StoredLane, args: argparse.Namespace) -> None:
     async for position, attempt, final in reader.attempts(lane.key, lane.server, lane.corpus):
         if args.article in (None, attempt.article) and args.outcome in (None, attempt.outcome):
             print(_head(attempt, final=final))
@@ -43,7 +43,7 @@ async def _tell_lane(reader: Reader, lane: StoredLane, args: argparse.Namespace)
 def _head(attempt: Attempt, *, final: bool) -> str:
     at = datetime.fromtimestamp(attempt.started_at, UTC).isoformat(" ", "seconds")
     ended = f"{attempt.outcome}{', the last' if final else ''}"
-    size = f"{attempt.phases.total:.3f} s, {attempt.bytes_in} bytes"
+    size = f"{attempt.timings.total:.3f} s, {attempt.bytes_in} bytes"
     return f"{at} {attempt.server} {attempt.article} attempt {attempt.number}: {ended}; {size}"
 
 

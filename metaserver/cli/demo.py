@@ -39,18 +39,18 @@ DELAY = ("--delay", "0.3", "1.2")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Challenge:
+class DemoChallenge:
     """What is scored, and the servers with their options."""
 
     tasks: Sequence[str]
     servers: Mapping[str, Sequence[str]]
 
 
-INTERACTIONS = Challenge(
+INTERACTIONS = DemoChallenge(
     tasks=("ACT", "INT", "IPT"),
     servers={"dictionary": (), "cooccurrence": (), "act": (), "slow": DELAY, "faulty": ()},
 )
-NAMES = Challenge(
+NAMES = DemoChallenge(
     tasks=("NER",),
     servers={
         "ner": (),
@@ -74,7 +74,13 @@ def main(args: argparse.Namespace) -> int:
 
 
 async def _demo(
-    challenge: Challenge, folder: Path, scratch: Path, settings: Settings, port: int, *, stay: bool
+    challenge: DemoChallenge,
+    folder: Path,
+    scratch: Path,
+    settings: Settings,
+    port: int,
+    *,
+    stay: bool,
 ) -> int:
     console = make_console()
     async with AsyncExitStack() as stack:

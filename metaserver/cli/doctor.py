@@ -36,7 +36,7 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 FOUND, FINE = 1, 0  # exit statuses
 
 
-class Severity(StrEnum):
+class FindingSeverity(StrEnum):
     """How bad a finding is."""
 
     OK = "ok"
@@ -48,7 +48,7 @@ class Severity(StrEnum):
 class Finding:
     """One thing looked at: where, and what was found."""
 
-    severity: Severity
+    severity: FindingSeverity
     place: str
     message: str
 
@@ -61,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
     findings = list(examine(read_settings(args.config)))
     for finding in findings:
         print(finding)
-    bad = sum(finding.severity is Severity.ERROR for finding in findings)
+    bad = sum(finding.severity is FindingSeverity.ERROR for finding in findings)
     print(f"{bad} errors in {args.config}" if bad else f"{args.config} is fit to serve")
     return FOUND if bad else FINE
 
@@ -82,27 +82,27 @@ def _folder(folder: Path) -> Iterator[Finding]:
     while not there.exists() and there != there.parent:
         there = there.parent
     if not there.is_dir():
-        yield Finding(Severity.ERROR, "folder", f"{there} is not a folder")
+        yield Finding(FindingSeverity.ERROR, "folder", f"{there} is not a folder")
         return
     free = shutil.disk_usage(there).free
-    severity = Severity.OK if free >= ROOM else Severity.WARNING
+    severity = FindingSeverity.OK if free >= ROOM else FindingSeverity.WARNING
     yield Finding(severity, "folder", f"{folder}: {free / 2**30:.1f} GiB free")
     store = folder / STORE_FILE
     found = "the store is there" if store.exists() else "the store will be made"
-    yield Finding(Severity.OK, "folder", f"{store}: {found}")
+    yield Finding(FindingSeverity.OK, "folder", f"{store}: {found}")
     if store.exists() and (mode := stat.S_IMODE(store.stat().st_mode)) & OTHERS:
         message = f"{store}: others may open it (mode {mode:04o}), and gold is in it: chmod 600"
-        yield Finding(Severity.WARNING, "folder", message)
+        yield Finding(FindingSeverity.WARNING, "folder", message)
 
 
 def _files() -> Iterator[Finding]:
     found = descriptors.possible()
     if shortage := found.shortage():
-        yield Finding(Severity.WARNING, "system", shortage)
+        yield Finding(FindingSeverity.WARNING, "system", shortage)
     else:
         allowed = "unboundedly many" if found.allowed is None else found.allowed
         message = f"{allowed} open files allowed; {descriptors.ENOUGH} are enough"
-        yield Finding(Severity.OK, "system", message)
+        yield Finding(FindingSeverity.OK, "system", message)
 
 
 def _web(settings: Settings) -> Iterator[Finding]:
@@ -110,21 +110,27 @@ def _web(settings: Settings) -> Iterator[Finding]:
     place = f"web: {web.host}:{web.port}"
     try:
         with socket.create_server((web.host, web.port), reuse_port=False):
-            yield Finding(Severity.OK, place, "free")
+            yield Finding(FindingSeverity.OK, place, "free")
     except OSError as error:
-        yield Finding(Severity.ERROR, place, f"cannot be served at: {error.strerror or error}")
+        yield Finding(
+            FindingSeverity.ERROR, place, f"cannot be served at: {error.strerror or error}"
+        )
     if web.host not in LOOPBACK:
         message = "reachable from other machines by http: tokens would travel in the clear;"
         yield Finding(
-            Severity.WARNING, "web.host", f"{message} keep it on 127.0.0.1 behind a TLS proxy"
+            FindingSeverity.WARNING,
+            "web.host",
+            f"{message} keep it on 127.0.0.1 behind a TLS proxy",
         )
     elif not web.secure_cookies and web.trusted_proxies:
         yield Finding(
-            Severity.WARNING, "web.secure_cookies", "off behind a proxy: cookies may go by http"
+            FindingSeverity.WARNING,
+            "web.secure_cookies",
+            "off behind a proxy: cookies may go by http",
         )
     for network in settings.security.allow_networks:
         message = f"articles may be sent to {network}, and so to what else listens there"
-        yield Finding(Severity.WARNING, "security.allow_networks", message)
+        yield Finding(FindingSeverity.WARNING, "security.allow_networks", message)
 
 
 def _mail(notices: NoticeSettings) -> Iterator[Finding]:
@@ -132,12 +138,12 @@ def _mail(notices: NoticeSettings) -> Iterator[Finding]:
         return
     if not notices.smtp_starttls and notices.smtp_host not in LOOPBACK:
         message = "mail, and the password of smtp_user, go through the network in plain text"
-        yield Finding(Severity.WARNING, "notices.smtp_starttls", message)
+        yield Finding(FindingSeverity.WARNING, "notices.smtp_starttls", message)
     try:
         smtp_context(notices)
     except OSError as error:
         message = f"{notices.smtp_ca}: not certificates in PEM: {error.strerror or error}"
-        yield Finding(Severity.ERROR, "notices.smtp_ca", message)
+        yield Finding(FindingSeverity.ERROR, "notices.smtp_ca", message)
 
 
 def _releases(settings: Settings) -> Iterator[Finding]:
@@ -145,21 +151,21 @@ def _releases(settings: Settings) -> Iterator[Finding]:
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     if not names:
         message = f"{folder} has no release: metaserver uniprot build makes one"
-        yield Finding(Severity.WARNING, "uniprot.releases", message)
+        yield Finding(FindingSeverity.WARNING, "uniprot.releases", message)
     for name in names:
         try:
             Release.open(folder / name)
         except InputError as error:
-            yield Finding(Severity.ERROR, "uniprot.releases", str(error))
+            yield Finding(FindingSeverity.ERROR, "uniprot.releases", str(error))
         else:
-            yield Finding(Severity.OK, "uniprot.releases", f"{folder / name} is usable")
+            yield Finding(FindingSeverity.OK, "uniprot.releases", f"{folder / name} is usable")
 
 
 def _challenge(settings: Settings, challenge: ChallengeSettings, where: str) -> Iterator[Finding]:
     zone = challenge.timezone
     if known_zone(zone) is None:
         message = f"{zone!r} is not a time zone such as Europe/Madrid"
-        yield Finding(Severity.ERROR, f"{where}.timezone", message)
+        yield Finding(FindingSeverity.ERROR, f"{where}.timezone", message)
         zone = "UTC"
     for index, phase in enumerate(challenge.phases):
         place = f"{where}.phases[{index}]"
@@ -173,40 +179,40 @@ def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
         said = getattr(phase, name)
         if not said:
             message = "no date: by hand only"
-            yield Finding(Severity.OK, f"{where}.{name}", message)
+            yield Finding(FindingSeverity.OK, f"{where}.{name}", message)
             continue
         try:
             moment = read_moment(said, zone)
         except ValueError as error:
-            yield Finding(Severity.ERROR, f"{where}.{name}", str(error))
+            yield Finding(FindingSeverity.ERROR, f"{where}.{name}", str(error))
             continue
         if before is not None and moment.timestamp() <= before[1].timestamp():
-            yield Finding(Severity.ERROR, f"{where}.{name}", f"must be after {before[0]}")
+            yield Finding(FindingSeverity.ERROR, f"{where}.{name}", f"must be after {before[0]}")
         else:
-            yield Finding(Severity.OK, f"{where}.{name}", moment.isoformat())
+            yield Finding(FindingSeverity.OK, f"{where}.{name}", moment.isoformat())
         before = (name, moment)
 
 
 def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Finding]:
     release = settings.release_folder(phase.release)
     if not release.is_dir():
-        yield Finding(Severity.ERROR, f"{where}.release", f"{release} is not there")
+        yield Finding(FindingSeverity.ERROR, f"{where}.release", f"{release} is not there")
     for task in phase.tasks:
         if task not in installed_tasks():
             message = f"{task!r} is none of {', '.join(installed_tasks())}"
-            yield Finding(Severity.ERROR, f"{where}.tasks", message)
+            yield Finding(FindingSeverity.ERROR, f"{where}.tasks", message)
     known: Set[ArticleId] = frozenset()
     if phase.articles:
         try:
             known = {one.id for one in read_articles([Path(path) for path in phase.articles])}
         except InputError as error:
-            yield Finding(Severity.ERROR, f"{where}.articles", str(error))
+            yield Finding(FindingSeverity.ERROR, f"{where}.articles", str(error))
         else:
-            severity = Severity.OK if known else Severity.ERROR
+            severity = FindingSeverity.OK if known else FindingSeverity.ERROR
             yield Finding(severity, f"{where}.articles", f"{len(known)} articles")
     elif not phase.corpus:
         message = "neither articles nor a corpus: the phase has nothing to send"
-        yield Finding(Severity.ERROR, where, message)
+        yield Finding(FindingSeverity.ERROR, where, message)
     for task, path in phase.gold.items():
         yield _gold(task, Path(path), known, f"{where}.gold.{task}")
 
@@ -214,14 +220,14 @@ def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Fin
 def _gold(task: str, path: Path, known: Set[ArticleId], where: str) -> Finding:
     if task not in installed_tasks():
         message = f"{task!r} is none of {', '.join(installed_tasks())}"
-        return Finding(Severity.ERROR, where, message)
+        return Finding(FindingSeverity.ERROR, where, message)
     plugin = installed_tasks()[TaskName(task)]
     try:
         gold = plugin.read_gold(path)
     except InputError as error:
-        return Finding(Severity.ERROR, where, str(error))
+        return Finding(FindingSeverity.ERROR, where, str(error))
     labelled = set(plugin.labels(gold)) if isinstance(plugin, LabelledTask) else set()
     if known and (strange := sorted(labelled - known)):
         message = f"{len(strange)} articles are not among the phase's, such as {strange[0]}"
-        return Finding(Severity.WARNING, where, message)
-    return Finding(Severity.OK, where, f"{path} is readable")
+        return Finding(FindingSeverity.WARNING, where, message)
+    return Finding(FindingSeverity.OK, where, f"{path} is readable")

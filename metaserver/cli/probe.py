@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.cli.remote.client import AnsweredError, Hub, read_url
+from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, Step, Terms
+from metaserver.conformance.steps import Conformance, ConformanceStep, Terms
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
 from metaserver.model.records import Server, ServerName, TaskName
@@ -80,7 +80,7 @@ def _ask_phase(hub: str, name: str) -> AskedPhase:
     """Ask a hub for a phase; `InputError` where it has none, or one of tasks not installed here."""
     try:
         path = "/phases/{phase}"
-        answer = Hub(url=read_url(hub)).ask("GET", path, places={"phase": name})
+        answer = RemoteHub(url=read_url(hub)).ask("GET", path, places={"phase": name})
         phase = msgspec.convert(answer, AskedPhase)
     except (AnsweredError, msgspec.ValidationError) as error:
         raise InputError("--phase", str(error)) from error
@@ -147,7 +147,7 @@ async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
     def say(line: str) -> None:
         print(_printable(line), file=sys.stderr if as_json else sys.stdout, flush=True)
 
-    def show(step: Step) -> None:
+    def show(step: ConformanceStep) -> None:
         for line in _lines(step):
             say(line)
 
@@ -166,7 +166,7 @@ async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
     return msgspec.structs.replace(found, terms=given.terms)
 
 
-def _lines(step: Step) -> Iterator[str]:
+def _lines(step: ConformanceStep) -> Iterator[str]:
     seconds = " " * 10 if step.seconds is None else f"{step.seconds:8.3f} s"
     wrong = step.outcome not in (None, Outcome.OK, step.name.lower())
     word = f"{step.outcome}: " if wrong else ""

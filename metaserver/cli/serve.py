@@ -18,15 +18,15 @@ from metaserver.cli.app import STORE_FILE, make_folder, prepare_process, run_to_
 from metaserver.client import descriptors, tracing
 from metaserver.client.http import open_client
 from metaserver.config import Settings, read_settings
-from metaserver.conformance.runner import Trials
+from metaserver.conformance.runner import ConformanceRunner
 from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations import configured
-from metaserver.operations.service import Service
-from metaserver.phases.freezing import Freezing
+from metaserver.operations.context import HubContext
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.scheduler import Dispatcher
-from metaserver.phases.state_log import StateLog
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store.store import open_store
 from metaserver.web.service import make_service_app
 from metaserver.web.ui.live import open_streams
@@ -59,24 +59,24 @@ async def _serve(settings: Settings) -> int:
     return 0
 
 
-async def work(service: Service) -> None:
+async def work(service: HubContext) -> None:
     """Drive the phases, and keep the states of their servers, until cancelled."""
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(service.dispatcher.run(), name="dispatcher")
-            group.create_task(service.states.run(), name="states")
-            group.create_task(service.freezing.run(), name="freezing")
+            group.create_task(service.state_recorder.run(), name="states")
+            group.create_task(service.archiver.run(), name="freezing")
             group.create_task(service.notifier.run(), name="notices")
             group.create_task(service.metrics.watch_loop(), name="loop lag")
     finally:
         await service.jobs.close()
-        await service.trials.close()  # who waits for a test would hold up the site
+        await service.conformance.close()  # who waits for a test would hold up the site
 
 
 @asynccontextmanager
 async def open_service(
     settings: Settings, *, clock: Callable[[], float] = time.time
-) -> AsyncIterator[Service]:
+) -> AsyncIterator[HubContext]:
     """Open the hub's store, bring its phases into memory, and build the rest; `work` drives it."""
     folder = Path(settings.folder)
     make_folder(folder)
@@ -100,22 +100,22 @@ async def open_service(
             version("biocreative-metaserver"),
         )
         dispatcher.listeners.append(metrics.publish)
-        trials = Trials(store, client)
-        states = StateLog(store, dispatcher.phases.values, clock)
+        conformance = ConformanceRunner(store, client)
+        state_recorder = ServerStateRecorder(store, dispatcher.phases.values, clock)
         jobs = Jobs(clock)
         notifier = Notifier(store, client, settings.notices, clock)
-        states.listeners.append(notifier.seen)
+        state_recorder.listeners.append(notifier.seen)
         try:
-            service = Service(
+            service = HubContext(
                 store=store,
                 client=client,
                 settings=settings,
                 dispatcher=dispatcher,
-                states=states,
-                freezing=Freezing(store, dispatcher, clock),
+                state_recorder=state_recorder,
+                archiver=BoardArchiver(store, dispatcher, clock),
                 notifier=notifier,
                 metrics=metrics,
-                trials=trials,
+                conformance=conformance,
                 jobs=jobs,
                 clock=clock,
             )
@@ -123,4 +123,4 @@ async def open_service(
             yield service
         finally:
             await jobs.close()
-            await trials.close()
+            await conformance.close()

@@ -85,7 +85,7 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
 
 async def _list(_: argparse.Namespace, engine: AsyncEngine, __: Path) -> None:
     async with engine.connect() as connection:
-        known = await tokens.every(connection)
+        known = await tokens.list_all(connection)
     print("id\trole\tteam\tlabel\tstate\tmade\tlast used\tmade with")
     for token in known:
         used = day(token.used_at) if token.used_at else "never"

@@ -16,7 +16,7 @@ from metaserver.uniprot.build import build_release
 from metaserver.uniprot.diff import compare, gone
 from metaserver.uniprot.progress import progress_bar
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Status, Verdict
+from metaserver.uniprot.verdicts import AccessionVerdict, Status
 from metaserver.uniprot.views import (
     GoldAccession,
     ortholog_lines,
@@ -118,7 +118,7 @@ def _diff(args: argparse.Namespace) -> int:
     return 0
 
 
-def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[Verdict]:
+def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[AccessionVerdict]:
     return release.lookup([found.accession for found in gold])
 
 
@@ -146,7 +146,7 @@ def _warn_of_former(release: Release, gold: Sequence[str]) -> None:
             print(f"gold accession {_line(verdict)}", file=sys.stderr)
 
 
-def _line(verdict: Verdict) -> str:
+def _line(verdict: AccessionVerdict) -> str:
     text = verdict.text.translate(_CONTROL).encode("utf-8", "replace").decode()
     return f"{text}\t{verdict.status.label}\t{verdict.reason}"
 

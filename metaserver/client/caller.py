@@ -16,8 +16,8 @@ from metaserver.client.http import HttpClient
 from metaserver.client.tracing import span
 from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
-from metaserver.model.states import ANSWERED, AWAY, Outcome, SaidState
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
+from metaserver.model.states import ANSWERED, UNAVAILABLE_STATES, Outcome, ReportedState
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.validation import Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
@@ -99,7 +99,7 @@ class ArticleCaller:
             started_at=started_at,
             outcome=outcome,
             message=message,
-            phases=exchange.phases(),
+            timings=exchange.timings(),
             bytes_out=exchange.bytes_out,
             bytes_in=exchange.bytes_in,
             problems=checked.problems if checked else (),
@@ -140,10 +140,14 @@ class ArticleCaller:
                 if error.outcome in UNREACHED or error.message.startswith("HTTP status 5"):
                     return f"{error.outcome}: {error.message}"
             else:
-                return f"the server says it is {said.state}" if said.state in AWAY else None
+                return (
+                    f"the server says it is {said.state}"
+                    if said.state in UNAVAILABLE_STATES
+                    else None
+                )
         return None
 
-    async def state(self, server: Server) -> ServerSaid | None:
+    async def state(self, server: Server) -> ServerReport | None:
         """Return what the server says of itself, or None if nothing that can be understood."""
         try:
             value = await self._ask(server, GET_STATE)
@@ -194,11 +198,11 @@ def _plain_template(method: str) -> CallTemplate:
     return call_template(method)
 
 
-def _said(value: Value) -> ServerSaid:
+def _said(value: Value) -> ServerReport:
     """Return what can be understood of a server's state; the rest says nothing."""
     told = value if isinstance(value, dict) else {}
     state, most = told.get("state"), told.get("max_concurrent")
-    return ServerSaid(
-        state=SaidState(state) if state in list(SaidState) else SaidState.RUNNING,
+    return ServerReport(
+        state=ReportedState(state) if state in list(ReportedState) else ReportedState.RUNNING,
         max_concurrent=most if type(most) is int and most >= 1 else None,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 
 from metaserver.files.compression import pack
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
 
@@ -74,7 +74,7 @@ class Exchange:
         self._packed.append(pack(bytes(self._pending)))
         self._pending.clear()
 
-    def phases(self) -> Phases:
+    def timings(self) -> Timings:
         """Return where the time went; a phase that was not reached is None."""
         now = self._clock()
         begin = self._marks.get("begin", now)
@@ -82,7 +82,7 @@ class Exchange:
         dns = self._between("dns_begin", "dns_end")
         connect = self._between("connect_begin", "connect_end")
         connected = self._marks.get("connect_end", begin)
-        return Phases(
+        return Timings(
             queue=begin - self._taken,
             dns=dns,
             connect=None if connect is None else connect - (dns or 0.0),

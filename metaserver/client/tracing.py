@@ -20,7 +20,7 @@ ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 Attribute: TypeAlias = str | int | float | bool
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """What goes on, for as long as its context."""
 
     def set_attribute(self, key: str, value: Attribute) -> object:
@@ -38,7 +38,7 @@ _OFF = nullcontext(_Nothing())
 _tracer: Tracer | None = None
 
 
-def span(name: str, /, **attributes: Attribute) -> AbstractContextManager[Span]:
+def span(name: str, /, **attributes: Attribute) -> AbstractContextManager[TraceSpan]:
     """Return a context that is a span; an exception that leaves it is kept with it."""
     if _tracer is None:
         return _OFF

@@ -19,7 +19,7 @@ _HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
 """A place that begins as the host and port of a URL: no cut-off piece of a password."""
 
 
-class Parts(NamedTuple):
+class UrlParts(NamedTuple):
     """A URL that `check_url` has let pass, cut where a secret may be: `user` and `tail`."""
 
     scheme: str
@@ -28,7 +28,7 @@ class Parts(NamedTuple):
     tail: str
 
     @classmethod
-    def of(cls, url: str) -> Parts:
+    def of(cls, url: str) -> UrlParts:
         """Cut a URL; both secrets may be empty, `user` ends with "@"."""
         found = PARTS.fullmatch(url)
         if found is None:  # not a URL at all: nothing of it can be told to be no secret
@@ -38,7 +38,7 @@ class Parts(NamedTuple):
     def __str__(self) -> str:
         return "".join(self)
 
-    def masked(self) -> Parts:
+    def masked(self) -> UrlParts:
         """Return it with `MASK` in the place of each secret."""
         user = f"{MASK}@" if self.user else ""
         return self._replace(user=user, tail=self.tail and self.tail[0] + MASK)
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
 
 def shown(url: str) -> str:
     """Return a URL as its team and organisers see it: with its path, without its secrets."""
-    parts = Parts.of(url)
+    parts = UrlParts.of(url)
     return str(parts.masked())
 
 
@@ -62,7 +62,7 @@ def completed(given: str, kept: str, place: str) -> str:
     """
     if given == shown(kept):
         return kept
-    new, old = Parts.of(given), Parts.of(kept)
+    new, old = UrlParts.of(given), UrlParts.of(kept)
     if MASK not in new.user + new.tail:
         return given
     user = old.user if new.user == f"{MASK}@" else new.user
@@ -108,7 +108,7 @@ def masked(text: str) -> str:
     """
     found = PARTS.fullmatch(text)
     if found is not None and ("@" not in text or _HOST.fullmatch(found[3])):
-        return str(Parts.of(text).masked())
+        return str(UrlParts.of(text).masked())
     text = re.sub(r"^((?:[\w+.-]+:)?//)?.*@", r"\1***@", text, flags=re.DOTALL)
     return re.sub(r"([?#]).+", r"\1***", text, flags=re.DOTALL)
 

@@ -17,7 +17,7 @@ from metaserver.client.caller import GET_STATE, PROBE_SECONDS
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask
 from metaserver.conformance.state import STATE, state_step
-from metaserver.conformance.steps import Step, StepState, skipped
+from metaserver.conformance.steps import ConformanceStep, StepState, skipped
 from metaserver.model.records import Server
 from metaserver.model.states import Outcome
 
@@ -28,7 +28,7 @@ RESOLVE, CONNECT, TLS = "resolve", "connect", "TLS"
 class Contact:
     """How the server was found: its steps, and why no article can be sent (empty: it can)."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ConformanceStep, ...]
     obstacle: str
 
 
@@ -49,7 +49,7 @@ async def contact(client: HttpClient, server: Server, time_limit: float) -> Cont
     return Contact(steps=(*network, state), obstacle=state.message if away else "")
 
 
-def _network_steps(url: URL, reply: Reply) -> Iterator[Step]:
+def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
     """Yield resolve, connect and TLS; where one failed, those after it are skipped."""
     stopped = _stopped_at(url, reply)
     timed = _timed(url, reply)
@@ -65,7 +65,9 @@ def _network_steps(url: URL, reply: Reply) -> Iterator[Step]:
             yield reply.failed(name, reply.seconds - sum(filter(None, timed.values())))
         else:
             said = _said(name, url, reply)
-            yield Step(name=name, state=StepState.PASSED, seconds=timed[name], message=said)
+            yield ConformanceStep(
+                name=name, state=StepState.PASSED, seconds=timed[name], message=said
+            )
 
 
 def _stopped_at(url: URL, reply: Reply) -> str | None:
@@ -77,7 +79,7 @@ def _stopped_at(url: URL, reply: Reply) -> str | None:
             return RESOLVE
         case Outcome.TLS:
             return TLS
-        case Outcome.TIMEOUT if reply.phases.dns is None and not _is_literal(url):
+        case Outcome.TIMEOUT if reply.timings.dns is None and not _is_literal(url):
             return RESOLVE
         case _:
             return CONNECT
@@ -85,9 +87,9 @@ def _stopped_at(url: URL, reply: Reply) -> str | None:
 
 def _timed(url: URL, reply: Reply) -> Mapping[str, float | None]:
     """Return the seconds of each step; the client times the connection with its handshake."""
-    connect, secure = reply.phases.connect, url.scheme == "https"
+    connect, secure = reply.timings.connect, url.scheme == "https"
     return {
-        RESOLVE: reply.phases.dns,
+        RESOLVE: reply.timings.dns,
         CONNECT: None if secure else connect,
         TLS: connect if secure else None,
     }
@@ -106,7 +108,7 @@ def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
 def _said(name: str, url: URL, reply: Reply) -> str:
     if reply.reused:
         return "by a connection that was open already"
-    if name == RESOLVE and reply.phases.dns is None:
+    if name == RESOLVE and reply.timings.dns is None:
         return "known from a moment ago"
     return "timed with TLS" if name == CONNECT and url.scheme == "https" else ""
 

@@ -14,7 +14,7 @@ from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.conformance.contact import contact
 from metaserver.conformance.request import asked_again, beginning
-from metaserver.conformance.steps import Conformance, Step, StepState, skipped
+from metaserver.conformance.steps import Conformance, ConformanceStep, StepState, skipped
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt, Server
 from metaserver.model.states import ANSWERED, RULES, Outcome
@@ -48,7 +48,7 @@ async def conformance(
     vocabulary: Vocabulary,
     *,
     time_limit: float,
-    on_step: Callable[[Step], None] | None = None,
+    on_step: Callable[[ConformanceStep], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Conformance:
     """Test a server as the hub will use it; never raises for what the server does.
@@ -89,7 +89,7 @@ def _caller(
 
 async def _steps(
     client: HttpClient, caller: ArticleCaller, server: Server, time_limit: float
-) -> AsyncIterator[Step]:
+) -> AsyncIterator[ConformanceStep]:
     found = await contact(client, server, time_limit)
     for step in found.steps:
         yield step
@@ -119,7 +119,7 @@ async def _sent(caller: ArticleCaller, server: Server, places: Sequence[int]) ->
     return ends
 
 
-def _article_step(article: ConformanceArticle, end: _End) -> Step:
+def _article_step(article: ConformanceArticle, end: _End) -> ConformanceStep:
     outcome = end.attempt.outcome
     state = _STATES.get(outcome, StepState.FAILED)
     return _step(article.name, StepState.WARNING if outcome in article.forgiven else state, end)
@@ -129,12 +129,12 @@ _STATES = {Outcome.OK: StepState.PASSED, Outcome.PARTIAL: StepState.WARNING}
 """What an outcome makes of a step that does not forgive it; `failed` where it is not here."""
 
 
-def _step(name: str, state: StepState, end: _End, message: str = "") -> Step:
+def _step(name: str, state: StepState, end: _End, message: str = "") -> ConformanceStep:
     attempt = end.attempt
-    return Step(
+    return ConformanceStep(
         name=name,
         state=state,
-        seconds=attempt.phases.total,
+        seconds=attempt.timings.total,
         message=(message or attempt.message or _found(end.answer)) + end.again,
         problems=attempt.problems,
         problem_count=attempt.problem_count,
@@ -151,7 +151,7 @@ def _found(answer: CheckedAnswer | None) -> str:
 
 async def _two_at_once(
     caller: ArticleCaller, server: Server, alone: Sequence[_End], obstacle: str
-) -> Step:
+) -> ConformanceStep:
     """Send two articles at once that were answered alone: each must get its own answer again.
 
     To a server that is registered for one at a time the hub does not do that: it is only warned.
@@ -173,7 +173,7 @@ async def _two_at_once(
 def _badness(end: _End) -> tuple[bool, bool, float]:
     """Order ends, the worst last; of equals the slowest."""
     outcome = end.attempt.outcome
-    return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.phases.total
+    return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.timings.total
 
 
 def _crossed(alone: Sequence[_End], both: Sequence[_End]) -> bool:

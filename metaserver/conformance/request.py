@@ -10,10 +10,10 @@ from aiohttp.payload import BytesPayload
 from metaserver.client.caller import ASKED
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
-from metaserver.conformance.steps import Step, StepState
+from metaserver.conformance.steps import ConformanceStep, StepState
 from metaserver.files.compression import unpack
 from metaserver.model.errors import PeerError
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Value, encode_call
 
@@ -26,7 +26,7 @@ class Reply:
 
     value: Value
     error: PeerError | None
-    phases: Phases
+    timings: Timings
     reused: bool  # the connection was open before
     seconds: float  # all of it
     raw: bytes
@@ -35,12 +35,12 @@ class Reply:
     @property
     def connected(self) -> bool:
         """Whether there was a connection that a request could be written to."""
-        return self.reused or self.phases.connect is not None
+        return self.reused or self.timings.connect is not None
 
-    def failed(self, name: str, seconds: float) -> Step:
+    def failed(self, name: str, seconds: float) -> ConformanceStep:
         """Return the step that this request's error ends."""
         assert self.error is not None
-        return Step(
+        return ConformanceStep(
             name=name,
             state=StepState.FAILED,
             seconds=seconds,
@@ -83,7 +83,7 @@ async def _ask(client: HttpClient, url: str, method: str, deadline: float, again
     return Reply(
         value=value,
         error=error,
-        phases=exchange.phases(),
+        timings=exchange.timings(),
         reused=exchange.reused,
         seconds=time.perf_counter() - begin,
         raw=exchange.raw(),

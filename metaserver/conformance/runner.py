@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from metaserver.client.http import HttpClient, HttpLimits
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, Step, Terms, Verdict
+from metaserver.conformance.steps import Conformance, ConformanceStep, ConformanceVerdict, Terms
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import Server, ServerName
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import servers
 from metaserver.store import trials as kept
@@ -71,11 +71,11 @@ class Trial:
 
     server: Server
     terms: Terms
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ConformanceStep] = field(default_factory=list)
     task: asyncio.Task[Conformance]
 
 
-class Trials:
+class ConformanceRunner:
     """Runs the conformance run of servers and keeps its report in the store."""
 
     def __init__(self, store: Store, client: HttpClient) -> None:
@@ -83,7 +83,7 @@ class Trials:
         self._client = client
         self._trials: dict[ServerName, Trial] = {}
 
-    def begin(self, registered: Registered, given: Conditions) -> Trial:
+    def begin(self, registered: RegisteredServer, given: Conditions) -> Trial:
         """Begin a server's run, or join the same one that is under way.
 
         Raises `RefusedError` while another one of the server is under way.
@@ -92,7 +92,7 @@ class Trials:
         known = self._trials.get(server.name)
         if known is not None and not known.task.done():
             return _joined(known, server, given.terms)
-        steps: list[Step] = []
+        steps: list[ConformanceStep] = []
         run = conformance(
             self._client.bounded(given.limits),
             server,
@@ -118,24 +118,26 @@ class Trials:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def report(self, registered: Registered, phase_id: int | None) -> Conformance | None:
+    async def report(
+        self, registered: RegisteredServer, phase_id: int | None
+    ) -> Conformance | None:
         """Return how a server's last run for a phase went, None before the first."""
         async with self._store.reading() as connection:
             found = await kept.report(connection, registered.id, phase_id)
         return None if found is None else msgspec.json.decode(found, type=Conformance)
 
     async def _keep(
-        self, registered: Registered, given: Conditions, run: Coroutine[Any, Any, Conformance]
+        self, registered: RegisteredServer, given: Conditions, run: Coroutine[Any, Any, Conformance]
     ) -> Conformance:
         report = msgspec.structs.replace(await run, terms=given.terms)
-        await whole(self._store_report(registered, given, report))
+        await run_uncancelled(self._store_report(registered, given, report))
         return report
 
     async def _store_report(
-        self, registered: Registered, given: Conditions, report: Conformance
+        self, registered: RegisteredServer, given: Conditions, report: Conformance
     ) -> None:
         """Keep a report, unless the server was changed meanwhile."""
-        verdict = Verdict(
+        verdict = ConformanceVerdict(
             terms=given.terms,
             at=report.at,
             passed=report.passed,
@@ -170,7 +172,7 @@ def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
     )
 
 
-def verdict(registered: Registered, phase: str) -> Verdict | None:
+def verdict(registered: RegisteredServer, phase: str) -> ConformanceVerdict | None:
     """Return how a server's last run for a phase ended, None before the first."""
     found = registered.verdicts.get(phase)
-    return None if found is None else msgspec.json.decode(found, type=Verdict)
+    return None if found is None else msgspec.json.decode(found, type=ConformanceVerdict)

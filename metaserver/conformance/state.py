@@ -5,10 +5,10 @@ from __future__ import annotations
 from metaserver.client.caller import GET_STATE, UNREACHED
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask, beginning
-from metaserver.conformance.steps import Step, StepState
+from metaserver.conformance.steps import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
 from metaserver.model.records import Server
-from metaserver.model.states import AWAY, Outcome, SaidState
+from metaserver.model.states import UNAVAILABLE_STATES, Outcome, ReportedState
 from metaserver.wire.contract import described, read, read_member
 from metaserver.wire.report import Report, Severity
 from metaserver.wire.xmlrpc import Value
@@ -17,9 +17,11 @@ STATE = "state"
 LIST_METHODS = "system.listMethods"
 
 
-async def state_step(client: HttpClient, server: Server, reply: Reply, deadline: float) -> Step:
+async def state_step(
+    client: HttpClient, server: Server, reply: Reply, deadline: float
+) -> ConformanceStep:
     """Judge what the server says of itself; that it says nothing is no failure."""
-    seconds = reply.seconds - (reply.phases.dns or 0.0) - (reply.phases.connect or 0.0)
+    seconds = reply.seconds - (reply.timings.dns or 0.0) - (reply.timings.connect or 0.0)
     if reply.error is None:
         return _judged(server, reply, seconds)
     if reply.error.outcome in UNREACHED:
@@ -29,7 +31,7 @@ async def state_step(client: HttpClient, server: Server, reply: Reply, deadline:
     if methods.error is not None and methods.error.outcome in UNREACHED:
         return methods.failed(STATE, seconds)
     passed, message = _without_state(server, reply.error, methods)
-    return Step(
+    return ConformanceStep(
         name=STATE,
         state=StepState.PASSED if passed else StepState.WARNING,
         seconds=seconds,
@@ -50,16 +52,16 @@ def _without_state(server: Server, error: PeerError, methods: Reply) -> tuple[bo
     return True, f"no {GET_STATE}, which is optional; {LIST_METHODS} lists {server.method}"
 
 
-def _judged(server: Server, reply: Reply, seconds: float) -> Step:
+def _judged(server: Server, reply: Reply, seconds: float) -> ConformanceStep:
     report = Report()
     said, message = _read_state(server, reply.value, report)
-    if said in AWAY:
+    if said in UNAVAILABLE_STATES:
         state = StepState.FAILED
-    elif said == SaidState.OVERLOADED or report.count(Severity.SHAPE):
+    elif said == ReportedState.OVERLOADED or report.count(Severity.SHAPE):
         state = StepState.WARNING
     else:
         state = StepState.PASSED
-    return Step(
+    return ConformanceStep(
         name=STATE,
         state=state,
         seconds=seconds,
@@ -78,14 +80,14 @@ def _read_state(server: Server, value: Value, report: Report) -> tuple[str | Non
     said = read_member(struct, "state", str, STATE, report)
     version = read_member(struct, "version", str, STATE, report)
     most = read_member(struct, "max_concurrent", int, STATE, report)
-    if said is not None and said not in list(SaidState):
+    if said is not None and said not in list(ReportedState):
         report.shape(
-            f"{STATE}.state", f"expected one of {', '.join(SaidState)}, got {described(said)}"
+            f"{STATE}.state", f"expected one of {', '.join(ReportedState)}, got {described(said)}"
         )
     if most is not None and most < server.concurrency:
         expected = f"{server.concurrency} or more, as registered"
         report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {most}")
-    if said in AWAY:
+    if said in UNAVAILABLE_STATES:
         return said, f"the server says it is {said}"
     told = {"version": version, "max_concurrent": most}
     known = [f"{name} {value!s:.40}" for name, value in told.items() if value is not None]

@@ -20,7 +20,7 @@ class StepState(StrEnum):
     SKIPPED = "skipped"  # not asked for, or of no use after what failed before
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step: what was tried, the seconds it took, and what was wrong.
 
     `seconds` is None where nothing was timed. `problems` are the first 100 of `problem_count`.
@@ -79,7 +79,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return found
 
 
-class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """How a test ended, without its steps: `at` is in Unix seconds, `reasons` are why it failed."""
 
     terms: Terms
@@ -98,7 +98,7 @@ class Conformance(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     passed: bool
     terms: Terms | None = None
-    steps: tuple[Step, ...]
+    steps: tuple[ConformanceStep, ...]
 
     def reasons(self) -> Sequence[str]:
         """Return why the server is refused, a line a failed step; empty where it passed."""
@@ -109,6 +109,6 @@ class Conformance(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def skipped(name: str, why: str) -> Step:
+def skipped(name: str, why: str) -> ConformanceStep:
     """Return a step that was not taken."""
-    return Step(name=name, state=StepState.SKIPPED, message=why)
+    return ConformanceStep(name=name, state=StepState.SKIPPED, message=why)

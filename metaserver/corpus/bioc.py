@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from lxml.etree import _Element
 
-from metaserver.corpus.draft import Draft
+from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of
 from metaserver.model.errors import InputError
 
@@ -49,7 +49,7 @@ class _Document(msgspec.Struct):
     documents: list[_Document] | None = None
 
 
-def read_bioc_json(path: Path, data: bytes) -> Iterator[Draft]:
+def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
     """Yield the documents of a BioC JSON collection, of a list of collections, or of one document.
 
     Raises `InputError`, with the line where JSON itself is broken, else with the place in it.
@@ -65,7 +65,7 @@ def read_bioc_json(path: Path, data: bytes) -> Iterator[Draft]:
             )
 
 
-def read_bioc_xml(document: _Element) -> Draft:
+def read_bioc_xml(document: _Element) -> ArticleDraft:
     """Return the `document` of a BioC XML collection."""
     passages = []
     for passage in document.iterfind("passage"):
@@ -97,11 +97,13 @@ def _passage_text(passage: _Passage) -> str:
     return passage.text
 
 
-def _draft(document_id: str, passages: Sequence[tuple[_Infons, str]], line: int | None) -> Draft:
+def _draft(
+    document_id: str, passages: Sequence[tuple[_Infons, str]], line: int | None
+) -> ArticleDraft:
     kept = [(infons, text.replace("\r", " ")) for infons, text in passages if _is_article(infons)]
     title = next((text.strip() for infons, text in kept if _is_title(infons)), "")
     text = "\n".join(text for _, text in kept if text)
-    return Draft(id=document_id.strip(), title=title, text=text, line=line)
+    return ArticleDraft(id=document_id.strip(), title=title, text=text, line=line)
 
 
 def _is_title(infons: _Infons) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class ArticleDraft:
     """One article before it has its final id; `id` is "" where the source has none.
 
     `line` is where it begins in its file (1 is the first), or None where that is not known.
@@ -19,7 +19,9 @@ class Draft:
     line: int | None = None
 
     @classmethod
-    def of_lines(cls, article_id: str, title: str, lines: Iterable[str], line: int | None) -> Draft:
+    def of_lines(
+        cls, article_id: str, title: str, lines: Iterable[str], line: int | None
+    ) -> ArticleDraft:
         """Return a draft whose text is the title and then the lines."""
         return cls(
             id=article_id, title=title, text="\n".join(filter(None, [title, *lines])), line=line

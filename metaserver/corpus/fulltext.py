@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lxml.etree import _Element
 
-from metaserver.corpus.draft import Draft
+from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of, one_line, text_lines
 
 _JATS_PARTS = (
@@ -22,7 +22,7 @@ _ELSEVIER_PARTS = (
 )
 
 
-def read_jats(article: _Element) -> Draft:
+def read_jats(article: _Element) -> ArticleDraft:
     """Return a JATS `article`: title, abstracts, body, back matter; no list of references.
 
     Reviews and replies printed with it (`sub-article`, `response`) are other articles: left out.
@@ -32,7 +32,7 @@ def read_jats(article: _Element) -> Draft:
         found.get("pub-id-type"): one_line(found)
         for found in article.findall(meta + "{*}article-id")
     }
-    return Draft.of_lines(
+    return ArticleDraft.of_lines(
         ids.get("pmid") or _pmcid(ids.get("pmcid") or ids.get("pmc")) or ids.get("doi", ""),
         one_line(article.find(meta + "{*}title-group/{*}article-title")),
         _lines_of(article, _JATS_PARTS),
@@ -40,7 +40,7 @@ def read_jats(article: _Element) -> Draft:
     )
 
 
-def read_elsevier(article: _Element) -> Draft:
+def read_elsevier(article: _Element) -> ArticleDraft:
     """Return an Elsevier article, bare or in the `full-text-retrieval-response` of their API.
 
     A response without the full text has a title and an abstract of its own (`dc:description`).
@@ -48,7 +48,7 @@ def read_elsevier(article: _Element) -> Draft:
     title = one_line(article.find(".//{*}head/{*}title"))
     title = title or one_line(article.find(".//{*}simple-head/{*}title"))
     lines = _lines_of(article, _ELSEVIER_PARTS)
-    return Draft.of_lines(
+    return ArticleDraft.of_lines(
         one_line(article.find("{*}pubmed-id")) or one_line(article.find(".//{*}doi")),
         title or one_line(article.find("{*}coredata/{*}title")),
         lines or [one_line(article.find("{*}coredata/{*}description"))],

@@ -15,7 +15,7 @@ from lxml import etree
 from lxml.etree import QName, _Element
 
 from metaserver.corpus.bioc import read_bioc_xml
-from metaserver.corpus.draft import Draft
+from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.fulltext import read_elsevier, read_jats
 from metaserver.corpus.lines import line_of
 from metaserver.corpus.pubmed import read_pubmed
@@ -24,7 +24,7 @@ from metaserver.model.errors import InputError
 
 class _Kind(NamedTuple):
     article: tuple[str, ...]  # the local names of the elements that hold one article
-    read: Callable[[_Element], Draft]
+    read: Callable[[_Element], ArticleDraft]
 
 
 _PUBMED = _Kind(("PubmedArticle", "PubmedBookArticle"), read_pubmed)
@@ -57,7 +57,7 @@ _ENCODINGS = re.compile(
 )
 
 
-def read_xml(path: Path, data: bytes) -> Iterator[Draft]:
+def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
     """Yield the articles of an XML file; raises `InputError` with the line."""
     _check_encoding(path, data)
     try:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from lxml.etree import _Element
 
-from metaserver.corpus.draft import Draft
+from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.lines import line_of, one_line
 
 
-def read_pubmed(record: _Element) -> Draft:
+def read_pubmed(record: _Element) -> ArticleDraft:
     """Return a `PubmedArticle`, `MedlineCitation` or `PubmedBookArticle`.
 
     Each part of a structured abstract is a line that begins with its label: "METHODS: We ...".
     """
     title = one_line(record.find(".//ArticleTitle")) or one_line(record.find(".//BookTitle"))
-    return Draft.of_lines(
+    return ArticleDraft.of_lines(
         one_line(record.find(".//PMID")),
         title,
         [_abstract_line(part) for part in record.iterfind(".//Abstract/AbstractText")],

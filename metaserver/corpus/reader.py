@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from metaserver.corpus.bioc import read_bioc_json
-from metaserver.corpus.draft import Draft
+from metaserver.corpus.draft import ArticleDraft
 from metaserver.corpus.files import article_files, read_bytes, stem_and_suffix
 from metaserver.corpus.markup import read_xml
 from metaserver.model.errors import InputError
@@ -32,7 +32,7 @@ def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
             yield article
 
 
-def _read_drafts(path: Path) -> Iterator[Draft]:
+def _read_drafts(path: Path) -> Iterator[ArticleDraft]:
     """A `.txt` file is text whatever it looks like; any other is told by how it begins."""
     data = read_bytes(path)
     _, suffix = stem_and_suffix(path)
@@ -45,16 +45,18 @@ def _read_drafts(path: Path) -> Iterator[Draft]:
         yield _read_text(path, data)
 
 
-def _read_text(path: Path, data: bytes) -> Draft:
+def _read_text(path: Path, data: bytes) -> ArticleDraft:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(path, "not UTF-8; expected UTF-8 text", line=line) from error
-    return Draft(id="", title="", text=text.replace("\r\n", "\n").replace("\r", "\n"), line=1)
+    return ArticleDraft(
+        id="", title="", text=text.replace("\r\n", "\n").replace("\r", "\n"), line=1
+    )
 
 
-def _article(path: Path, draft: Draft) -> Article:
+def _article(path: Path, draft: ArticleDraft) -> Article:
     article_id = draft.id or stem_and_suffix(path)[0]
     if not article_id.isprintable():
         message = f"article id {article_id!r} has a tab, a line end or a control character"

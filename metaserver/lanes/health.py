@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import random
 
-from metaserver.model.records import ServerSaid
-from metaserver.model.states import SaidState
+from metaserver.model.records import ServerReport
+from metaserver.model.states import ReportedState
 
 
-class Health:
+class ServerHealth:
     """How a server was when it was asked; times are monotonic seconds.
 
     `places` is how many requests it may have in flight: as was agreed, or fewer if it asks for
@@ -30,12 +30,12 @@ class Health:
         if math.isinf(self.ask_at):
             self.ask_at = self._next(now)
 
-    def heard(self, said: ServerSaid | None, now: float) -> None:
+    def heard(self, said: ServerReport | None, now: float) -> None:
         """It was asked, and said this of itself, or nothing."""
         self._speaks = self._speaks or said is not None
         self.ask_at = self._next(now) if self._speaks else math.inf
         if said is not None:
-            most = 1 if said.state is SaidState.OVERLOADED else said.max_concurrent
+            most = 1 if said.state is ReportedState.OVERLOADED else said.max_concurrent
             self.places = min(self._concurrency, most or self._concurrency)
 
     def _next(self, now: float) -> float:

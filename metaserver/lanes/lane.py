@@ -16,16 +16,16 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from metaserver.lanes.circuit import Circuit, CircuitState
-from metaserver.lanes.cut import CutError, Cuttable
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.lanes.health import Health
+from metaserver.lanes.health import ServerHealth
+from metaserver.lanes.interruptible import CutError, Interruptible
 from metaserver.lanes.limits import LaneLimits
-from metaserver.lanes.ports import Caller, Recorder
+from metaserver.lanes.ports import Recorder, ServerCaller
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
 from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState, Tries
-from metaserver.model.records import Attempt, Phases, Server
-from metaserver.model.states import AWAY, RULES, Outcome, RetryDecision, decide
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
+from metaserver.model.records import Attempt, Server, Timings
+from metaserver.model.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
 
 BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
 
@@ -45,7 +45,7 @@ class Lane:
         state: LaneState,
         limits: LaneLimits,
         *,
-        caller: Caller,
+        caller: ServerCaller,
         recorder: Recorder,
         publish: Callable[[AttemptEnded | LaneChanged], None],
         prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
@@ -70,12 +70,12 @@ class Lane:
             self._circuit.away(down, _now())
         self._changed = asyncio.Event()
         self._clock = clock
-        self._health = Health(server.concurrency, limits.health, self._rng)
+        self._health = ServerHealth(server.concurrency, limits.health, self._rng)
         self._recovering = False
         self._slice = math.inf  # requests left in this run
         self._allowance = math.inf  # requests left until it pauses
-        self._calls = Cuttable()
-        self._probes = Cuttable()
+        self._calls = Interruptible()
+        self._probes = Interruptible()
         self._cancelled_by = ""
         self._end: LaneEnd | None = None
 
@@ -271,11 +271,11 @@ class Lane:
                 started_at=started_at,
                 outcome=Outcome.CANCELLED,
                 message=f"cancelled by {self._cancelled_by}",
-                phases=Phases(total=_now() - began),
+                timings=Timings(total=_now() - began),
             )
             return attempt, None
 
-    async def _keep(self, entry: Entry, decision: RetryDecision) -> None:
+    async def _keep(self, entry: AttemptRecord, decision: RetryDecision) -> None:
         await self._recorder.record(entry)
         event = AttemptEnded(
             server=self.server,
@@ -294,8 +294,8 @@ class Lane:
         attempt: Attempt,
         answer: CheckedAnswer | None,
         decision: RetryDecision,
-    ) -> Entry:
-        return Entry(
+    ) -> AttemptRecord:
+        return AttemptRecord(
             lane=self._state.key,
             epoch=self._state.epoch,
             position=position,
@@ -311,7 +311,7 @@ class Lane:
             said = await self._probes.wait(self._caller.state(self.server))
             self._health.heard(said, _now())
             if said is not None:
-                if said.state in AWAY:
+                if said.state in UNAVAILABLE_STATES:
                     self._circuit.away(f"the server says it is {said.state}", _now())
                 self._tell()
                 self._changed.set()

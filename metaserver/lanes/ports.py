@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from metaserver.model.lanes import CheckedAnswer, Entry
-from metaserver.model.records import Attempt, Server, ServerSaid
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer
+from metaserver.model.records import Attempt, Server, ServerReport
 
 
-class Caller(Protocol):
+class ServerCaller(Protocol):
     """Sends one article to a server and checks what comes back."""
 
     async def call(
@@ -19,7 +19,7 @@ class Caller(Protocol):
     async def probe(self, server: Server) -> str | None:
         """Return None if the server is there, else what is wrong in one line."""
 
-    async def state(self, server: Server) -> ServerSaid | None:
+    async def state(self, server: Server) -> ServerReport | None:
         """Return what the server says of itself, or None if it does not."""
 
 
@@ -30,5 +30,5 @@ class Recorder(Protocol):
     def blocked(self) -> str | None:
         """Why nothing can be committed at the moment, or None."""
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         """Return when the entry is committed; raises `StaleLaneError`."""

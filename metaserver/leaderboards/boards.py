@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import ArticleLevel, Interval, Score
+from metaserver.tasks.plugin import ArticleLevel, RunIntervals, Score
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -22,7 +22,7 @@ class BoardRow:
     score: Score
     team: str = ""
     offline: bool = False
-    interval: Interval | None = None
+    interval: RunIntervals | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

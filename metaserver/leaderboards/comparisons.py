@@ -10,7 +10,7 @@ from typing import Any
 
 from metaserver.leaderboards.scoreboard import Scoreboard, View
 from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import ArticleLevel, ComparedTask, Interval, Score
+from metaserver.tasks.plugin import ArticleLevel, ComparedTask, RunIntervals, Score
 
 PAUSE_SECONDS = 5.0
 REST = 10.0
@@ -20,11 +20,11 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+class BoardComparison:
     """What was computed of one board, and the scores it was computed from."""
 
     scores: Mapping[ServerName, Score]
-    intervals: Mapping[str, Interval]
+    intervals: Mapping[str, RunIntervals]
     levels: Sequence[ArticleLevel]
 
     def of(self, scores: Mapping[ServerName, Score]) -> bool:
@@ -46,11 +46,11 @@ class Comparisons:
         self._scoreboard = scoreboard
         self._changed = changed
         self._pause = pause
-        self._newest: dict[tuple[TaskName, View], Comparison] = {}
+        self._newest: dict[tuple[TaskName, View], BoardComparison] = {}
         self._asked: dict[tuple[TaskName, View], None] = {}  # in the order they were asked for
         self._worker: asyncio.Task[None] | None = None
 
-    def newest(self, task: TaskName, view: View) -> Comparison | None:
+    def newest(self, task: TaskName, view: View) -> BoardComparison | None:
         """Return the newest comparison, and ask for another if the board has changed since.
 
         None where there is none yet, or where the task's runs cannot be compared. Must be called on
@@ -75,7 +75,7 @@ class Comparisons:
 
     async def make(
         self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
-    ) -> Comparison | None:
+    ) -> BoardComparison | None:
         """Compare the runs of a board with these scores, which is its newest comparison then."""
         scored = self._scoreboard.scored_task(task)
         scores = {run: score for run, score in scores.items() if score.articles_scored}
@@ -83,7 +83,7 @@ class Comparisons:
             return None
         cards = {str(run): score.card for run, score in scores.items()}
         intervals, levels = await asyncio.to_thread(_compare, scored.plugin, scored.gold, cards)
-        made = Comparison(scores=scores, intervals=intervals, levels=levels)
+        made = BoardComparison(scores=scores, intervals=intervals, levels=levels)
         self._newest[task, view] = made
         return made
 
@@ -107,5 +107,5 @@ class Comparisons:
 
 def _compare(
     plugin: ComparedTask, gold: Any, cards: Mapping[str, Any]
-) -> tuple[Mapping[str, Interval], Sequence[ArticleLevel]]:
+) -> tuple[Mapping[str, RunIntervals], Sequence[ArticleLevel]]:
     return plugin.intervals(gold, cards), plugin.levels(gold, cards)

@@ -12,7 +12,7 @@ import msgspec
 
 from metaserver.leaderboards.boards import Board, BoardRow
 from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import Column, Interval, Score, TaskPlugin
+from metaserver.tasks.plugin import Column, RunIntervals, Score, TaskPlugin
 
 FORMAT = 1
 """Raised when a document of an earlier format can no longer be read as it is."""
@@ -29,7 +29,7 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
     articles_in_gold: int
     values: Mapping[str, float | int | None]
     curve: tuple[tuple[float, float], ...]
-    interval: Interval | None
+    interval: RunIntervals | None
 
     @classmethod
     def of(cls, row: BoardRow) -> FrozenRow:

@@ -13,7 +13,7 @@ from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.store import runs
-from metaserver.store.reader import PackedAnswer, Reader
+from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.store.runs import OfflineRun
 
 CHUNK = 128
@@ -28,7 +28,7 @@ async def ignored(_: int) -> None:
 
 
 async def score_answers(
-    store: Reader,
+    store: ReadStore,
     board: Scoreboard,
     corpus: Corpus,
     lanes: Mapping[ServerName, LaneKey],
@@ -52,7 +52,9 @@ async def score_answers(
     await asyncio.to_thread(_make_means, board)
 
 
-async def _score_offline(store: Reader, board: Scoreboard, run: OfflineRun, scored: Scored) -> None:
+async def _score_offline(
+    store: ReadStore, board: Scoreboard, run: OfflineRun, scored: Scored
+) -> None:
     async with store.reading() as connection:
         packed = await runs.packed_payloads(connection, run)
     payloads = list((await asyncio.to_thread(runs.unpack_payloads, packed)).items())

@@ -51,9 +51,9 @@ def _board(board: Board) -> dict[str, Any]:
 
 def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
     """Return a line of `attempts.tsv`, with its end; no cell of it is a formula."""
-    attempt, phases = stored.attempt, stored.attempt.phases
-    times = [phases.queue, phases.dns, phases.connect, phases.send, phases.wait]
-    times += [phases.transfer, phases.parse, phases.total]
+    attempt, timings = stored.attempt, stored.attempt.timings
+    times = [timings.queue, timings.dns, timings.connect, timings.send, timings.wait]
+    times += [timings.transfer, timings.parse, timings.total]
     fields = (
         server,
         attempt.article,

@@ -46,7 +46,7 @@ class ScoredTask:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Way:
+class BoardKey:
     """A way to score a task: on one gold, in one view. Two boards never share one.
 
     `empty` is a scorer that is kept empty: it prepares the answers of all runs.
@@ -56,14 +56,14 @@ class Way:
     empty: Scorer
 
     @classmethod
-    def of(cls, make: Callable[[], Scorer]) -> Way:
+    def of(cls, make: Callable[[], Scorer]) -> BoardKey:
         """Return the way of what makes its scorers."""
         return cls(make, make())
 
 
-Prepared: TypeAlias = dict[Way, Any]
+Prepared: TypeAlias = dict[BoardKey, Any]
 """What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
-NOTHING: Mapping[Way, Any] = MappingProxyType({})
+NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 
 
 class _Run(NamedTuple):
@@ -87,8 +87,8 @@ class Scoreboard:
 
     def __init__(self, tasks: Sequence[ScoredTask]) -> None:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
-        self._ways: Mapping[TaskName, Mapping[View, Way]] = {
-            task.plugin.name: {view: Way.of(make) for view, make in task.scorers().items()}
+        self._ways: Mapping[TaskName, Mapping[View, BoardKey]] = {
+            task.plugin.name: {view: BoardKey.of(make) for view, make in task.scorers().items()}
             for task in tasks
         }
         self._signatures = {
@@ -120,7 +120,9 @@ class Scoreboard:
         """How many runs a task has."""
         return sum((run.task, run.view) == (task, RAW) for run in self._scorers)
 
-    def is_prepared(self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]) -> bool:
+    def is_prepared(
+        self, payloads: Mapping[TaskName, Any], prepared: Mapping[BoardKey, Any]
+    ) -> bool:
         """Tell whether `put` would be quick: all ways of this board are prepared."""
         return all(way in prepared for _, _, way in self._ways_of(payloads))
 
@@ -137,7 +139,7 @@ class Scoreboard:
         server: ServerName,
         article: ArticleId,
         payloads: Mapping[TaskName, Any],
-        prepared: Mapping[Way, Any] = NOTHING,
+        prepared: Mapping[BoardKey, Any] = NOTHING,
     ) -> None:
         """Score one article of a server's runs; tasks without gold are passed over.
 
@@ -153,7 +155,7 @@ class Scoreboard:
                 self._scorers[run] = way.make()
             self._keep(run, article, kept)
 
-    def _ways_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, Way]]:
+    def _ways_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, BoardKey]]:
         ways = self._ways  # one mapping throughout: a thread may be here while it is replaced
         for name in payloads:
             for view, way in ways.get(name, {}).items():

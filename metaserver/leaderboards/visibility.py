@@ -10,13 +10,13 @@ import msgspec
 from metaserver.leaderboards.boards import Board, BoardRow, marked
 from metaserver.leaderboards.frozen import FrozenBoard, FrozenRow, FrozenView
 from metaserver.model.states import Visibility
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 
 HIDDEN = "The scores of this phase are not shown yet. Its organisers see them."
 SIGN_IN = "Each team sees the scores of its own runs: sign in with its token."
 
 
-def why_hidden(visibility: Visibility, reader: Reader) -> str:
+def why_hidden(visibility: Visibility, reader: Viewer) -> str:
     """Return why a reader may see no score, in whole sentences; empty where it may see some."""
     if reader.organiser or visibility is Visibility.PUBLIC:
         return ""
@@ -25,7 +25,7 @@ def why_hidden(visibility: Visibility, reader: Reader) -> str:
     return "" if reader.team else SIGN_IN
 
 
-def seen(board: Board, visibility: Visibility, reader: Reader) -> Board:
+def seen(board: Board, visibility: Visibility, reader: Viewer) -> Board:
     """Return a board as far as the reader may see it.
 
     A team that sees its own runs alone sees them placed among themselves, without intervals: those
@@ -46,7 +46,7 @@ def seen(board: Board, visibility: Visibility, reader: Reader) -> Board:
     return replace(board, rows=rows, resampling="")
 
 
-def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Reader) -> FrozenBoard | None:
+def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Viewer) -> FrozenBoard | None:
     """Return a frozen board as far as the reader may see it, None where it may see nothing."""
     if why_hidden(visibility, reader):
         return None
@@ -54,7 +54,7 @@ def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Reader) -> 
     return msgspec.structs.replace(frozen, views=views)
 
 
-def _seen_view(view: FrozenView, visibility: Visibility, reader: Reader) -> FrozenView:
+def _seen_view(view: FrozenView, visibility: Visibility, reader: Viewer) -> FrozenView:
     if reader.organiser:
         return msgspec.structs.replace(view, signature=marked(view.signature, view.gold))
     view = msgspec.structs.replace(view, gold="")

@@ -23,7 +23,7 @@ class LaneKey(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class AttemptRecord:
     """One ended attempt as its lane hands it over.
 
     `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NewType
 
-from metaserver.model.states import Outcome, SaidState
+from metaserver.model.states import Outcome, ReportedState
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
@@ -44,10 +44,10 @@ class Server:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServerSaid:
+class ServerReport:
     """What a server says of itself; `max_concurrent` (>= 1) is None where it does not say."""
 
-    state: SaidState = SaidState.RUNNING
+    state: ReportedState = ReportedState.RUNNING
     max_concurrent: int | None = None
 
 
@@ -63,7 +63,7 @@ class Problem:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Phases:
+class Timings:
     """Where an attempt's time went, in seconds; None for a phase that was not reached.
 
     The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
@@ -92,7 +92,7 @@ class Attempt:
     started_at: float  # seconds since the Unix epoch, UTC
     outcome: Outcome
     message: str = ""
-    phases: Phases = field(default_factory=Phases)
+    timings: Timings = field(default_factory=Timings)
     bytes_out: int = 0
     bytes_in: int = 0
     problems: tuple[Problem, ...] = ()  # the first 100

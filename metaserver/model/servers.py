@@ -10,7 +10,7 @@ from metaserver.model.states import Control
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Registered:
+class RegisteredServer:
     """A server as kept; `verdicts` is JSON of its conformance runs, by the phase's name.
 
     Two values of a server that differ in its verdicts alone are equal.

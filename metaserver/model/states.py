@@ -38,7 +38,7 @@ class ServerState(StrEnum):
     FINISHED = "finished"  # its queue is empty
 
 
-class SaidState(StrEnum):
+class ReportedState(StrEnum):
     """What an annotation server says of itself (`Annotator.getState`, docs/wire.md)."""
 
     RUNNING = "Running"
@@ -47,7 +47,7 @@ class SaidState(StrEnum):
     SHUTDOWN = "Shutdown"  # likewise
 
 
-AWAY = frozenset({SaidState.SUSPENDED, SaidState.SHUTDOWN})
+UNAVAILABLE_STATES = frozenset({ReportedState.SUSPENDED, ReportedState.SHUTDOWN})
 
 
 class Control(StrEnum):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Reader:
+class Viewer:
     """For whom a board is: a team, an organiser, or (the default) anybody."""
 
     team: str = ""
     organiser: bool = False
 
 
-ANYBODY = Reader()
+ANYBODY = Viewer()

@@ -18,7 +18,7 @@ from metaserver.monitoring.histogram import TimeHistogram
 from metaserver.monitoring.tally import TOTAL, Tally
 
 
-class Standing(Enum):
+class UptimeState(Enum):
     """What a server's state means for its uptime."""
 
     UP = "up"
@@ -26,14 +26,14 @@ class Standing(Enum):
     NEITHER = "neither"  # nothing was asked of it: paused, suspended, not begun, finished
 
 
-STANDINGS: Mapping[ServerState, Standing] = {
-    ServerState.WAITING: Standing.NEITHER,
-    ServerState.UP: Standing.UP,
-    ServerState.SLOW: Standing.UP,
-    ServerState.DOWN: Standing.DOWN,
-    ServerState.PAUSED: Standing.NEITHER,
-    ServerState.SUSPENDED: Standing.NEITHER,
-    ServerState.FINISHED: Standing.NEITHER,
+UPTIME_STATES: Mapping[ServerState, UptimeState] = {
+    ServerState.WAITING: UptimeState.NEITHER,
+    ServerState.UP: UptimeState.UP,
+    ServerState.SLOW: UptimeState.UP,
+    ServerState.DOWN: UptimeState.DOWN,
+    ServerState.PAUSED: UptimeState.NEITHER,
+    ServerState.SUSPENDED: UptimeState.NEITHER,
+    ServerState.FINISHED: UptimeState.NEITHER,
 }
 
 
@@ -152,7 +152,7 @@ def tips(tally: Tally) -> Tips:
 
 
 def availability(
-    changes: Sequence[tuple[float, Standing]], since: float, until: float
+    changes: Sequence[tuple[float, UptimeState]], since: float, until: float
 ) -> Availability:
     """Return how a server was there from `since` to `until` (Unix seconds).
 
@@ -162,17 +162,17 @@ def availability(
     """
     periods = [
         (begin, min(end, until), standing)
-        for (begin, standing), (end, _) in pairwise([*changes, (until, Standing.NEITHER)])
+        for (begin, standing), (end, _) in pairwise([*changes, (until, UptimeState.NEITHER)])
         if begin < until
     ]
-    seconds = dict.fromkeys(Standing, 0.0)
+    seconds = dict.fromkeys(UptimeState, 0.0)
     for begin, end, standing in periods:
         seconds[standing] += max(0.0, end - max(begin, since))
     ups, downs = _ended(periods, since)
     return Availability(
-        up=seconds[Standing.UP],
-        down=seconds[Standing.DOWN],
-        neither=seconds[Standing.NEITHER],
+        up=seconds[UptimeState.UP],
+        down=seconds[UptimeState.DOWN],
+        neither=seconds[UptimeState.NEITHER],
         unknown=max(0.0, until - since - sum(seconds.values())),
         failures=len(ups),
         repairs=len(downs),
@@ -182,7 +182,7 @@ def availability(
 
 
 def _ended(
-    periods: Iterable[tuple[float, float, Standing]], since: float
+    periods: Iterable[tuple[float, float, UptimeState]], since: float
 ) -> tuple[Sequence[float], Sequence[float]]:
     """Return how long each time up was that a failure ended, and down that a repair ended."""
     ups: list[float] = []
@@ -190,12 +190,12 @@ def _ended(
     up = down = 0.0
     was_down = False
     for begin, end, standing in periods:
-        if standing is Standing.DOWN:
+        if standing is UptimeState.DOWN:
             if not was_down and begin >= since:
                 ups.append(up)
             was_down, up = True, 0.0
             down += end - begin
-        elif standing is Standing.UP:
+        elif standing is UptimeState.UP:
             if was_down and begin >= since:
                 downs.append(down)
             was_down, down = False, 0.0

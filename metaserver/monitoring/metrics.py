@@ -108,9 +108,9 @@ class Metrics:
         if attempt.outcome is Outcome.CANCELLED:
             return
         if attempt.outcome not in NO_RESPONSE:
-            self._responses.observe(attempt.phases.total)
+            self._responses.observe(attempt.timings.total)
         for name, histogram in self._phases:
-            if (seconds := getattr(attempt.phases, name)) is not None:
+            if (seconds := getattr(attempt.timings, name)) is not None:
                 histogram.observe(seconds)
 
     def forget(self, server: ServerName) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
-from metaserver.model.records import Attempt, Phases, Server, ServerName
+from metaserver.model.records import Attempt, Server, ServerName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
 from metaserver.monitoring.histogram import TimeHistogram
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
@@ -60,7 +60,7 @@ class _Watched:
         return self.answered + self.given_up
 
 
-class Watch:
+class ServerMonitor:
     """The monitor of one phase: `total` articles a server, `time_limit` seconds each.
 
     `opened` tells whether articles are sent now: only then a queue has a time that is left.
@@ -130,14 +130,14 @@ class Watch:
     def attempt(self, attempt: Attempt, *, final: bool) -> None:
         """Take in an ended attempt, live or read back from the store."""
         watched = self._servers[attempt.server]
-        seconds = attempt.phases.total
+        seconds = attempt.timings.total
         watched.status = self._told = None
         watched.outcomes[attempt.outcome] += 1
         watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
         watched.times.add(measured)
         self._times.add(measured)
-        watched.network += _network(attempt.phases)
+        watched.network += _network(attempt.timings)
         watched.total += seconds
         if attempt.outcome in ANSWERED:
             watched.answered += 1
@@ -153,7 +153,7 @@ class Watch:
 
     def _log(self, attempt: Attempt, *, final: bool) -> None:
         entry = ErrorEntry(
-            at=attempt.started_at + attempt.phases.total,
+            at=attempt.started_at + attempt.timings.total,
             server=attempt.server,
             article=attempt.article,
             attempt=attempt.number,
@@ -255,8 +255,8 @@ class Watch:
         )
 
 
-def _network(phases: Phases) -> float:
-    parts = (phases.dns, phases.connect, phases.send, phases.transfer)
+def _network(timings: Timings) -> float:
+    parts = (timings.dns, timings.connect, timings.send, timings.transfer)
     return sum(part for part in parts if part is not None)
 
 

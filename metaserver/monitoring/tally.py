@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from metaserver.model.records import Attempt, Phases
+from metaserver.model.records import Attempt, Timings
 from metaserver.model.states import ANSWERED, Outcome
 from metaserver.monitoring.histogram import TimeHistogram
 
@@ -30,7 +30,7 @@ class Ended:
 
     at: float
     outcome: Outcome
-    phases: Phases
+    timings: Timings
     hits: int = 0
     article_bytes: int = 0
     final: bool = True
@@ -39,9 +39,9 @@ class Ended:
     def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
         """Return what is measured of an attempt."""
         return cls(
-            at=attempt.started_at + attempt.phases.total,
+            at=attempt.started_at + attempt.timings.total,
             outcome=attempt.outcome,
-            phases=attempt.phases,
+            timings=attempt.timings,
             hits=hits,
             article_bytes=article_bytes,
             final=final,
@@ -87,20 +87,20 @@ class Tally:
 
     def add(self, ended: Ended, time_limit: float) -> None:
         """Count an attempt; one that timed out took `time_limit` seconds, censored."""
-        outcome, phases = ended.outcome, ended.phases
+        outcome, timings = ended.outcome, ended.timings
         self.outcomes[outcome] += 1
         self.given_up += ended.final and outcome not in ANSWERED
         if outcome is Outcome.CANCELLED:
             return
         timed_out = outcome is Outcome.TIMEOUT
-        seconds = time_limit if timed_out else phases.total
+        seconds = time_limit if timed_out else timings.total
         if outcome not in NO_RESPONSE:
             self._time(TOTAL, seconds)
         for name in PHASES:
-            if (taken := getattr(phases, name)) is not None:
+            if (taken := getattr(timings, name)) is not None:
                 self._time(name, taken)
         if timed_out:
-            self._censor(phases, time_limit)
+            self._censor(timings, time_limit)
         if timed_out or outcome in ANSWERED:
             self.hits += ended.hits
             self.article_bytes += ended.article_bytes
@@ -111,12 +111,12 @@ class Tally:
             self.times[name] = TimeHistogram()
         self.times[name].add(seconds)
 
-    def _censor(self, phases: Phases, time_limit: float) -> None:
+    def _censor(self, timings: Timings, time_limit: float) -> None:
         """Count the time limit, and the phase that it cut (with what was left of the limit)."""
         self.censored[TOTAL] += 1
-        cut = _cut(phases)
-        if getattr(phases, cut) is None:
-            spent = sum(getattr(phases, name) or 0.0 for name in ("dns", *RAN_OUT))
+        cut = _cut(timings)
+        if getattr(timings, cut) is None:
+            spent = sum(getattr(timings, name) or 0.0 for name in ("dns", *RAN_OUT))
             self._time(cut, max(0.0, time_limit - spent))
         self.censored[cut] += 1
 
@@ -160,13 +160,13 @@ class Tally:
         self._add_sums(kept.sums)
 
 
-def _cut(phases: Phases) -> str:
+def _cut(timings: Timings) -> str:
     """Return the phase that was under way when the time ran out.
 
     It is the one after the last that was reached; the transfer's time is known though it was cut.
     """
     after = ("transfer", "transfer", "wait", "send")
     for name, following in zip(RAN_OUT, after, strict=True):
-        if getattr(phases, name) is not None:
+        if getattr(timings, name) is not None:
             return following
     return "connect"

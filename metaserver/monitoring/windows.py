@@ -17,11 +17,11 @@ from itertools import pairwise
 from metaserver.model.records import ServerName
 from metaserver.model.states import Outcome, ServerState
 from metaserver.monitoring.measures import (
-    STANDINGS,
+    UPTIME_STATES,
     Availability,
-    Standing,
     Timing,
     Tips,
+    UptimeState,
     availability,
     timings,
     tips,
@@ -42,7 +42,7 @@ class Window(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class WindowSpan:
     """A window's length and that of its buckets, in seconds."""
 
     seconds: int
@@ -57,11 +57,11 @@ class Span:
         return self.start(now) + self.bucket - self.seconds
 
 
-SPANS: Mapping[Window, Span] = {  # each bucket is made of whole buckets of the one before
-    Window.HOUR: Span(3_600, 60),
-    Window.DAY: Span(86_400, 3_600),
-    Window.WEEK: Span(7 * 86_400, 6 * 3_600),
-    Window.MONTH: Span(30 * 86_400, 86_400),
+SPANS: Mapping[Window, WindowSpan] = {  # each bucket is made of whole buckets of the one before
+    Window.HOUR: WindowSpan(3_600, 60),
+    Window.DAY: WindowSpan(86_400, 3_600),
+    Window.WEEK: WindowSpan(7 * 86_400, 6 * 3_600),
+    Window.MONTH: WindowSpan(30 * 86_400, 86_400),
 }
 FINEST, LONGEST = SPANS[Window.HOUR], SPANS[Window.MONTH]
 
@@ -158,7 +158,7 @@ class _History:
     buckets: Mapping[Window, dict[int, bytes]] = field(
         default_factory=lambda: {window: {} for window in Window}
     )
-    changes: list[tuple[float, Standing]] = field(default_factory=list)
+    changes: list[tuple[float, UptimeState]] = field(default_factory=list)
     state: ServerState | None = None
     note: str = ""
     first: float = float("inf")
@@ -166,7 +166,7 @@ class _History:
     def change(self, at: float, state: ServerState, note: str) -> None:
         self.state, self.note = state, note
         self.first = min(self.first, at)
-        standing = STANDINGS[state]
+        standing = UPTIME_STATES[state]
         if not self.changes or self.changes[-1][1] is not standing:
             self.changes.append((at, standing))
             old = bisect.bisect_right(self.changes, at - LONGEST.seconds, key=lambda one: one[0])
@@ -190,7 +190,7 @@ class _History:
         fresh = {window: defaultdict[int, Tally](Tally) for window in Window}
         begins = [(span.since(now), window, span) for window, span in SPANS.items()]
         for ended in self.waiting:
-            self.first = min(self.first, ended.at - ended.phases.total)
+            self.first = min(self.first, ended.at - ended.timings.total)
             for since, window, span in begins:
                 if ended.at >= since:
                     fresh[window][span.start(ended.at)].add(ended, time_limit)

@@ -14,11 +14,11 @@ from msgspec import Meta
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId, ServerName
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import PhaseState, Visibility
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneServer, ServerField
-from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import installed_tasks
@@ -58,50 +58,50 @@ class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Annotations.getAnnotations", "GET /annotations/{article}", None)
 async def get_annotations(
-    service: Service, caller: Caller, given: OneArticle
+    hub: HubContext, caller: Caller, request: OneArticle
 ) -> Sequence[Annotation]:
     """Return what the servers answered for an article, as far as the caller may read it."""
     return [
         found
-        for running, registered in _readable(service, caller)
-        if (found := await _annotation(service, running, registered, given.article)) is not None
+        for running, registered in _readable(hub, caller)
+        if (found := await _annotation(hub, running, registered, request.article)) is not None
     ]
 
 
 @operation("Annotations.getAnnotation", "GET /annotations/{article}/{server}", None)
-async def get_annotation(service: Service, caller: Caller, given: ArticleOfServer) -> Annotation:
+async def get_annotation(hub: HubContext, caller: Caller, request: ArticleOfServer) -> Annotation:
     """Return what one server answered for an article."""
-    for running, registered in _readable(service, caller):
-        if registered.server.name == given.server:
-            found = await _annotation(service, running, registered, given.article)
+    for running, registered in _readable(hub, caller):
+        if registered.server.name == request.server:
+            found = await _annotation(hub, running, registered, request.article)
             if found is not None:
                 return found
-    message = f"there is no annotation of article {given.article!r} by {given.server!r} to read"
+    message = f"there is no annotation of article {request.article!r} by {request.server!r} to read"
     raise RefusedError(Refusal.UNKNOWN, message, field="article")
 
 
 @operation("Annotations.getAnnotationServerList", "GET /annotations/{article}/servers", None)
-async def get_server_list(service: Service, caller: Caller, given: OneArticle) -> Sequence[str]:
+async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) -> Sequence[str]:
     """Return the names of the servers that have annotated an article."""
-    return [found.server for found in await get_annotations(service, caller, given)]
+    return [found.server for found in await get_annotations(hub, caller, request)]
 
 
 @operation("Resources.getServer", "GET /resources/servers/{server}", None)
-async def get_server(service: Service, caller: Caller, given: OneServer) -> PublicServer:
+async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> PublicServer:
     """Return what may be known of a server whose annotations the caller may read."""
-    for _, registered in _readable(service, caller):
-        if registered.server.name == given.server:
+    for _, registered in _readable(hub, caller):
+        if registered.server.name == request.server:
             return PublicServer(
                 server=registered.server.name,
                 team=registered.team or "",
                 tasks=registered.server.tasks,
             )
-    raise RefusedError(Refusal.UNKNOWN, f"there is no server {given.server!r}", field="server")
+    raise RefusedError(Refusal.UNKNOWN, f"there is no server {request.server!r}", field="server")
 
 
-def _readable(service: Service, caller: Caller) -> Iterator[tuple[RunningPhase, Registered]]:
+def _readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
     """Yield the servers whose answers the caller may read, newest phase first."""
-    for running in reversed(list(service.dispatcher.phases.values())):
+    for running in reversed(list(hub.dispatcher.phases.values())):
         public = (
             running.state is PhaseState.CLOSED
             and running.phase.plan.visibility is Visibility.PUBLIC
@@ -113,12 +113,12 @@ def _readable(service: Service, caller: Caller) -> Iterator[tuple[RunningPhase, 
 
 
 async def _annotation(
-    service: Service, running: RunningPhase, registered: Registered, article: str
+    hub: HubContext, running: RunningPhase, registered: RegisteredServer, article: str
 ) -> Annotation | None:
     position = running.positions.get(ArticleId(article))
     if position is None:
         return None
-    payloads = await service.store.answer(running.key(registered), position)
+    payloads = await hub.store.answer(running.key(registered), position)
     if payloads is None:
         return None
     return Annotation(

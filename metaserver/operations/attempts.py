@@ -9,12 +9,12 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import ArticleId, Attempt, Phases, Problem
+from metaserver.model.records import ArticleId, Attempt, Problem, Timings
 from metaserver.model.states import Outcome, Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InLane, InPhase, lane_of, position_of
-from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 
 PAGE = 100
@@ -49,7 +49,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
     started_at: float
     outcome: Outcome
     message: str
-    phases: Phases
+    timings: Timings
     bytes_out: int
     bytes_in: int
     problems: tuple[Problem, ...]
@@ -65,7 +65,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
             started_at=attempt.started_at,
             outcome=attempt.outcome,
             message=attempt.message,
-            phases=attempt.phases,
+            timings=attempt.timings,
             bytes_out=attempt.bytes_out,
             bytes_in=attempt.bytes_in,
             problems=attempt.problems,
@@ -83,35 +83,35 @@ class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Servers.attempts", "GET /servers/{server}/attempts", Role.TEAM)
 async def attempts(
-    service: Service, caller: Caller, given: AttemptQuery
+    hub: HubContext, caller: Caller, request: AttemptQuery
 ) -> Sequence[AttemptDetail]:
     """Return a server's attempts, newest first, with every problem of each answer."""
-    lane = InLane(server=given.server, phase=given.phase)
-    registered, running = await lane_of(service, caller, lane)
-    found = await service.store.newest_attempts(
+    lane = InLane(server=request.server, phase=request.phase)
+    registered, running = await lane_of(hub, caller, lane)
+    found = await hub.store.newest_attempts(
         running.key(registered),
         registered.server.name,
         running.corpus,
-        limit=given.limit,
-        since=given.since,
-        before=given.before,
-        outcome=given.outcome,
-        article=None if given.article is None else ArticleId(given.article),
+        limit=request.limit,
+        since=request.since,
+        before=request.before,
+        outcome=request.outcome,
+        article=None if request.article is None else ArticleId(request.article),
     )
     return [AttemptDetail.of(stored.attempt, final=stored.final) for stored in found]
 
 
 @operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
-async def answer(service: Service, caller: Caller, given: OneAttempt) -> RawAnswer:
+async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAnswer:
     """Return one attempt, and the raw answer as the server sent it."""
     registered, running = await lane_of(
-        service, caller, InLane(server=given.server, phase=given.phase)
+        hub, caller, InLane(server=request.server, phase=request.phase)
     )
-    key, position = running.key(registered), position_of(running, given.article)
-    found = await service.store.attempt(
-        key, registered.server.name, running.corpus, position, given.number
+    key, position = running.key(registered), position_of(running, request.article)
+    found = await hub.store.attempt(
+        key, registered.server.name, running.corpus, position, request.number
     )
     if found is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such attempt", field="number")
-    raw = await service.store.raw_answer(key, position, given.number)
+    raw = await hub.store.raw_answer(key, position, request.number)
     return RawAnswer(attempt=AttemptDetail.of(found.attempt, final=found.final), raw=raw)

@@ -14,14 +14,14 @@ from metaserver.leaderboards.scoreboard import RAW
 from metaserver.leaderboards.visibility import seen, seen_frozen, why_hidden
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import TaskName
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
 from metaserver.operations.table import operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards
-from metaserver.tasks.plugin import Column, Interval, TaskPlugin
+from metaserver.tasks.plugin import Column, RunIntervals, TaskPlugin
 
 TaskField = Annotated[str, Meta(description="The task: INT, IPT, ACT, ...")]
 ViewField = Annotated[str, Meta(description="raw, mapped, filtered or both")]
@@ -55,7 +55,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
     articles_scored: int
     articles_in_gold: int
     values: dict[str, float | int | None]
-    interval: Interval | None
+    interval: RunIntervals | None
 
     @classmethod
     def of(cls, row: BoardRow) -> RunRow:
@@ -104,19 +104,19 @@ class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Boards.get", "GET /phases/{phase}/boards/{task}", None)
-async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
+async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail:
     """Return a leaderboard as it stands, as far as the phase lets the caller see it."""
-    running = service.phase(given.phase)
-    plugin = _scored_task(running, given.task)
+    running = hub.phase(request.phase)
+    plugin = _scored_task(running, request.task)
     views = running.boards.views(plugin.name)
-    need_one_of(given.view, views, "view")
+    require_one_of(request.view, views, "view")
     visibility = running.phase.plan.visibility
-    board = seen(running.boards.board(plugin.name, given.view), visibility, _reader(caller))
+    board = seen(running.boards.board(plugin.name, request.view), visibility, _reader(caller))
     return BoardDetail(
         phase=running.name,
         task=plugin.name,
         title=plugin.title,
-        view=given.view,
+        view=request.view,
         views=tuple(views),
         columns=plugin.columns,
         order=plugin.order,
@@ -127,13 +127,13 @@ async def get(service: Service, caller: Caller, given: OneBoard) -> BoardDetail:
 
 
 @operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
-async def list_frozen(service: Service, caller: Caller, given: OnePhase) -> Sequence[FrozenDetail]:
+async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[FrozenDetail]:
     """Return a phase's frozen boards, the newest first, where the caller may see scores of it."""
-    running = service.phase(given.phase)
+    running = hub.phase(request.phase)
     if why_hidden(running.phase.plan.visibility, _reader(caller)):
         return []
-    async with service.store.reading() as connection:
-        kept = await boards.every(connection, running.phase.id)
+    async with hub.store.reading() as connection:
+        kept = await boards.list_all(connection, running.phase.id)
     return [
         FrozenDetail(
             board=board.id,
@@ -148,18 +148,18 @@ async def list_frozen(service: Service, caller: Caller, given: OnePhase) -> Sequ
 
 
 @operation("Boards.getFrozen", "GET /boards/{board}", None)
-async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> BoardDetail:
+async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> BoardDetail:
     """Return a frozen board, as far as its phase lets the caller see it."""
-    frozen = await _frozen_board(service, given.board, _reader(caller))
+    frozen = await _frozen_board(hub, request.board, _reader(caller))
     if frozen is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
-    need_one_of(given.view, frozen.views, "view")
-    board = frozen.board(given.view)
+    require_one_of(request.view, frozen.views, "view")
+    board = frozen.board(request.view)
     return BoardDetail(
         phase=frozen.phase,
         task=frozen.name,
         title=frozen.title,
-        view=given.view,
+        view=request.view,
         views=tuple(frozen.views),
         columns=frozen.columns,
         order=frozen.order,
@@ -169,18 +169,18 @@ async def get_frozen(service: Service, caller: Caller, given: OneFrozen) -> Boar
     )
 
 
-def _reader(caller: Caller) -> Reader:
-    return Reader(team=caller.team or "", organiser=caller.organiser)
+def _reader(caller: Caller) -> Viewer:
+    return Viewer(team=caller.team or "", organiser=caller.organiser)
 
 
-async def _frozen_board(service: Service, key: str, reader: Reader) -> FrozenBoard | None:
+async def _frozen_board(hub: HubContext, key: str, reader: Viewer) -> FrozenBoard | None:
     """Return a frozen board as far as the reader may see it; None where there is none for them."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         found = await boards.get(connection, key)
     if found is None:
         return None
     kept, document = found
-    visibility = service.phase(kept.phase).phase.plan.visibility
+    visibility = hub.phase(kept.phase).phase.plan.visibility
     return seen_frozen(FrozenBoard.decode(document), visibility, reader)
 
 

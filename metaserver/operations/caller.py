@@ -39,7 +39,7 @@ class Caller:
             Refusal.NOT_YOURS, f"needs a token of role {role}; this one has role {self.role}"
         )
 
-    def need_team(self, team: TeamName | None) -> None:
+    def require_team(self, team: TeamName | None) -> None:
         """Raise `RefusedError` unless the caller is an organiser or of this team.
 
         What is another team's is told as unknown, so that nobody learns what there is.

@@ -7,6 +7,7 @@ from metaserver.operations import (
     attempts,
     boards,
     challenges,
+    conformance,
     corpora,
     gold,
     jobs,
@@ -18,7 +19,6 @@ from metaserver.operations import (
     table,
     teams,
     tokens,
-    trials,
 )
 from metaserver.operations.table import Operation
 
@@ -33,7 +33,7 @@ MODULES = tuple(
         teams,
         tokens,
         servers,
-        trials,
+        conformance,
         lanes,
         attempts,
         monitoring,

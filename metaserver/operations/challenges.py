@@ -14,8 +14,8 @@ from metaserver.model.phases import Challenge
 from metaserver.model.states import Role
 from metaserver.model.zones import known_zone, read_moment
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, Title
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases
 
@@ -41,42 +41,46 @@ class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
-async def set_challenge(service: Service, caller: Caller, given: NewChallenge) -> ChallengeDetail:
+async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) -> ChallengeDetail:
     """Make a challenge, or change its title and time zone."""
-    _need_zone(given.timezone)
-    async with service.store.writing() as connection:
-        await phases.set_challenge(connection, given.challenge, given.title, given.timezone)
-        await noted(
+    _need_zone(request.timezone)
+    async with hub.store.writing() as connection:
+        await phases.set_challenge(connection, request.challenge, request.title, request.timezone)
+        await audit_log(
             connection,
             caller,
             "challenges.set",
-            given.challenge,
-            title=given.title,
-            timezone=given.timezone,
+            request.challenge,
+            title=request.title,
+            timezone=request.timezone,
         )
         its_phases = [
-            phase for phase in await phases.every(connection) if phase.challenge == given.challenge
+            phase
+            for phase in await phases.list_all(connection)
+            if phase.challenge == request.challenge
         ]
     for phase in its_phases:  # the dates are the same moments, told in another zone
-        await service.dispatcher.take_over(phase)
-    return ChallengeDetail(challenge=given.challenge, title=given.title, timezone=given.timezone)
+        await hub.dispatcher.take_over(phase)
+    return ChallengeDetail(
+        challenge=request.challenge, title=request.title, timezone=request.timezone
+    )
 
 
 @operation("Challenges.list", "GET /challenges", None)
 async def list_challenges(
-    service: Service, _caller: Caller, _given: Nothing
+    hub: HubContext, _caller: Caller, _given: Nothing
 ) -> Sequence[ChallengeDetail]:
     """Return all challenges."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         known = await phases.every_challenge(connection)
     return [
         ChallengeDetail(challenge=one.name, title=one.title, timezone=one.timezone) for one in known
     ]
 
 
-async def challenge_named(service: Service, name: str) -> Challenge:
+async def challenge_named(hub: HubContext, name: str) -> Challenge:
     """Return a challenge; `RefusedError` where there is none of that name."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         known = {
             challenge.name: challenge for challenge in await phases.every_challenge(connection)
         }

@@ -20,8 +20,8 @@ from metaserver.model.records import PhaseName
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.jobs import JobDetail
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import perform
 from metaserver.store import audit, phases
 from metaserver.store.keys import digest_key, keyed_digest
@@ -30,27 +30,27 @@ CONFIG = Caller(role=Role.ORGANISER, name="config")
 APPLIED = "config.applied"
 
 
-async def apply(service: Service) -> None:
+async def apply(hub: HubContext) -> None:
     """Do what the settings say of challenges; `InputError` names what cannot be done."""
-    for place, challenge in enumerate(service.settings.challenges):
+    for place, challenge in enumerate(hub.settings.challenges):
         where = f"challenges[{place}]"
-        given = {"title": challenge.title, "timezone": challenge.timezone}
-        digest = await _digest(service, given)
-        if await _is_new(service, challenge.challenge, digest):
-            await _do(service, where, "challenges.set", challenge=challenge.challenge, **given)
-            await _remember(service, challenge.challenge, digest)
+        request = {"title": challenge.title, "timezone": challenge.timezone}
+        digest = await _digest(hub, request)
+        if await _is_new(hub, challenge.challenge, digest):
+            await _do(hub, where, "challenges.set", challenge=challenge.challenge, **request)
+            await _remember(hub, challenge.challenge, digest)
         for index, phase in enumerate(challenge.phases):
-            await _apply_phase(service, challenge, phase, f"{where}.phases[{index}]")
+            await _apply_phase(hub, challenge, phase, f"{where}.phases[{index}]")
 
 
 async def _apply_phase(
-    service: Service, challenge: ChallengeSettings, phase: PhaseSettings, where: str
+    hub: HubContext, challenge: ChallengeSettings, phase: PhaseSettings, where: str
 ) -> None:
     gold = {task: _content(path, f"{where}.gold.{task}") for task, path in phase.gold.items()}
-    digest = await _digest(service, [msgspec.to_builtins(phase), gold])
-    if not await _is_new(service, phase.phase, digest):
+    digest = await _digest(hub, [msgspec.to_builtins(phase), gold])
+    if not await _is_new(hub, phase.phase, digest):
         return
-    corpus = await _corpus(service, phase, where)
+    corpus = await _corpus(hub, phase, where)
     plan = {
         "phase": phase.phase,
         "corpus": corpus,
@@ -64,22 +64,22 @@ async def _apply_phase(
         "limits": msgspec.to_builtins(phase.limits),
         "visibility": phase.visibility,
     }
-    known = service.dispatcher.phases.get(PhaseName(phase.phase))
+    known = hub.dispatcher.phases.get(PhaseName(phase.phase))
     if known is None:
         plan = {name: value for name, value in plan.items() if value != ""}
-        await _do(service, where, "phases.create", challenge=challenge.challenge, **plan)
+        await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)
     else:
         fixed = ("corpus", "release", "tasks") if known.servers or known.offline else ()
         changed = {name: value for name, value in plan.items() if name not in fixed}
-        await _do(service, where, "phases.update", **changed)
+        await _do(hub, where, "phases.update", **changed)
     for task, content in gold.items():
         source = Path(phase.gold[task]).name
-        given = {"phase": phase.phase, "task": task, "source": source, "content": content}
-        await _do_job(service, f"{where}.gold", "gold.set", **given)
-    await _remember(service, phase.phase, digest)
+        request = {"phase": phase.phase, "task": task, "source": source, "content": content}
+        await _do_job(hub, f"{where}.gold", "gold.set", **request)
+    await _remember(hub, phase.phase, digest)
 
 
-async def _corpus(service: Service, phase: PhaseSettings, where: str) -> str:
+async def _corpus(hub: HubContext, phase: PhaseSettings, where: str) -> str:
     """Return the name of the phase's corpus, importing its articles if it has any of its own."""
     if not phase.articles:
         return phase.corpus
@@ -87,45 +87,45 @@ async def _corpus(service: Service, phase: PhaseSettings, where: str) -> str:
     articles = await asyncio.to_thread(lambda: list(read_articles(paths)))
     if not articles:
         raise InputError(f"{where}.articles", "there is no article")
-    corpus = await service.store.add_corpus(articles)
+    corpus = await hub.store.add_corpus(articles)
     name = phase.corpus or phase.phase
-    async with service.store.writing() as connection:
+    async with hub.store.writing() as connection:
         version = await phases.add_corpus_version(connection, name, corpus.id, phase.articles[0])
     return f"{name}@{version}"
 
 
-async def _do(service: Service, where: str, name: str, **values: Any) -> Any:
+async def _do(hub: HubContext, where: str, name: str, **values: Any) -> Any:
     try:
-        return await perform(OPERATIONS[name], service, CONFIG, values)
+        return await perform(OPERATIONS[name], hub, CONFIG, values)
     except RefusedError as error:
         field = f".{error.field}" if error.field else ""
         raise InputError(f"{where}{field}", error.message) from error
 
 
-async def _do_job(service: Service, where: str, name: str, **values: Any) -> None:
+async def _do_job(hub: HubContext, where: str, name: str, **values: Any) -> None:
     """Do what is a background job to its end."""
-    begun: JobDetail = await _do(service, where, name, **values)
-    job = service.jobs.get(begun.job)
+    begun: JobDetail = await _do(hub, where, name, **values)
+    job = hub.jobs.get(begun.job)
     assert job is not None
     await job.ended()
     if job.state is not JobState.DONE:
         raise InputError(where, job.error or f"the job was {job.state}")
 
 
-async def _is_new(service: Service, subject: str, digest: str) -> bool:
-    async with service.store.reading() as connection:
+async def _is_new(hub: HubContext, subject: str, digest: str) -> bool:
+    async with hub.store.reading() as connection:
         known = await audit.entries(connection, subject=subject, action=APPLIED, limit=1)
     return not known or known[0].detail.get("digest") != digest
 
 
-async def _remember(service: Service, subject: str, digest: str) -> None:
-    async with service.store.writing() as connection:
-        await noted(connection, CONFIG, APPLIED, subject, digest=digest)
+async def _remember(hub: HubContext, subject: str, digest: str) -> None:
+    async with hub.store.writing() as connection:
+        await audit_log(connection, CONFIG, APPLIED, subject, digest=digest)
 
 
-async def _digest(service: Service, said: Mapping[str, Any] | list[Any]) -> str:
+async def _digest(hub: HubContext, said: Mapping[str, Any] | list[Any]) -> str:
     """Return what the audit log keeps of what was said, gold among it: a keyed digest."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         key = await digest_key(connection)
     return keyed_digest(key, msgspec.json.encode(said, order="deterministic"))[:16]
 

@@ -16,8 +16,8 @@ from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.phases import CorpusVersion
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NAME, Limit, NewName
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import articles, phases
 from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
@@ -87,31 +87,33 @@ class CorpusImported(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Corpora.import", "PUT /corpora/{corpus}", Role.ORGANISER)
-async def import_(service: Service, caller: Caller, given: ImportCorpus) -> CorpusImported:
+async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> CorpusImported:
     """Import articles as a corpus's next version; the same articles keep their version."""
     problems: list[InputError] = []
-    packed = await asyncio.to_thread(_read, given, problems)
-    if problems and not given.partial:
+    packed = await asyncio.to_thread(_read, request, problems)
+    if problems and not request.partial:
         raise RefusedError(Refusal.INVALID, _told(problems), field="content")
     if not packed.rows:
         raise RefusedError(Refusal.INVALID, "no article in it", field="content")
-    async with service.store.writing() as connection:
-        before = await phases.corpus_version(connection, given.corpus)
+    async with hub.store.writing() as connection:
+        before = await phases.corpus_version(connection, request.corpus)
         corpus = await articles.keep(connection, packed)
-        version = await phases.add_corpus_version(connection, given.corpus, corpus.id, given.source)
+        version = await phases.add_corpus_version(
+            connection, request.corpus, corpus.id, request.source
+        )
         new = before is None or before.version != version
         if new:
-            await noted(
+            await audit_log(
                 connection,
                 caller,
                 "corpora.import",
-                given.corpus,
+                request.corpus,
                 version=version,
                 articles=len(corpus),
-                source=given.source,
+                source=request.source,
             )
     return CorpusImported(
-        corpus=given.corpus,
+        corpus=request.corpus,
         version=version,
         articles=len(corpus),
         new=new,
@@ -120,30 +122,32 @@ async def import_(service: Service, caller: Caller, given: ImportCorpus) -> Corp
 
 
 @operation("Corpora.list", "GET /corpora", Role.ORGANISER)
-async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[CorpusDetail]:
+async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[CorpusDetail]:
     """Return all versions of all corpora, by name, the newest first."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         return [CorpusDetail.of(version) for version in await phases.every_corpus(connection)]
 
 
 @operation("Corpora.articles", "GET /corpora/{corpus}/articles", Role.ORGANISER)
 async def list_articles(
-    service: Service, _caller: Caller, given: ArticlesOf
+    hub: HubContext, _caller: Caller, request: ArticlesOf
 ) -> Sequence[ListedArticle]:
     """Return a corpus's articles, in the order in which they are sent, without their texts."""
-    async with service.store.reading() as connection:
-        found = await phases.corpus_version(connection, given.corpus, given.version)
+    async with hub.store.reading() as connection:
+        found = await phases.corpus_version(connection, request.corpus, request.version)
         if found is None:
-            message = f"there is no corpus {given.corpus!r}, or none of that version"
+            message = f"there is no corpus {request.corpus!r}, or none of that version"
             raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-        return await articles.listed(connection, found.corpus_id, given.start, given.limit)
+        return await articles.listed(connection, found.corpus_id, request.start, request.limit)
 
 
-def _read(given: ImportCorpus, problems: list[InputError]) -> PackedArticles:
+def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
     """Read and compress the articles: seconds for a large corpus, so it is done in a thread."""
     with tempfile.TemporaryDirectory(prefix="metaserver-corpus-") as folder:
         try:
-            return pack_articles(read_upload(given.content, given.source, Path(folder), problems))
+            return pack_articles(
+                read_upload(request.content, request.source, Path(folder), problems)
+            )
         except InputError as error:
             raise RefusedError(Refusal.INVALID, str(error), field="content") from error
 

@@ -39,7 +39,7 @@ class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     phase: PhaseField
 
 
-def need_one_of(value: str, known: Iterable[str], field: str) -> None:
+def require_one_of(value: str, known: Iterable[str], field: str) -> None:
     """Raise `RefusedError` unless a value is one of those that are known."""
     names = list(known)
     if value not in names:

@@ -17,11 +17,11 @@ from metaserver.model.records import TaskName
 from metaserver.model.states import Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import OfVersion, Source
-from metaserver.operations.fields import OnePhase, PhaseField, need_one_of
+from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.regrading import Proposal, Regrading
-from metaserver.operations.service import Service
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 from metaserver.store import phases
@@ -79,53 +79,53 @@ class GoldFile(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Gold.preview", "POST /phases/{phase}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
-async def preview(service: Service, caller: Caller, given: NewGold) -> JobDetail:
+async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     """Begin to tell what a gold file would change: labels, and the scores of every run.
 
     It is a background job that keeps nothing; what it tells is its report.
     """
-    work = Regrading(service=service, caller=caller, proposal=await _proposal(service, given))
-    return begun(service, caller, "gold.preview", _subject(given), work.preview)
+    work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
+    return begun(hub, caller, "gold.preview", _subject(request), work.preview)
 
 
 @operation("Gold.set", "PUT /phases/{phase}/gold/{task}", Role.ORGANISER, report=GoldChange)
-async def set_(service: Service, caller: Caller, given: NewGold) -> JobDetail:
+async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
     """Begin to set a task's gold, its next version: every run is scored by it.
 
     It is a background job; the boards before are kept. The same file again changes nothing.
     """
-    work = Regrading(service=service, caller=caller, proposal=await _proposal(service, given))
-    return begun(service, caller, "gold.set", _subject(given), work.set)
+    work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
+    return begun(hub, caller, "gold.set", _subject(request), work.set)
 
 
 @operation("Gold.list", "GET /phases/{phase}/gold", Role.ORGANISER)
-async def list_(service: Service, _caller: Caller, given: OnePhase) -> Sequence[GoldDetail]:
+async def list_(hub: HubContext, _caller: Caller, request: OnePhase) -> Sequence[GoldDetail]:
     """Return every version of a phase's gold, by task, the newest first."""
-    phase_id = service.phase(given.phase).phase.id
-    async with service.store.reading() as connection:
+    phase_id = hub.phase(request.phase).phase.id
+    async with hub.store.reading() as connection:
         return [GoldDetail.of(one) for one in await phases.gold_versions(connection, phase_id)]
 
 
 @operation("Gold.get", "GET /phases/{phase}/gold/{task}", Role.ORGANISER)
-async def get(service: Service, caller: Caller, given: OneGold) -> GoldFile:
+async def get(hub: HubContext, caller: Caller, request: OneGold) -> GoldFile:
     """Return a gold file."""
-    phase_id = service.phase(given.phase).phase.id
-    async with service.store.reading() as connection:
-        gold = await phases.gold_version(connection, phase_id, given.task, given.version)
+    phase_id = hub.phase(request.phase).phase.id
+    async with hub.store.reading() as connection:
+        gold = await phases.gold_version(connection, phase_id, request.task, request.version)
     if gold is None:
-        message = f"phase {given.phase} has no gold of {given.task!r}, or none of that version"
+        message = f"phase {request.phase} has no gold of {request.task!r}, or none of that version"
         raise RefusedError(Refusal.UNKNOWN, message, field="task")
     return GoldFile(gold=GoldDetail.of(gold), content=gold.content)
 
 
-async def _proposal(service: Service, given: NewGold) -> Proposal:
+async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     """Read a gold file; `RefusedError` for one with faults, or of another corpus."""
-    running = service.phase(given.phase)
-    need_one_of(given.task, installed_tasks(), "task")
-    plugin = installed_tasks()[TaskName(given.task)]
-    content = await asyncio.to_thread(unpacked, given.content)
+    running = hub.phase(request.phase)
+    require_one_of(request.task, installed_tasks(), "task")
+    plugin = installed_tasks()[TaskName(request.task)]
+    content = await asyncio.to_thread(unpacked, request.content)
     try:
-        gold = await asyncio.to_thread(read_gold, plugin.name, content, given.source)
+        gold = await asyncio.to_thread(read_gold, plugin.name, content, request.source)
     except InputError as error:
         raise RefusedError(Refusal.INVALID, str(error), field="content") from error
     labels = await asyncio.to_thread(label_changes, plugin, None, gold, running.corpus.ids)
@@ -136,13 +136,13 @@ async def _proposal(service: Service, given: NewGold) -> Proposal:
         phase=running.name,
         plugin=plugin,
         gold=gold,
-        content=given.content,
-        source=given.source,
-        replaces=given.replaces,
+        content=request.content,
+        source=request.source,
+        replaces=request.replaces,
     )
-    proposal.need_newest(running)
+    proposal.require_newest(running)
     return proposal
 
 
-def _subject(given: NewGold) -> str:
-    return f"{given.phase} {given.task}"
+def _subject(request: NewGold) -> str:
+    return f"{request.phase} {request.task}"

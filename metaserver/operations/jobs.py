@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.service import Service, noted
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.jobs import Job, Work
 
@@ -75,42 +75,42 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def begun(service: Service, caller: Caller, kind: str, subject: str, work: Work) -> JobDetail:
+def begun(hub: HubContext, caller: Caller, kind: str, subject: str, work: Work) -> JobDetail:
     """Begin a job for a caller; return how it stands."""
-    return JobDetail.of(service.jobs.begin(kind, subject, caller.name, work))
+    return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work))
 
 
 @operation("Jobs.list", "GET /jobs", Role.ORGANISER)
-async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[JobDetail]:
+async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[JobDetail]:
     """Return the background jobs that are kept, the newest first, without their reports.
 
     The 32 newest are kept, until the hub stops.
     """
-    return [JobDetail.of(job, report=False) for job in service.jobs.every()]
+    return [JobDetail.of(job, report=False) for job in hub.jobs.list_all()]
 
 
 @operation("Jobs.get", "GET /jobs/{job}", Role.ORGANISER)
-async def get(service: Service, _caller: Caller, given: JobQuery) -> JobDetail:
+async def get(hub: HubContext, _caller: Caller, request: JobQuery) -> JobDetail:
     """Return how a background job stands; with `wait` as soon as it has ended."""
-    job = _known(service, given.job)
-    if given.wait:
-        await job.ended(given.wait)
+    job = _known(hub, request.job)
+    if request.wait:
+        await job.ended(request.wait)
     return JobDetail.of(job)
 
 
 @operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.ORGANISER)
-async def cancel(service: Service, caller: Caller, given: OneJob) -> JobDetail:
+async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     """End a background job; it has changed nothing then. One that is being stored goes on."""
-    job = _known(service, given.job)
-    service.jobs.cancel(job)
+    job = _known(hub, request.job)
+    hub.jobs.cancel(job)
     await job.ended()
-    async with service.store.writing() as connection:
-        await noted(connection, caller, "jobs.cancel", job.id, kind=job.kind, of=job.subject)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, "jobs.cancel", job.id, kind=job.kind, of=job.subject)
     return JobDetail.of(job)
 
 
-def _known(service: Service, key: str) -> Job:
-    job = service.jobs.get(key)
+def _known(hub: HubContext, key: str) -> Job:
+    job = hub.jobs.get(key)
     if job is None:
         message = "there is no such job: it ended long ago, or the hub was started again since"
         raise RefusedError(Refusal.UNKNOWN, message, field="job")

@@ -13,14 +13,14 @@ from msgspec import Meta
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.conformance import require_passed
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
-from metaserver.operations.trials import need_passed
 from metaserver.phases.lane_control import Noting
 from metaserver.phases.runtime import RunningPhase
 
@@ -70,80 +70,78 @@ class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Servers.start", "POST /servers/{server}/start", Role.TEAM)
-async def start(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a server the phase's articles, one after another, until all are answered.
 
     It must have passed its test for this phase.
     """
-    registered, running = await _ready(service, caller, given)
+    registered, running = await _ready(hub, caller, request)
     note = _noting(caller, "servers.start", running, registered)
-    await service.dispatcher.lanes.start(running, registered, note)
-    return detail(service, registered)
+    await hub.dispatcher.lanes.start(running, registered, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
-async def next_(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a paused server just the next article of its queue."""
-    registered, running = await _ready(service, caller, given)
+    registered, running = await _ready(hub, caller, request)
     note = _noting(caller, "servers.next", running, registered)
-    await service.dispatcher.lanes.start_next(running, registered, note)
-    return detail(service, registered)
+    await hub.dispatcher.lanes.start_next(running, registered, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.pause", "POST /servers/{server}/pause", Role.TEAM)
-async def pause(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a server no more articles; what is in flight is finished and counted."""
-    registered, running = await lane_of(service, caller, given)
+    registered, running = await lane_of(hub, caller, request)
     note = _noting(caller, "servers.pause", running, registered)
-    await service.dispatcher.lanes.pause(running, registered, note)
-    return detail(service, registered)
+    await hub.dispatcher.lanes.pause(running, registered, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.cancel", "POST /servers/{server}/cancel", Role.TEAM)
-async def cancel(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
-    registered, running = await lane_of(service, caller, given)
+    registered, running = await lane_of(hub, caller, request)
     note = _noting(caller, "servers.cancel", running, registered)
-    await service.dispatcher.lanes.cancel(running, registered, caller.name, note)
-    return detail(service, registered)
+    await hub.dispatcher.lanes.cancel(running, registered, caller.name, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.suspend", "POST /servers/{server}/suspend", Role.ORGANISER)
-async def suspend(service: Service, caller: Caller, given: Suspension) -> ServerDetail:
+async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
-    registered, running = await lane_of(service, caller, given)
-    note = _noting(caller, "servers.suspend", running, registered, reason=given.reason)
-    await service.dispatcher.lanes.suspend(running, registered, given.reason, note)
-    return detail(service, registered)
+    registered, running = await lane_of(hub, caller, request)
+    note = _noting(caller, "servers.suspend", running, registered, reason=request.reason)
+    await hub.dispatcher.lanes.suspend(running, registered, request.reason, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.resume", "POST /servers/{server}/resume", Role.ORGANISER)
-async def resume(service: Service, caller: Caller, given: InLane) -> ServerDetail:
+async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
-    registered, running = await lane_of(service, caller, given)
+    registered, running = await lane_of(hub, caller, request)
     note = _noting(caller, "servers.resume", running, registered)
-    await service.dispatcher.lanes.resume(running, registered, note)
-    return detail(service, registered)
+    await hub.dispatcher.lanes.resume(running, registered, note)
+    return detail(hub, registered)
 
 
 @operation("Servers.requeue", "POST /servers/{server}/requeue", Role.ORGANISER)
-async def requeue(service: Service, caller: Caller, given: Requeue) -> Requeued:
+async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued:
     """Ask a server again for articles that were given up; earlier attempts are not charged."""
-    registered, running = await lane_of(service, caller, given)
-    positions = [position_of(running, article) for article in given.articles] or None
+    registered, running = await lane_of(hub, caller, request)
+    positions = [position_of(running, article) for article in request.articles] or None
     note = _noting(caller, "servers.requeue", running, registered)
-    count = await service.dispatcher.lanes.requeue(
-        running, registered, positions, caller.name, note
-    )
+    count = await hub.dispatcher.lanes.requeue(running, registered, positions, caller.name, note)
     return Requeued(articles=count)
 
 
 @operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
-async def queue(service: Service, caller: Caller, given: InLane) -> QueueDetail:
+async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
     """Return what is left in a server's queue, and how long it will take."""
-    registered, running = await lane_of(service, caller, given)
+    registered, running = await lane_of(hub, caller, request)
     status = running.boards.watch.status(registered.server.name)
-    waiting = await service.store.next_positions(
+    waiting = await hub.store.next_positions(
         running.key(registered), len(running.corpus), NEXT_SHOWN
     )
     return QueueDetail(
@@ -158,29 +156,29 @@ async def queue(service: Service, caller: Caller, given: InLane) -> QueueDetail:
 
 
 async def lane_of(
-    service: Service, caller: Caller, given: InLane | Suspension | Requeue
-) -> tuple[Registered, RunningPhase]:
+    hub: HubContext, caller: Caller, request: InLane | Suspension | Requeue
+) -> tuple[RegisteredServer, RunningPhase]:
     """Return the server and the phase; `RefusedError` where it has no lane there."""
-    registered = await service.server(caller, given.server)
-    running = service.phase(given.phase)
+    registered = await hub.server(caller, request.server)
+    running = hub.phase(request.phase)
     if registered.server.name not in running.servers:
-        message = f"{given.server} takes no part in phase {running.name}: start it first"
+        message = f"{request.server} takes no part in phase {running.name}: start it first"
         raise RefusedError(Refusal.STATE, message, field="server")
     return registered, running
 
 
 async def _ready(
-    service: Service, caller: Caller, given: InLane
-) -> tuple[Registered, RunningPhase]:
+    hub: HubContext, caller: Caller, request: InLane
+) -> tuple[RegisteredServer, RunningPhase]:
     """Return a server that may be sent articles, and the phase."""
-    registered = await service.server_in_use(caller, given.server)
-    running = service.phase(given.phase)
-    need_passed(service, registered, running)
+    registered = await hub.server_in_use(caller, request.server)
+    running = hub.phase(request.phase)
+    require_passed(hub, registered, running)
     _within_limits(running, registered)
     return registered, running
 
 
-def _within_limits(running: RunningPhase, registered: Registered) -> None:
+def _within_limits(running: RunningPhase, registered: RegisteredServer) -> None:
     limits, name = running.phase.plan.limits, registered.server.name
     if limits.concurrency is not None and registered.server.concurrency > limits.concurrency:
         message = f"phase {running.name} allows {limits.concurrency} requests in flight at most"
@@ -204,12 +202,12 @@ def _noting(
     caller: Caller,
     action: str,
     running: RunningPhase,
-    registered: Registered,
+    registered: RegisteredServer,
     reason: str | None = None,
 ) -> Noting:
     """Return what writes into the audit log that a caller did something to a lane."""
     return functools.partial(
-        noted,
+        audit_log,
         caller=caller,
         action=action,
         subject=registered.server.name,

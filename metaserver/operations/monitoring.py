@@ -11,9 +11,9 @@ from msgspec import Meta
 from metaserver.model.states import Role, ServerState
 from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
-from metaserver.operations.service import Service
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import audit, states
 from metaserver.store.audit import AuditEntry
@@ -53,32 +53,32 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 @operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM)
-async def measures(service: Service, caller: Caller, given: MeasuresQuery) -> ServerWindow:
+async def measures(hub: HubContext, caller: Caller, request: MeasuresQuery) -> ServerWindow:
     """Return what was measured of a server in the last hour, day, week or month."""
-    registered = await service.server(caller, given.server)
-    return service.phase(given.phase).windows.window(registered.server.name, given.window)
+    registered = await hub.server(caller, request.server)
+    return hub.phase(request.phase).windows.window(registered.server.name, request.window)
 
 
 @operation("Servers.events", "GET /servers/{server}/events", Role.TEAM)
-async def events(service: Service, caller: Caller, given: EventQuery) -> Sequence[StateEvent]:
+async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequence[StateEvent]:
     """Return the states that a server came into, oldest first."""
-    registered = await service.server(caller, given.server)
-    key = service.phase(given.phase).key(registered)
-    async with service.store.reading() as connection:
-        found = await states.of(connection, key, since=given.since)
+    registered = await hub.server(caller, request.server)
+    key = hub.phase(request.phase).key(registered)
+    async with hub.store.reading() as connection:
+        found = await states.of(connection, key, since=request.since)
     return [StateEvent(at=one.at, state=one.state, note=one.note) for one in found]
 
 
 @operation("Audit.list", "GET /audit", Role.ORGANISER)
-async def list_audit(service: Service, _caller: Caller, given: AuditQuery) -> Sequence[AuditEntry]:
+async def list_audit(hub: HubContext, _caller: Caller, request: AuditQuery) -> Sequence[AuditEntry]:
     """Return who did what when, newest first."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         return await audit.entries(
             connection,
-            limit=given.limit,
-            before=given.before,
-            subject=given.subject,
-            actor=given.actor,
+            limit=request.limit,
+            before=request.before,
+            subject=request.subject,
+            actor=request.actor,
         )
 
 
@@ -93,19 +93,19 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Hub.status", "GET /hub", Role.ORGANISER)
-async def status(service: Service, _caller: Caller, _given: Nothing) -> HubDetail:
+async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
     """Return how the hub itself is."""
-    return hub_status(service)
+    return hub_status(hub)
 
 
-def hub_status(service: Service) -> HubDetail:
+def hub_status(hub: HubContext) -> HubDetail:
     """Return how the hub itself is."""
-    blocked = service.store.blocked or ""
-    phases = service.dispatcher.phases.values()
+    blocked = hub.store.blocked or ""
+    phases = hub.dispatcher.phases.values()
     return HubDetail(
         ready=not blocked,
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
-        lanes=service.dispatcher.lanes.engine.count,
+        lanes=hub.dispatcher.lanes.engine.count,
     )

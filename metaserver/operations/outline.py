@@ -21,7 +21,7 @@ FILE_NAME = "source"
 """The field that has the name of an uploaded file."""
 
 
-class Kind(StrEnum):
+class ValueKind(StrEnum):
     """What a value is, in one word."""
 
     TEXT = "text"
@@ -34,27 +34,27 @@ class Kind(StrEnum):
 
 
 RPC_TYPES = {
-    Kind.TEXT: "string",
-    Kind.INTEGER: "int",
-    Kind.NUMBER: "double",
-    Kind.TRUTH: "boolean",
-    Kind.FILE: "base64",
-    Kind.STRUCT: "struct",
-    Kind.ANY: "struct",
+    ValueKind.TEXT: "string",
+    ValueKind.INTEGER: "int",
+    ValueKind.NUMBER: "double",
+    ValueKind.TRUTH: "boolean",
+    ValueKind.FILE: "base64",
+    ValueKind.STRUCT: "struct",
+    ValueKind.ANY: "struct",
 }
 
-_KINDS: dict[type[inspect.Type], Kind] = {
-    inspect.StrType: Kind.TEXT,
-    inspect.EnumType: Kind.TEXT,
-    inspect.LiteralType: Kind.TEXT,
-    inspect.DateTimeType: Kind.TEXT,
-    inspect.IntType: Kind.INTEGER,
-    inspect.FloatType: Kind.NUMBER,
-    inspect.BoolType: Kind.TRUTH,
-    inspect.BytesType: Kind.FILE,
-    inspect.StructType: Kind.STRUCT,
-    inspect.DataclassType: Kind.STRUCT,
-    inspect.DictType: Kind.STRUCT,
+_KINDS: dict[type[inspect.Type], ValueKind] = {
+    inspect.StrType: ValueKind.TEXT,
+    inspect.EnumType: ValueKind.TEXT,
+    inspect.LiteralType: ValueKind.TEXT,
+    inspect.DateTimeType: ValueKind.TEXT,
+    inspect.IntType: ValueKind.INTEGER,
+    inspect.FloatType: ValueKind.NUMBER,
+    inspect.BoolType: ValueKind.TRUTH,
+    inspect.BytesType: ValueKind.FILE,
+    inspect.StructType: ValueKind.STRUCT,
+    inspect.DataclassType: ValueKind.STRUCT,
+    inspect.DictType: ValueKind.STRUCT,
 }
 
 
@@ -66,7 +66,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     name: str
-    kind: Kind
+    kind: ValueKind
     many: bool = False
     choices: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What an operation returns: one value, or `many`; `doc` and `fields` are a struct's."""
 
-    kind: Kind
+    kind: ValueKind
     doc: str = ""
     many: bool = False
     fields: tuple[Parameter, ...] = ()
@@ -157,13 +157,13 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def takes_file(self) -> bool:
         """Whether there is a file in what it is given."""
-        return any(parameter.kind is Kind.FILE for parameter in self.parameters)
+        return any(parameter.kind is ValueKind.FILE for parameter in self.parameters)
 
     @property
     def gives_file(self) -> bool:
         """Whether there is a file in what it returns."""
         fields = self.result.fields if self.result else ()
-        return any(field.kind is Kind.FILE for field in fields)
+        return any(field.kind is ValueKind.FILE for field in fields)
 
     @property
     def in_path(self) -> Sequence[Parameter]:
@@ -183,13 +183,13 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def call(self) -> str:
         """Its spelling in XML-RPC."""
-        given = [*(["token"] if self.role else []), *(given.name for given in self.in_path)]
-        called = f"{self.rpc}({', '.join(given)}"
+        arguments = [*(["token"] if self.role else []), *(one.name for one in self.in_path)]
+        called = f"{self.rpc}({', '.join(arguments)}"
         if not self.by_name:
             return f"{called})"
-        fields = ", ".join(given.name for given in self.by_name)
-        comma = ", " if given else ""
-        if any(given.required for given in self.by_name):
+        fields = ", ".join(one.name for one in self.by_name)
+        comma = ", " if arguments else ""
+        if any(one.required for one in self.by_name):
             return f"{called}{comma}{{{fields}}})"
         return f"{called}[{comma}{{{fields}}}])"
 
@@ -197,7 +197,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def command(self) -> str:
         """Its spelling as a command."""
         words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
-        options = [_option(given, needed=self.needs_option(given)) for given in self.by_name]
+        options = [_option(one, needed=self.needs_option(one)) for one in self.by_name]
         options += ["[--no-wait]"] if self.report else []
         return " ".join([*words, *options])
 
@@ -208,21 +208,26 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def _option(parameter: Parameter, *, needed: bool) -> str:
     text = f"{parameter.option} {metavar(parameter)}"
-    if parameter.kind is Kind.TRUTH:
+    if parameter.kind is ValueKind.TRUTH:
         text = f"{parameter.option} | --no-{parameter.option.removeprefix('--')}"
     return text if needed else f"[{text}]"
 
 
 def metavar(parameter: Parameter) -> str:
     """Return what stands for an option's value: TEXT, N, a|b, FILE, NAME=VALUE."""
-    words = {Kind.INTEGER: "N", Kind.NUMBER: "X", Kind.FILE: "FILE", Kind.STRUCT: "NAME=VALUE"}
+    words = {
+        ValueKind.INTEGER: "N",
+        ValueKind.NUMBER: "X",
+        ValueKind.FILE: "FILE",
+        ValueKind.STRUCT: "NAME=VALUE",
+    }
     one = "|".join(parameter.choices) or words.get(parameter.kind, "TEXT")
-    several = parameter.many or parameter.kind is Kind.STRUCT
+    several = parameter.many or parameter.kind is ValueKind.STRUCT
     return f"{one} ..." if several else one
 
 
 def _parameters(operation: Operation) -> list[Parameter]:
-    known = {field.name: field for field in _fields(operation.given)}
+    known = {field.name: field for field in _fields(operation.request)}
     positional = operation.positional
     first = [_parameter(known.pop(name), in_path=True) for name in positional]
     return [*first, *(_parameter(field) for field in known.values())]
@@ -239,7 +244,7 @@ def _parameter(field: inspect.Field, *, in_path: bool = False) -> Parameter:
     inner, more, many = _item(inner)
     return Parameter(
         name=field.encode_name,
-        kind=_KINDS.get(type(inner), Kind.ANY),
+        kind=_KINDS.get(type(inner), ValueKind.ANY),
         many=many,
         choices=_choices(inner),
         members=_members(inner),
@@ -302,7 +307,7 @@ def _result(returned: Any) -> Result | None:
     if isinstance(described, inspect.NoneType):
         return None
     described, _, many = _item(described)
-    kind = _KINDS.get(type(described), Kind.ANY)
+    kind = _KINDS.get(type(described), ValueKind.ANY)
     if not isinstance(described, inspect.StructType | inspect.DataclassType):
         return Result(kind=kind, many=many)
     fields = tuple(_parameter(field) for field in described.fields)

@@ -17,9 +17,9 @@ from metaserver.model.states import PhaseState, Role, Visibility
 from metaserver.model.zones import moved, shown_name
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
-from metaserver.operations.planning import checked, known_corpus, need_release, reached
-from metaserver.operations.service import Service, noted
+from metaserver.operations.planning import checked, known_corpus, reached, require_release
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
@@ -103,9 +103,9 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     servers: int
 
 
-def detail(service: Service, running: RunningPhase) -> PhaseDetail:
+def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
     """Return what is shown of a phase."""
-    phase, now = running.phase, service.clock()
+    phase, now = running.phase, hub.clock()
     return PhaseDetail(
         phase=phase.name,
         challenge=phase.challenge,
@@ -133,131 +133,135 @@ def detail(service: Service, running: RunningPhase) -> PhaseDetail:
 
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
-async def create(service: Service, caller: Caller, given: NewPhase) -> PhaseDetail:
+async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDetail:
     """Plan a phase. Import its corpus before, set its gold after."""
-    challenge = await challenge_named(service, given.challenge)
-    if given.phase in service.dispatcher.phases:
-        message = f"there is a phase {given.phase!r} already"
+    challenge = await challenge_named(hub, request.challenge)
+    if request.phase in hub.dispatcher.phases:
+        message = f"there is a phase {request.phase!r} already"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    corpus = await known_corpus(service, given.corpus)
-    need_release(service, given.release)
+    corpus = await known_corpus(hub, request.corpus)
+    require_release(hub, request.release)
     plan = checked(
         PhasePlan(
-            title=given.title,
-            kind=PhaseState(given.kind),
-            opens=moment_in(given.opens, challenge.timezone, "opens"),
-            freezes=moment_in(given.freezes, challenge.timezone, "freezes"),
-            closes=moment_in(given.closes, challenge.timezone, "closes"),
-            tasks=given.tasks,
-            limits=given.limits,
-            visibility=given.visibility,
+            title=request.title,
+            kind=PhaseState(request.kind),
+            opens=moment_in(request.opens, challenge.timezone, "opens"),
+            freezes=moment_in(request.freezes, challenge.timezone, "freezes"),
+            closes=moment_in(request.closes, challenge.timezone, "closes"),
+            tasks=request.tasks,
+            limits=request.limits,
+            visibility=request.visibility,
         )
     )
-    async with service.store.writing() as connection:
+    async with hub.store.writing() as connection:
         await phases.add(
             connection,
-            PhaseName(given.phase),
+            PhaseName(request.phase),
             challenge.id,
             plan,
             corpus_id=corpus.corpus_id,
-            release=given.release,
+            release=request.release,
         )
-        await noted(connection, caller, "phases.create", given.phase, **_told(given))
-    return detail(service, await _reopened(service, given.phase))
+        await audit_log(
+            connection, caller, "phases.create", request.phase, **_audit_details(request)
+        )
+    return detail(hub, await _reopened(hub, request.phase))
 
 
 @operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)
-async def update(service: Service, caller: Caller, given: PhaseChange) -> PhaseDetail:
+async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> PhaseDetail:
     """Change a phase's plan."""
-    running = service.phase(given.phase)
+    running = hub.phase(request.phase)
     zone, before = running.phase.timezone, running.phase.plan
     values: dict[str, object] = {
         name: value
         for name in ("title", "tasks", "limits", "visibility")
-        if (value := getattr(given, name)) is not None
+        if (value := getattr(request, name)) is not None
     }
-    if given.kind is not None:
-        values["kind"] = PhaseState(given.kind)
+    if request.kind is not None:
+        values["kind"] = PhaseState(request.kind)
     for name in DATES:
-        if (value := getattr(given, name)) is not None:
+        if (value := getattr(request, name)) is not None:
             values[name] = moment_in(value, zone, name)
     plan = checked(msgspec.structs.replace(before, **values))
     columns: dict[str, object] = {"plan": plan}
-    if given.corpus is not None:
-        columns["corpus_id"] = (await known_corpus(service, given.corpus)).corpus_id
-    if given.release is not None:
-        need_release(service, given.release)
-        columns["release"] = given.release
-    if (running.servers or running.offline) and (len(columns) > 1 or given.tasks is not None):
+    if request.corpus is not None:
+        columns["corpus_id"] = (await known_corpus(hub, request.corpus)).corpus_id
+    if request.release is not None:
+        require_release(hub, request.release)
+        columns["release"] = request.release
+    if (running.servers or running.offline) and (len(columns) > 1 or request.tasks is not None):
         message = "there are runs in it already: corpus, release and tasks stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    columns["standing"] = reached(running.phase, plan, service.clock())
-    async with service.store.writing() as connection:
+    columns["standing"] = reached(running.phase, plan, hub.clock())
+    async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
-        await noted(connection, caller, "phases.update", given.phase, **_told(given))
-    return detail(service, await _reopened(service, given.phase))
+        await audit_log(
+            connection, caller, "phases.update", request.phase, **_audit_details(request)
+        )
+    return detail(hub, await _reopened(hub, request.phase))
 
 
 @operation("Phases.list", "GET /phases", None)
-async def list_(service: Service, _caller: Caller, _given: Nothing) -> Sequence[PhaseDetail]:
+async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[PhaseDetail]:
     """Return all phases, oldest first, and where each stands."""
-    return [detail(service, running) for running in service.dispatcher.phases.values()]
+    return [detail(hub, running) for running in hub.dispatcher.phases.values()]
 
 
 @operation("Phases.get", "GET /phases/{phase}", None)
-async def get(service: Service, _caller: Caller, given: OnePhase) -> PhaseDetail:
+async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PhaseDetail:
     """Return one phase, and where it stands."""
-    return detail(service, service.phase(given.phase))
+    return detail(hub, hub.phase(request.phase))
 
 
 @operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER)
-async def open_(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+async def open_(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Open a phase by hand, before its date: servers that are started are sent articles."""
-    running = service.phase(given.phase)
-    return await _led(service, caller, running, running.phase.plan.kind, "phases.open")
+    running = hub.phase(request.phase)
+    return await _led(hub, caller, running, running.phase.plan.kind, "phases.open")
 
 
 @operation("Phases.freeze", "POST /phases/{phase}/freeze", Role.ORGANISER)
-async def freeze(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+async def freeze(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Freeze a phase by hand: no more articles are sent, its boards stand still."""
-    running = service.phase(given.phase)
-    return await _led(service, caller, running, PhaseState.FROZEN, "phases.freeze")
+    running = hub.phase(request.phase)
+    return await _led(hub, caller, running, PhaseState.FROZEN, "phases.freeze")
 
 
 @operation("Phases.close", "POST /phases/{phase}/close", Role.ORGANISER)
-async def close(service: Service, caller: Caller, given: OnePhase) -> PhaseDetail:
+async def close(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
     """Close a phase by hand: it is over."""
-    running = service.phase(given.phase)
-    return await _led(service, caller, running, PhaseState.CLOSED, "phases.close")
+    running = hub.phase(request.phase)
+    return await _led(hub, caller, running, PhaseState.CLOSED, "phases.close")
 
 
 async def _led(
-    service: Service, caller: Caller, running: RunningPhase, state: PhaseState, action: str
+    hub: HubContext, caller: Caller, running: RunningPhase, state: PhaseState, action: str
 ) -> PhaseDetail:
     """Put a phase into a state by hand, unless its dates have led it further."""
-    clock = running.phase.plan.state(service.clock(), None)
-    if running.phase.plan.state(service.clock(), state) is not state:
+    clock = running.phase.plan.state(hub.clock(), None)
+    if running.phase.plan.state(hub.clock(), state) is not state:
         message = f"by its dates it is {clock}: change them first (phases update)"
         raise RefusedError(Refusal.STATE, message, field="phase")
-    async with service.store.writing() as connection:
+    async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, standing=state)
-        await noted(connection, caller, action, running.name)
-    return detail(service, await _reopened(service, running.name))
+        await audit_log(connection, caller, action, running.name)
+    return detail(hub, await _reopened(hub, running.name))
 
 
-async def _reopened(service: Service, name: str) -> RunningPhase:
+async def _reopened(hub: HubContext, name: str) -> RunningPhase:
     """Take a changed phase over from the store, and lead it to where it now stands."""
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
-    return await service.dispatcher.take_over(phase)
+    return await hub.dispatcher.take_over(phase)
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
     return None if moment is None else moved(moment, phase.timezone)
 
 
-def _told(given: NewPhase | PhaseChange) -> dict[str, object]:
+def _audit_details(request: NewPhase | PhaseChange) -> dict[str, object]:
     """Return what the audit log is told of a plan: what was given of it."""
-    told = msgspec.to_builtins(given)
+    told = msgspec.to_builtins(request)
     return {name: value for name, value in told.items() if name != "phase" and value is not None}

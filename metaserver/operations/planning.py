@@ -9,8 +9,8 @@ from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.phases import CorpusVersion, Phase
 from metaserver.model.plans import DATES, PhasePlan
 from metaserver.model.states import OPEN_STATES, PhaseState
-from metaserver.operations.fields import NAME, NAME_HELP, need_one_of
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import NAME, NAME_HELP, require_one_of
 from metaserver.store import phases
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
@@ -24,17 +24,17 @@ def checked(plan: PhasePlan) -> PhasePlan:
         if first.timestamp() >= second.timestamp():  # one zone's dates compare by the clock's face
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
-        need_one_of(task, installed_tasks(), "tasks")
+        require_one_of(task, installed_tasks(), "tasks")
     return plan
 
 
-async def known_corpus(service: Service, wanted: str) -> CorpusVersion:
+async def known_corpus(hub: HubContext, wanted: str) -> CorpusVersion:
     """Return a corpus that a plan names, as NAME or NAME@VERSION."""
     name, at, version = wanted.partition("@")
     if at and not version.isdigit():
         message = f"{wanted!r} is not NAME or NAME@VERSION"
         raise RefusedError(Refusal.INVALID, message, field="corpus")
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         found = await phases.corpus_version(connection, name, int(version) if at else None)
     if found is None:
         message = f"there is no corpus {wanted!r}: import it first (corpora import)"
@@ -42,12 +42,12 @@ async def known_corpus(service: Service, wanted: str) -> CorpusVersion:
     return found
 
 
-def need_release(service: Service, name: str) -> None:
+def require_release(hub: HubContext, name: str) -> None:
     """Raise `RefusedError` where there is no usable UniProt release of this name."""
     if not re.fullmatch(NAME, name):
         raise RefusedError(Refusal.INVALID, f"{name!r} is not a name: {NAME_HELP}", field="release")
     try:
-        Release.open(service.settings.release_folder(name))
+        Release.open(hub.settings.release_folder(name))
     except InputError as error:
         message = f"there is no usable UniProt release {name!r}: {error.message}"
         raise RefusedError(Refusal.INVALID, message, field="release") from error

@@ -54,10 +54,10 @@ def _operation(outline: Outline) -> str:
 def _table(parameters: Iterable[Parameter]) -> Iterator[str]:
     yield "| field | option | type | default | |"
     yield "|---|---|---|---|---|"
-    for given in parameters:
-        option = "" if given.in_path else f"`{given.option}`"
-        default = "required" if given.required else given.default
-        cells = (f"`{given.name}`", option, given.word, default, given.help)
+    for request in parameters:
+        option = "" if request.in_path else f"`{request.option}`"
+        default = "required" if request.required else request.default
+        cells = (f"`{request.name}`", option, request.word, default, request.help)
         yield "| " + " | ".join(map(_cell, cells)) + " |"
 
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.leaderboards.frozen import FrozenBoard
 from metaserver.leaderboards.gold_diff import GoldChange, label_changes, run_changes
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.service import Service, noted
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.turns import turn
-from metaserver.phases.candidate import Candidate, Scores, candidate
+from metaserver.phases.candidate import Candidate, ScoreChanges, candidate
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, phases
@@ -38,7 +38,7 @@ class Proposal:
     source: str
     replaces: int | None = None
 
-    def need_newest(self, running: RunningPhase) -> None:
+    def require_newest(self, running: RunningPhase) -> None:
         """Raise `RefusedError` where the gold in use is not the one to be replaced."""
         newest = running.gold.get(self.plugin.name)
         found = newest.version if newest is not None else 0
@@ -51,7 +51,7 @@ class Proposal:
 class Regrading:
     """A proposal at work for a caller."""
 
-    service: Service
+    hub: HubContext
     caller: Caller
     proposal: Proposal
 
@@ -74,7 +74,7 @@ class Regrading:
                 before = await self._board_before(running, change)
                 await made.catch_up()
                 progress.fix("storing")
-                return await whole(self._store(made, change, before))
+                return await run_uncancelled(self._store(made, change, before))
 
     # -- how -------------------------------------------------------------------------------------
 
@@ -82,8 +82,8 @@ class Regrading:
     async def _phase(self, progress: Progress) -> AsyncIterator[RunningPhase]:
         """Give the phase with its scores to this job alone, for as long as it takes."""
         progress.begin("waiting for its turn")
-        async with turn(self.service, self.proposal.phase) as running:
-            self.proposal.need_newest(running)
+        async with turn(self.hub, self.proposal.phase) as running:
+            self.proposal.require_newest(running)
             yield running
 
     def _scored(self, running: RunningPhase, progress: Progress) -> Any:
@@ -95,14 +95,16 @@ class Regrading:
 
     async def _unchanged(self, running: RunningPhase) -> GoldChange:
         scores = await running.boards.scoreboard.averaged(self.proposal.plugin.name)
-        return await self._change(running, Scores(scores, scores))
+        return await self._change(running, ScoreChanges(scores, scores))
 
-    async def _change(self, running: RunningPhase, scores: Scores) -> GoldChange:
-        given, plugin = self.proposal, self.proposal.plugin
+    async def _change(self, running: RunningPhase, scores: ScoreChanges) -> GoldChange:
+        request, plugin = self.proposal, self.proposal.plugin
         newest, live = running.gold.get(plugin.name), running.boards.scoreboard
-        changed = newest is None or newest.content != given.content
+        changed = newest is None or newest.content != request.content
         old = live.scored_task(plugin.name).gold if newest is not None else None
-        labels = await asyncio.to_thread(label_changes, plugin, old, given.gold, running.corpus.ids)
+        labels = await asyncio.to_thread(
+            label_changes, plugin, old, request.gold, running.corpus.ids
+        )
         return GoldChange(
             phase=running.name,
             task=plugin.name,
@@ -120,16 +122,16 @@ class Regrading:
             self.proposal.plugin,
             phase=running.name,
             reason=_reason(change),
-            at=self.service.clock(),
+            at=self.hub.clock(),
         )
 
     async def _store(
         self, made: Candidate, change: GoldChange, before: FrozenBoard | None
     ) -> GoldChange:
         """Keep the gold, the board as it was and the audit entry at once; then show the gold."""
-        given, phase_id, key = self.proposal, made.running.phase.id, None
-        name = given.plugin.name
-        async with self.service.store.writing() as connection:
+        request, phase_id, key = self.proposal, made.running.phase.id, None
+        name = request.plugin.name
+        async with self.hub.store.writing() as connection:
             if before is not None and change.replaces is not None:
                 document = await asyncio.to_thread(before.encode)
                 key = await boards.keep(
@@ -141,17 +143,17 @@ class Regrading:
                     at=before.at,
                     document=document,
                 )
-            await phases.set_gold(connection, phase_id, name, given.source, given.content)
+            await phases.set_gold(connection, phase_id, name, request.source, request.content)
             gold = await phases.gold_version(connection, phase_id, name)
             assert gold is not None
-            await noted(
+            await audit_log(
                 connection,
                 self.caller,
                 "gold.set",
                 made.running.name,
                 task=name,
                 version=gold.version,
-                source=given.source,
+                source=request.source,
                 added=change.added,
                 removed=change.removed,
                 frozen=key,

@@ -16,8 +16,8 @@ from metaserver.model.records import Problem, ServerName, TeamName
 from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.boards import TaskField
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, PhaseField, TeamField
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 from metaserver.operations.turns import PATIENCE_SECONDS, turn
@@ -89,24 +89,24 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
-async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetail:
+async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
     """Upload a result file: it is scored on the boards as an offline run, in place of an earlier.
 
     What cannot stand is left out and told with its line, as for a server's answer. While the phase
     is being scored on another gold it is refused (409): try again.
     """
-    running = service.phase(given.phase)
-    team = await _team(service, caller, given.team)
-    _need_time(service, running, caller)
-    _filed(running, given.task)
-    content = await asyncio.to_thread(unpacked, given.content)
-    async with turn(service, given.phase, PATIENCE_SECONDS) as running:
-        _need_time(service, running, caller)  # the phase may have been led on meanwhile
-        task = _filed(running, given.task)
-        await _need_room(service, running, given, team)
+    running = hub.phase(request.phase)
+    team = await _team(hub, caller, request.team)
+    _need_time(hub, running, caller)
+    _filed(running, request.task)
+    content = await asyncio.to_thread(unpacked, request.content)
+    async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
+        _need_time(hub, running, caller)  # the phase may have been led on meanwhile
+        task = _filed(running, request.task)
+        await _need_room(hub, running, request, team)
         read = await asyncio.to_thread(_read, running, task, content)
-        name = ServerName(given.run)
-        async with service.store.writing() as connection:
+        name = ServerName(request.run)
+        async with hub.store.writing() as connection:
             await runs.keep(
                 connection,
                 running.phase.id,
@@ -118,7 +118,7 @@ async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetai
                 problems=read.problems,
             )
             said = {"phase": running.name, "task": task.name, "team": team.name}
-            await noted(
+            await audit_log(
                 connection, caller, "runs.upload", name, articles=len(read.payloads), **said
             )
             run = await runs.get(connection, running.phase.id, name)
@@ -128,13 +128,13 @@ async def upload(service: Service, caller: Caller, given: UploadRun) -> RunDetai
 
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
-async def list_(service: Service, caller: Caller, given: RunsOf) -> Sequence[RunDetail]:
+async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[RunDetail]:
     """Return the team's offline runs of a phase, in the order they came; to organisers all."""
-    running = service.phase(given.phase)
-    if given.team is not None:
-        caller.need_team(TeamName(given.team))
-        await service.team(given.team)
-    wanted = given.team if caller.organiser else caller.team
+    running = hub.phase(request.phase)
+    if request.team is not None:
+        caller.require_team(TeamName(request.team))
+        await hub.team(request.team)
+    wanted = request.team if caller.organiser else caller.team
     return [
         RunDetail.of(running, run)
         for run in running.offline.values()
@@ -143,41 +143,41 @@ async def list_(service: Service, caller: Caller, given: RunsOf) -> Sequence[Run
 
 
 @operation("Runs.get", "GET /phases/{phase}/runs/{run}", Role.TEAM)
-async def get(service: Service, caller: Caller, given: OneRun) -> RunContent:
+async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
     """Return an offline run, and its file."""
-    running = service.phase(given.phase)
-    run = _own(running, caller, given.run)
-    async with service.store.reading() as connection:
+    running = hub.phase(request.phase)
+    run = _own(running, caller, request.run)
+    async with hub.store.reading() as connection:
         content = await runs.content(connection, running.phase.id, run.name)
     assert content is not None
     return RunContent(run=RunDetail.of(running, run), content=content)
 
 
 @operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
-async def delete(service: Service, caller: Caller, given: OneRun) -> None:
+async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
     """Take an offline run back, while the phase is open."""
-    _need_time(service, service.phase(given.phase), caller)
-    async with turn(service, given.phase, PATIENCE_SECONDS) as running:
-        _need_time(service, running, caller)  # the phase may have been led on meanwhile
-        run = _own(running, caller, given.run)
-        async with service.store.writing() as connection:
+    _need_time(hub, hub.phase(request.phase), caller)
+    async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
+        _need_time(hub, running, caller)  # the phase may have been led on meanwhile
+        run = _own(running, caller, request.run)
+        async with hub.store.writing() as connection:
             await runs.delete(connection, running.phase.id, run.name)
             said = {"phase": running.name, "task": run.task, "team": run.team}
-            await noted(connection, caller, "runs.delete", run.name, **said)
+            await audit_log(connection, caller, "runs.delete", run.name, **said)
         running.drop_run(run.name)
 
 
-async def _team(service: Service, caller: Caller, team: str | None) -> Team:
+async def _team(hub: HubContext, caller: Caller, team: str | None) -> Team:
     if caller.organiser and team is None:
         raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
     if not caller.organiser and team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
-    return await service.team(team or caller.team or "")
+    return await hub.team(team or caller.team or "")
 
 
-def _need_time(service: Service, running: RunningPhase, caller: Caller) -> None:
+def _need_time(hub: HubContext, running: RunningPhase, caller: Caller) -> None:
     """Refuse teams when the phase is not open, organisers when it is closed."""
-    state = running.state or running.phase.state(service.clock())  # just brought into memory
+    state = running.state or running.phase.state(hub.clock())  # just brought into memory
     if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
         message = f"phase {running.name} is {state}: its runs stay as they are"
         raise RefusedError(Refusal.STATE, message, field="phase")
@@ -194,18 +194,20 @@ def _filed(running: RunningPhase, name: str) -> FiledTask:
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
-async def _need_room(service: Service, running: RunningPhase, given: UploadRun, team: Team) -> None:
+async def _need_room(
+    hub: HubContext, running: RunningPhase, request: UploadRun, team: Team
+) -> None:
     """Refuse a name that is another run's, and more runs than the phase allows."""
-    name = ServerName(given.run)
+    name = ServerName(request.run)
     same = running.offline.get(name)
-    async with service.store.reading() as connection:
+    async with hub.store.reading() as connection:
         server = await runs.is_server(connection, name)
-    if server or (same is not None and (same.team, same.task) != (team.name, given.task)):
+    if server or (same is not None and (same.team, same.task) != (team.name, request.task)):
         message = f"the name {name!r} is taken by another run: choose another"
         raise RefusedError(Refusal.STATE, message, field="run")
     theirs = [run for run in running.offline.values() if run.team == team.name]
     limit = running.phase.plan.limits.runs
-    if same is None and sum(run.task == given.task for run in theirs) >= limit:
+    if same is None and sum(run.task == request.task for run in theirs) >= limit:
         message = f"a team has {limit} offline runs of a task at most: delete one first"
         raise RefusedError(Refusal.STATE, message, field="run")
 

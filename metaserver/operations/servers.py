@@ -15,13 +15,13 @@ from metaserver.client.urls import check_url, completed, shown
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.plans import PhaseLimits
 from metaserver.model.records import Server, ServerName, TaskName
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.fields import END, NewName, OneServer, ServerField, need_one_of
-from metaserver.operations.service import Service, noted
+from metaserver.operations.conformance import Tested, TrialState, newest_test, tests
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
 from metaserver.operations.table import Nothing, operation
-from metaserver.operations.trials import Tested, TrialState, newest_test, tests
 from metaserver.store import runs, servers
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import installed_tasks
@@ -106,9 +106,9 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[LaneStanding, ...]
 
 
-def detail(service: Service, registered: Registered) -> ServerDetail:
+def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
     """Return what is shown of a server."""
-    server, newest = registered.server, newest_test(service, registered)
+    server, newest = registered.server, newest_test(hub, registered)
     return ServerDetail(
         server=server.name,
         team=registered.team,
@@ -121,12 +121,12 @@ def detail(service: Service, registered: Registered) -> ServerDetail:
         tested=newest.state,
         tested_for=newest.phase,
         reasons=newest.reasons,
-        tests=tuple(tests(service, registered)),
-        phases=tuple(_standings(service, server.name)),
+        tests=tuple(tests(hub, registered)),
+        phases=tuple(_standings(hub, server.name)),
     )
 
 
-def _standings(service: Service, name: ServerName) -> Sequence[LaneStanding]:
+def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
     return [
         LaneStanding(
             phase=running.name,
@@ -138,29 +138,29 @@ def _standings(service: Service, name: ServerName) -> Sequence[LaneStanding]:
             in_flight=status.in_flight,
             eta=status.eta,
         )
-        for running in service.dispatcher.phases.values()
+        for running in hub.dispatcher.phases.values()
         if name in running.servers
         for status in [running.boards.watch.status(name)]
     ]
 
 
 @operation("Servers.register", "POST /servers", Role.TEAM)
-async def register(service: Service, caller: Caller, given: RegisterServer) -> ServerDetail:
+async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> ServerDetail:
     """Register an annotation server. Test it next for a phase, then start it there."""
-    team = await _owner(service, caller, given.team)
+    team = await _owner(hub, caller, request.team)
     server = _checked(
         Server(
-            name=ServerName(given.server),
-            url=_url(given.url),
-            method=given.method,
-            parameters=given.parameters,
-            tasks=tuple(map(TaskName, given.tasks)),
-            concurrency=given.concurrency,
+            name=ServerName(request.server),
+            url=_url(request.url),
+            method=request.method,
+            parameters=request.parameters,
+            tasks=tuple(map(TaskName, request.tasks)),
+            concurrency=request.concurrency,
         )
     )
-    async with service.store.writing() as connection:
-        theirs = await servers.every(connection, team.name)
-        limit = _servers_a_team(service)
+    async with hub.store.writing() as connection:
+        theirs = await servers.list_all(connection, team.name)
+        limit = _servers_a_team(hub)
         if sum(known.retired_at is None for known in theirs) >= limit:
             raise RefusedError(Refusal.STATE, f"a team has {limit} servers at most: retire one")
         if len(theirs) >= NAMES:  # a retired server keeps its name for ever
@@ -172,96 +172,103 @@ async def register(service: Service, caller: Caller, given: RegisterServer) -> S
             await servers.add(connection, server, team.id)
         except sa.exc.IntegrityError as error:
             raise RefusedError(Refusal.STATE, taken, field="server") from error
-        await noted(
-            connection, caller, "servers.register", server.name, team=team.name, **_told(server)
+        await audit_log(
+            connection,
+            caller,
+            "servers.register",
+            server.name,
+            team=team.name,
+            **_audit_details(server),
         )
-    return detail(service, await service.server(caller, server.name))
+    return detail(hub, await hub.server(caller, server.name))
 
 
 @operation("Servers.list", "GET /servers", Role.TEAM)
-async def list_(service: Service, caller: Caller, _given: Nothing) -> Sequence[ServerDetail]:
+async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[ServerDetail]:
     """Return the team's servers; to organisers those of all teams."""
-    async with service.store.reading() as connection:
-        known = await servers.every(connection, None if caller.organiser else caller.team)
-    return [detail(service, registered) for registered in known]
+    async with hub.store.reading() as connection:
+        known = await servers.list_all(connection, None if caller.organiser else caller.team)
+    return [detail(hub, registered) for registered in known]
 
 
 @operation("Servers.get", "GET /servers/{server}", Role.TEAM)
-async def get(service: Service, caller: Caller, given: OneServer) -> ServerDetail:
+async def get(hub: HubContext, caller: Caller, request: OneServer) -> ServerDetail:
     """Return one server, and how it stands in each phase."""
-    return detail(service, await service.server(caller, given.server))
+    return detail(hub, await hub.server(caller, request.server))
 
 
 @operation("Servers.update", "PATCH /servers/{server}", Role.TEAM)
-async def update(service: Service, caller: Caller, given: ServerChange) -> ServerDetail:
+async def update(hub: HubContext, caller: Caller, request: ServerChange) -> ServerDetail:
     """Change a server that is not at work. It must be tested again, for each phase.
 
     *** in the given URL stands for the secrets that are kept, at the same scheme, host and port.
     """
-    registered = await service.server_in_use(caller, given.server)
-    if service.dispatcher.lanes.at_work(registered):
+    registered = await hub.server_in_use(caller, request.server)
+    if hub.dispatcher.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
     values = {
         name: value
         for name in ("url", "method", "parameters", "tasks", "concurrency")
-        if (value := getattr(given, name)) is not None
+        if (value := getattr(request, name)) is not None
     }
-    if given.url is not None:
-        values["url"] = _url(given.url, registered.server.url)
+    if request.url is not None:
+        values["url"] = _url(request.url, registered.server.url)
     server = _checked(dataclasses.replace(registered.server, **values))
-    async with service.store.writing() as connection:
+    async with hub.store.writing() as connection:
         await servers.change(connection, registered.id, server)
-        await noted(connection, caller, "servers.update", server.name, **_told(server))
-    changed = await service.server(caller, given.server)
-    await service.dispatcher.lanes.changed(changed)
-    return detail(service, changed)
+        await audit_log(connection, caller, "servers.update", server.name, **_audit_details(server))
+    changed = await hub.server(caller, request.server)
+    await hub.dispatcher.lanes.changed(changed)
+    return detail(hub, changed)
 
 
 @operation("Servers.retire", "POST /servers/{server}/retire", Role.TEAM)
-async def retire(service: Service, caller: Caller, given: OneServer) -> None:
+async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
     """Take a server out of use. Its runs stay on the boards, its name stays taken."""
-    registered = await service.server_in_use(caller, given.server)
-    note = functools.partial(noted, caller=caller, action="servers.pause", subject=given.server)
-    await service.dispatcher.lanes.leave(registered, note)
-    async with service.store.writing() as connection:
+    registered = await hub.server_in_use(caller, request.server)
+    note = functools.partial(
+        audit_log, caller=caller, action="servers.pause", subject=request.server
+    )
+    await hub.dispatcher.lanes.leave(registered, note)
+    async with hub.store.writing() as connection:
         await servers.retire(connection, registered.id)
-        await noted(connection, caller, "servers.retire", given.server)
+        await audit_log(connection, caller, "servers.retire", request.server)
 
 
-async def _owner(service: Service, caller: Caller, team: str | None) -> Team:
+async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
     if caller.organiser and team is None:
         raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
     if not caller.organiser and team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
-    return await service.team(team or caller.team or "")
+    return await hub.team(team or caller.team or "")
 
 
 def _checked(server: Server) -> Server:
     """Return a server whose values make sense together; `RefusedError` names the field."""
     for task in server.tasks:
-        need_one_of(task, installed_tasks(), "tasks")
+        require_one_of(task, installed_tasks(), "tasks")
     return server
 
 
-def _url(given: str, kept: str = "") -> str:
+def _url(request: str, kept: str = "") -> str:
     """Return a URL as it is to be kept in place of another; `RefusedError` for one of no use."""
     try:
-        return completed(check_url(given, "url"), kept, "url")
+        return completed(check_url(request, "url"), kept, "url")
     except InputError as error:
         raise RefusedError(Refusal.INVALID, error.message, field="url") from error
 
 
-def _servers_a_team(service: Service) -> int:
+def _servers_a_team(hub: HubContext) -> int:
     """Return the most servers that a phase which is not over allows a team."""
     plans = [
         running.phase.plan.limits.servers
-        for running in service.dispatcher.phases.values()
+        for running in hub.dispatcher.phases.values()
         if running.state is not PhaseState.CLOSED
     ]
     return max(plans, default=PhaseLimits().servers)
 
 
-def _told(server: Server) -> dict[str, object]:
+def _audit_details(server: Server) -> dict[str, object]:
     """Return what the audit log is told of a server."""
     return {
         "url": shown(server.url),

@@ -1,6 +1,6 @@
 """The table of operations: JSON, XML-RPC, the command line and the pages are made from it.
 
-An operation is a function `(service, caller, given) -> result` whose `given` and result are
+An operation is a function `(service, caller, given) -> result` whose `request` and result are
 `msgspec` structs (a result may also be a sequence of structs, or None). Declaring it once gives it
 a path under `/api/v1`, an XML-RPC method, a command and its documentation.
 """
@@ -41,7 +41,7 @@ class Operation:
     path: str
     role: Role | None
     handler: Handler
-    given: type[msgspec.Struct]
+    request: type[msgspec.Struct]
     result: Any
     doc: str
     report: type[msgspec.Struct] | None = None
@@ -74,14 +74,14 @@ def operation(
 
     def declare(handler: H) -> H:
         hints = get_type_hints(handler, include_extras=True)
-        _service, _caller, given = [kind for name, kind in hints.items() if name != "return"]
+        _hub, _caller, request = [kind for name, kind in hints.items() if name != "return"]
         made = Operation(
             rpc=rpc,
             method=method,
             path=path,
             role=role,
             handler=handler,
-            given=given,
+            request=request,
             result=hints["return"],
             doc=(handler.__doc__ or "").strip(),
             report=report,
@@ -94,7 +94,7 @@ def operation(
 
 
 async def perform(
-    operation: Operation, service: Any, caller: Caller, values: Any, *, strict: bool = True
+    operation: Operation, hub: Any, caller: Caller, values: Any, *, strict: bool = True
 ) -> Any:
     """Check the caller's role and the values, do the operation, return its result.
 
@@ -103,10 +103,10 @@ async def perform(
     """
     caller.need(operation.role)
     try:
-        given = msgspec.convert(values, operation.given, strict=strict)
+        request = msgspec.convert(values, operation.request, strict=strict)
     except msgspec.ValidationError as error:
         raise invalid(error) from error
-    return await operation.handler(service, caller, given)
+    return await operation.handler(hub, caller, request)
 
 
 def invalid(error: msgspec.ValidationError) -> RefusedError:

@@ -12,8 +12,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, TeamField
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import tokens
 from metaserver.store.tokens import Token
@@ -111,81 +111,86 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Tokens.create", "POST /tokens", Role.TEAM)
-async def create(service: Service, caller: Caller, given: NewToken) -> IssuedToken:
+async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedToken:
     """Make a token. A team makes them for itself, as team or reader; an organiser any.
 
     It is shown this once: only its digest is kept. It ends at the latest when the token ends that
     it is made with.
     """
-    name = _owner(caller, given)
-    team_id = None if name is None else (await service.team(name)).id
-    now = service.clock()
-    async with service.store.writing() as connection:
+    name = _owner(caller, request)
+    team_id = None if name is None else (await hub.team(name)).id
+    now = hub.clock()
+    async with hub.store.writing() as connection:
         parent = await _parent(connection, caller, now)
-        ends = None if given.days is None else now + given.days * DAY
+        ends = None if request.days is None else now + request.days * DAY
         expires_at = tokens.last_moment(parent, ends)
         if await tokens.count(connection, team_id, now) >= MOST:
             raise RefusedError(Refusal.STATE, f"{MOST} tokens hold already: revoke some")
         token_id, secret = await tokens.issue(
             connection,
-            given.role,
-            given.label,
+            request.role,
+            request.label,
             team_id=team_id,
             expires_at=expires_at,
             parent=caller.token_id,
         )
-        await noted(
+        await audit_log(
             connection,
             caller,
             "tokens.create",
             f"token {token_id}",
-            role=given.role.value,
+            role=request.role.value,
             team=name,
-            label=given.label,
-            days=given.days,
+            label=request.label,
+            days=request.days,
             made_with=caller.token_id,
         )
     return IssuedToken(
         token=secret,
         id=token_id,
-        role=given.role,
+        role=request.role,
         team=name,
-        label=given.label,
+        label=request.label,
         expires_at=expires_at,
     )
 
 
 @operation("Tokens.list", "GET /tokens", Role.TEAM)
-async def list_(service: Service, caller: Caller, _given: Nothing) -> Sequence[TokenDetail]:
+async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[TokenDetail]:
     """Return the team's tokens, to organisers all: what is known of them, never themselves."""
-    of = None if caller.organiser else (await service.team(caller.team or "")).id
-    async with service.store.reading() as connection:
-        known = await tokens.every(connection, of)
+    of = None if caller.organiser else (await hub.team(caller.team or "")).id
+    async with hub.store.reading() as connection:
+        known = await tokens.list_all(connection, of)
     ids = {token.id for token in known}
     return [TokenDetail.of(token, ids) for token in known]
 
 
 @operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)
-async def revoke(service: Service, caller: Caller, given: RevokedToken) -> None:
+async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None:
     """Let a token hold no longer; who signed in with it is signed out.
 
     Of a token that leaked, revoke all that were made with it too: `made_with_it`.
     """
-    async with service.store.writing() as connection:
-        token = await tokens.get(connection, given.id)
+    async with hub.store.writing() as connection:
+        token = await tokens.get(connection, request.id)
         if token is None or not (caller.organiser or token.team == caller.team is not None):
-            raise RefusedError(Refusal.UNKNOWN, f"there is no token {given.id}", field="id")
+            raise RefusedError(Refusal.UNKNOWN, f"there is no token {request.id}", field="id")
         revoked = await tokens.revoke(
-            connection, given.id, service.clock(), made_with_it=given.made_with_it
+            connection, request.id, hub.clock(), made_with_it=request.made_with_it
         )
         if not revoked:
-            raise RefusedError(Refusal.STATE, f"token {given.id} is revoked already", field="id")
-        subject, others = f"token {given.id}", [one for one in revoked if one != given.id] or None
-        await noted(connection, caller, "tokens.revoke", subject, team=token.team, others=others)
+            raise RefusedError(Refusal.STATE, f"token {request.id} is revoked already", field="id")
+        subject, others = (
+            f"token {request.id}",
+            [one for one in revoked if one != request.id] or None,
+        )
+        await audit_log(
+            connection, caller, "tokens.revoke", subject, team=token.team, others=others
+        )
 
 
 @operation("Tokens.whoami", "GET /whoami", Role.READER)
-async def whoami(_service: Service, caller: Caller, _given: Nothing) -> Identity:
+async def whoami(_hub: HubContext, caller: Caller, _given: Nothing) -> Identity:
     """Tell whose token this is."""
     assert caller.role is not None
     return Identity(name=caller.name, role=caller.role, team=caller.team)
@@ -201,16 +206,16 @@ async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> To
     return parent
 
 
-def _owner(caller: Caller, given: NewToken) -> str | None:
+def _owner(caller: Caller, request: NewToken) -> str | None:
     """Return the team that a new token is for; `RefusedError` where the caller may not make it."""
     if caller.organiser:
-        if given.role is Role.TEAM and given.team is None:
+        if request.role is Role.TEAM and request.team is None:
             raise RefusedError(Refusal.INVALID, "is required for a team's token", field="team")
-        if given.role is Role.ORGANISER and given.team is not None:
+        if request.role is Role.ORGANISER and request.team is not None:
             raise RefusedError(Refusal.INVALID, "an organiser is of no team", field="team")
-        return given.team
-    if given.role is Role.ORGANISER:
+        return request.team
+    if request.role is Role.ORGANISER:
         raise RefusedError(Refusal.NOT_YOURS, "only organisers make such tokens", field="role")
-    if given.team not in (None, caller.team):
+    if request.team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
     return caller.team

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 
 PATIENCE_SECONDS = 5.0
@@ -17,7 +17,7 @@ RETRY_SECONDS = 10.0
 
 @asynccontextmanager
 async def turn(
-    service: Service, name: str, patience: float | None = None
+    hub: HubContext, name: str, patience: float | None = None
 ) -> AsyncIterator[RunningPhase]:
     """Give a phase with its scores to the caller alone, as it is when the turn comes.
 
@@ -25,7 +25,7 @@ async def turn(
     it within. `RefusedError` where the turn has not come after `patience` seconds.
     """
     while True:
-        running = service.phase(name)
+        running = hub.phase(name)
         try:
             async with asyncio.timeout(patience):
                 await running.scoring.acquire()
@@ -38,7 +38,7 @@ async def turn(
                 Refusal.STATE, message, field="phase", retry_after=RETRY_SECONDS
             ) from None
         try:
-            if service.phase(name) is running:
+            if hub.phase(name) is running:
                 yield running
                 return
         finally:

@@ -22,7 +22,7 @@ FEW = 16
 """Answers that may be scored on the event loop at a time."""
 
 
-class Scores(NamedTuple):
+class ScoreChanges(NamedTuple):
     """The scores of runs before and after, each pair of the same answers."""
 
     before: Mapping[ServerName, Score]
@@ -38,7 +38,7 @@ class Candidate:
     board: Scoreboard
     landed: list[Landed]
 
-    async def compared(self) -> Scores:
+    async def compared(self) -> ScoreChanges:
         """Return the scores of all runs on the raw board, on the gold in use and on this one."""
         before: dict[ServerName, Score] = {}
         after: dict[ServerName, Score] = {}
@@ -50,7 +50,7 @@ class Candidate:
                 before[run] = score
             if (score := await self.board.average(self.task, RAW, run)) is not None:
                 after[run] = score
-        return Scores(before, after)
+        return ScoreChanges(before, after)
 
     async def _level(self, run: ServerName) -> None:
         """Wait until both boards can begin to average a run of the same answers at once."""

@@ -111,7 +111,7 @@ class Jobs:
         """Return a job; None where it is kept no longer, or is of an earlier process."""
         return self._jobs.get(key)
 
-    def every(self) -> Sequence[Job]:
+    def list_all(self) -> Sequence[Job]:
         """Return the jobs that are kept, the newest first."""
         return list(reversed(self._jobs.values()))
 

@@ -22,7 +22,7 @@ from metaserver.lanes.events import LaneEnd
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import PhaseName, ServerName
-from metaserver.model.servers import LaneControl, Registered
+from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import OPEN_STATES, Control
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import servers as kept_servers
@@ -39,7 +39,7 @@ class Noting(Protocol):
         ...
 
 
-class Lanes:
+class LaneController:
     """The lanes of all phases; `phases` is the dispatcher's own table, which changes.
 
     `lock` is held for one change of phases or lanes at a time.
@@ -52,7 +52,9 @@ class Lanes:
         self._phases = phases
         self._late: defaultdict[PhaseName, set[ServerName]] = defaultdict(set)  # lanes to be taken
 
-    async def start(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
+    async def start(
+        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+    ) -> None:
         """Let a server work through its queue.
 
         `RefusedError` where the phase is not open, or an organiser has suspended the lane.
@@ -62,7 +64,9 @@ class Lanes:
             await self._set(running, registered, Control.RUNNING, note=note)
             await self._go_on(running, registered)
 
-    async def start_next(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
+    async def start_next(
+        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+    ) -> None:
         """Send a server the next article of its queue, and no more.
 
         `RefusedError` also where it is at work already.
@@ -74,7 +78,9 @@ class Lanes:
             await self._set(running, registered, control.control, note=note)
             await self._start(running, registered.server.name, allowance=1)
 
-    async def pause(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
+    async def pause(
+        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+    ) -> None:
         """Send no more articles to a server; what is in flight is finished and counted."""
         async with self.lock:
             control = await self._control(running, registered)
@@ -85,14 +91,16 @@ class Lanes:
             self._rest(running, registered)
 
     async def suspend(
-        self, running: RunningPhase, registered: Registered, reason: str, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, reason: str, note: Noting
     ) -> None:
         """Send no more articles to a server, and do not let its team start it."""
         async with self.lock:
             await self._set(running, registered, Control.SUSPENDED, reason, note=note)
             self._rest(running, registered)
 
-    async def resume(self, running: RunningPhase, registered: Registered, note: Noting) -> None:
+    async def resume(
+        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+    ) -> None:
         """Lift a suspension; the lane goes on at once where the phase is open."""
         async with self.lock:
             control = await self._control(running, registered)
@@ -102,7 +110,7 @@ class Lanes:
             await self._go_on(running, registered)
 
     async def cancel(
-        self, running: RunningPhase, registered: Registered, by: str, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, by: str, note: Noting
     ) -> None:
         """Drop a server's requests in flight (outcome `cancelled`, not charged) and pause it."""
         await self.pause(running, registered, note)
@@ -111,7 +119,7 @@ class Lanes:
     async def requeue(
         self,
         running: RunningPhase,
-        registered: Registered,
+        registered: RegisteredServer,
         positions: Sequence[int] | None,
         by: str,
         note: Noting,
@@ -121,7 +129,7 @@ class Lanes:
         What is in flight to the server is cancelled, and sent again afterwards.
         """
         key = running.key(registered)
-        self._store.need_writable()  # a lane whose answers cannot be stored does not come to rest
+        self._store.require_writable()  # else the lane does not come to rest
         async with self.lock:
             control = await self._control(running, registered)
             await self.engine.stop(key, cancel=by)
@@ -135,21 +143,21 @@ class Lanes:
                     await self._go_on(running, registered)
         return count
 
-    async def changed(self, registered: Registered) -> None:
+    async def changed(self, registered: RegisteredServer) -> None:
         """Take over what was changed of a server that is not at work."""
         async with self.lock:
             for running in self._phases.values():
                 if registered.server.name in running.servers:
                     await running.add(registered, await self._control(running, registered))
 
-    async def leave(self, registered: Registered, note: Noting) -> None:
+    async def leave(self, registered: RegisteredServer, note: Noting) -> None:
         """Pause a server in every phase."""
         for running in self._phases.values():
             if registered.server.name in running.servers:
                 noted = functools.partial(note, phase=running.name)
                 await self.pause(running, registered, noted)
 
-    def at_work(self, registered: Registered) -> bool:
+    def at_work(self, registered: RegisteredServer) -> bool:
         """Whether a lane of the server is at work in any phase."""
         return any(
             self.engine.at_work(running.key(registered)) for running in self._phases.values()
@@ -167,8 +175,8 @@ class Lanes:
         for registered in running.servers.values():
             self.engine.pause(running.key(registered))
 
-    async def want_all(self, running: RunningPhase) -> None:
-        """Let every lane of a phase that is wanted to run do so, when `start_late` is called."""
+    async def schedule_running(self, running: RunningPhase) -> None:
+        """Let every lane of a phase that is wanted to run do so, when `start_pending` is called."""
         async with self._store.reading() as connection:
             controls = await kept_servers.controls(connection, running.phase.id)
         self._late[running.name] = {
@@ -179,7 +187,7 @@ class Lanes:
             and controls[registered.id].control is Control.RUNNING
         }
 
-    async def start_late(self, running: RunningPhase) -> None:
+    async def start_pending(self, running: RunningPhase) -> None:
         """Start the lanes that are to be taken; while nothing can be stored they wait."""
         late = self._late[running.name]
         for name in sorted(late):
@@ -189,13 +197,13 @@ class Lanes:
 
     # -- how -------------------------------------------------------------------------------------
 
-    async def _go_on(self, running: RunningPhase, registered: Registered) -> None:
+    async def _go_on(self, running: RunningPhase, registered: RegisteredServer) -> None:
         """Let a lane that is wanted to run do so, as soon as it can if its phase is open."""
         if running.state in OPEN_STATES:
             self._late[running.name].add(registered.server.name)
-            await self.start_late(running)
+            await self.start_pending(running)
 
-    def _rest(self, running: RunningPhase, registered: Registered) -> None:
+    def _rest(self, running: RunningPhase, registered: RegisteredServer) -> None:
         self._late[running.name].discard(registered.server.name)
         self.engine.pause(running.key(registered))
 
@@ -210,7 +218,7 @@ class Lanes:
             return
         self.engine.start(await running.lane(name), allowance=allowance)
 
-    async def _need_open(self, running: RunningPhase, registered: Registered) -> LaneControl:
+    async def _need_open(self, running: RunningPhase, registered: RegisteredServer) -> LaneControl:
         if running.state not in OPEN_STATES:
             raise RefusedError(
                 Refusal.STATE, f"phase {running.name} is {running.state}: no article is sent in it"
@@ -220,7 +228,7 @@ class Lanes:
             raise RefusedError(Refusal.STATE, f"suspended by the organisers: {control.note}")
         return control
 
-    async def _control(self, running: RunningPhase, registered: Registered) -> LaneControl:
+    async def _control(self, running: RunningPhase, registered: RegisteredServer) -> LaneControl:
         async with self._store.reading() as connection:
             controls = await kept_servers.controls(connection, running.phase.id)
         return controls.get(registered.id, LaneControl(control=Control.PAUSED, note=""))
@@ -228,7 +236,7 @@ class Lanes:
     async def _set(
         self,
         running: RunningPhase,
-        registered: Registered,
+        registered: RegisteredServer,
         control: Control,
         reason: str = "",
         *,

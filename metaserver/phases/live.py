@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
-from metaserver.leaderboards.comparisons import Comparison, Comparisons
+from metaserver.leaderboards.comparisons import BoardComparison, Comparisons
 from metaserver.leaderboards.frozen import FrozenBoard, freeze
-from metaserver.leaderboards.scoreboard import NOTHING, RAW, Prepared, Scoreboard, View, Way
+from metaserver.leaderboards.scoreboard import NOTHING, RAW, BoardKey, Prepared, Scoreboard, View
 from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.viewer import ANYBODY, Reader
-from metaserver.monitoring.monitor import Watch
+from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
@@ -27,7 +27,7 @@ LEAST_TEAMS = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class RunOwner:
     """Whose a run is, and whether it was uploaded as a file."""
 
     team: str = ""
@@ -40,7 +40,7 @@ class Landed(NamedTuple):
     server: ServerName
     article: ArticleId
     payloads: Mapping[TaskName, Any]
-    prepared: Mapping[Way, Any] = NOTHING
+    prepared: Mapping[BoardKey, Any] = NOTHING
 
 
 class LiveBoards:
@@ -50,20 +50,20 @@ class LiveBoards:
     """
 
     def __init__(
-        self, watch: Watch, scoreboard: Scoreboard, blocked: Callable[[], str | None]
+        self, watch: ServerMonitor, scoreboard: Scoreboard, blocked: Callable[[], str | None]
     ) -> None:
         self.watch = watch
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
-        self._entries: dict[ServerName, Entry] = {}
+        self._entries: dict[ServerName, RunOwner] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
         self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
         self._version = 0
         self._change = asyncio.Event()
 
-    def enter(self, run: ServerName, entry: Entry) -> None:
+    def enter(self, run: ServerName, entry: RunOwner) -> None:
         """Say whose a run is; without it a run is online, and a team of its own."""
         self._entries[run] = entry
         self.touch()
@@ -112,7 +112,7 @@ class LiveBoards:
                 await asyncio.to_thread(board.prepare, article, payloads, event.prepared)
 
     def _unprepared(
-        self, payloads: Mapping[TaskName, Any], prepared: Mapping[Way, Any]
+        self, payloads: Mapping[TaskName, Any], prepared: Mapping[BoardKey, Any]
     ) -> Scoreboard | None:
         for board in (self.scoreboard, self._beside):
             if board is not None and not board.is_prepared(payloads, prepared):
@@ -150,7 +150,7 @@ class LiveBoards:
         """The tasks that have a leaderboard."""
         return self.scoreboard.tasks()
 
-    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         """How many runs each task has."""
         return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
 
@@ -162,7 +162,7 @@ class LiveBoards:
         """The views a task is scored in, the raw one first."""
         return self.scoreboard.views(task)
 
-    def board(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> Board:
         """The leaderboard of one task as of now, with the newest intervals; for everybody."""
         comparison = self.comparisons.newest(task, view)
         return self._completed(self.scoreboard.board(task, view), comparison)
@@ -178,19 +178,19 @@ class LiveBoards:
         boards = [await self.settled(task.name, view) for view in self.views(task.name)]
         return freeze(task, boards, phase=phase, reason=reason, at=at)
 
-    def _completed(self, board: Board, comparison: Comparison | None) -> Board:
+    def _completed(self, board: Board, comparison: BoardComparison | None) -> Board:
         plugin = self.scoreboard.scored_task(board.task).plugin
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
-            entry = self._entries.get(row.run, Entry())
+            entry = self._entries.get(row.run, RunOwner())
             interval = intervals.get(row.run)
             return replace(row, team=entry.team, offline=entry.offline, interval=interval)
 
         resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
         return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
 
-    def articles(self, task: TaskName, view: View = RAW, reader: Reader = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> ArticleBoard:
         """How hard a task's articles are: those that at least `LEAST_TEAMS` teams answered."""
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
@@ -211,7 +211,7 @@ class LiveBoards:
         entries = {run: self._entries.get(ServerName(run)) for run in runs}
         return len({entry.team if entry and entry.team else run for run, entry in entries.items()})
 
-    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
         """None: the boards of a single phase are not kept under links of their own."""
         return None
 

@@ -19,7 +19,7 @@ import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.config import NoticeSettings
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.records import ServerName, TeamName
@@ -89,8 +89,8 @@ class Notifier:
 
         None is sent while it could not be noted that it was.
         """
-        self._store.need_writable()
-        waiting, known = await whole(self._waiting())
+        self._store.require_writable()
+        waiting, known = await run_uncancelled(self._waiting())
         batches = [
             (known[name], list(batch))
             for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team)
@@ -101,7 +101,7 @@ class Notifier:
     async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
         async with self._store.reading() as connection:
             waiting = await notices.waiting(connection)
-            return waiting, {team.name: team for team in await teams.every(connection)}
+            return waiting, {team.name: team for team in await teams.list_all(connection)}
 
     def _reachable(self, team: Team) -> bool:
         return bool(team.notices.webhook) or self._mails(team)
@@ -118,12 +118,12 @@ class Notifier:
                 await asyncio.to_thread(_mail, self._settings, team, batch)
         except (PeerError, OSError, smtplib.SMTPException) as error:
             log.warning("team %s could not be told: %s", team.name, error)
-            await whole(self._note(ids, sent=False))
+            await run_uncancelled(self._note(ids, sent=False))
         except Exception:  # what a team gave us must not keep the others from being told
             log.exception("team %s could not be told", team.name)
-            await whole(self._note(ids, sent=False))
+            await run_uncancelled(self._note(ids, sent=False))
         else:
-            await whole(self._note(ids, sent=True))
+            await run_uncancelled(self._note(ids, sent=True))
 
     async def _note(self, ids: Sequence[int], *, sent: bool) -> None:
         async with self._store.writing() as connection:

@@ -15,7 +15,7 @@ from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
 from metaserver.phases.live import Landed, LiveBoards
-from metaserver.store.reader import PackedAnswer, Reader
+from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.wire.contract import MENTIONS
 
@@ -48,14 +48,14 @@ def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Se
     ]
 
 
-def articles_of(store: Reader, corpus: Corpus) -> PhaseArticles:
+def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
     """Return a corpus as it is sent: its texts come out of the store when they are needed."""
     texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
     return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
 
 
 async def restore(
-    store: Reader, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
+    store: ReadStore, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
 ) -> None:
     """Bring the boards to where an earlier process left the lane; others go on meanwhile."""
     async for stored in store.attempts(key, server, corpus):

@@ -19,12 +19,12 @@ from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion, Phase
 from metaserver.model.records import PhaseName, ServerName, TaskName
-from metaserver.model.servers import LaneControl, Registered
+from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import ANSWERED, OPEN_STATES, PhaseState, ServerState
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import LONGEST, Windows
-from metaserver.phases.live import Entry, LiveBoards
+from metaserver.phases.live import LiveBoards, RunOwner
 from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, restore
 from metaserver.store import phases as kept
 from metaserver.store import runs as kept_runs
@@ -62,7 +62,7 @@ class RunningPhase:
         self.vocabulary = vocabulary
         self.gold = gold
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
-        self.servers: dict[ServerName, Registered] = {}
+        self.servers: dict[ServerName, RegisteredServer] = {}
         self._found_down: dict[ServerName, str] = {}  # when they were brought into memory, and why
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self._store = store
@@ -71,7 +71,7 @@ class RunningPhase:
         self.offline: dict[ServerName, OfflineRun] = {}
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self.boards = LiveBoards(
-            Watch(
+            ServerMonitor(
                 phase.name,
                 len(corpus),
                 settings.limits.timeout,
@@ -102,8 +102,8 @@ class RunningPhase:
         async with store.reading() as connection:
             gold = await kept.newest_gold(connection, phase.id)
             controls = await kept_servers.controls(connection, phase.id)
-            registered = await kept_servers.every(connection)
-            offline = await kept_runs.every(connection, phase.id)
+            registered = await kept_servers.list_all(connection)
+            offline = await kept_runs.list_all(connection, phase.id)
         vocabulary = ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary)
         running = cls(
             phase,
@@ -146,17 +146,17 @@ class RunningPhase:
         self.boards.watch.limit(self.settings.limits.timeout)
         self._caller = self._make_caller()
 
-    def key(self, server: Registered) -> LaneKey:
+    def key(self, server: RegisteredServer) -> LaneKey:
         """Return the key of a server's lane."""
         return LaneKey(self.phase.id, server.id)
 
-    async def add(self, registered: Registered, control: LaneControl) -> None:
+    async def add(self, registered: RegisteredServer, control: LaneControl) -> None:
         """Let a server take part, or take over what was changed of it."""
         name = registered.server.name
         self.servers[name] = registered
         self.boards.watch.add(registered.server, address(registered.server.url))
         self.boards.watch.control(name, control.control, control.note)
-        self.boards.enter(name, Entry(team=registered.team or ""))
+        self.boards.enter(name, RunOwner(team=registered.team or ""))
         await restore(self._store, self.boards, self.corpus, name, self.key(registered))
         await self._restore_windows(name, self.key(registered))
 
@@ -205,7 +205,7 @@ class RunningPhase:
         await score_answers(self._store, scored, self.corpus, {}, [run])
         self.offline[run.name] = run
         self.boards.scoreboard.adopt(scored, run.name)
-        self.boards.enter(run.name, Entry(team=run.team, offline=True))
+        self.boards.enter(run.name, RunOwner(team=run.team, offline=True))
 
     def drop_run(self, name: ServerName) -> None:
         """Show an offline run no longer."""

@@ -10,14 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 
 from metaserver.client.http import HttpClient
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.model.errors import UnavailableError
 from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName
 from metaserver.model.states import OPEN_STATES, PhaseState
-from metaserver.phases.lane_control import Lanes
+from metaserver.phases.lane_control import LaneController
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
 from metaserver.store import phases as kept
@@ -44,7 +44,7 @@ class Dispatcher:
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
         self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
-        self.lanes = Lanes(store, self.phases)
+        self.lanes = LaneController(store, self.phases)
         self._store = store
         self._client = client
         self._settings = settings
@@ -59,7 +59,7 @@ class Dispatcher:
     async def load(self) -> None:
         """Bring every phase into memory; those that are open begin when `run` does."""
         async with self._store.reading() as connection:
-            phases = await kept.every(connection)
+            phases = await kept.list_all(connection)
         for phase in phases:
             await self.open(phase)
 
@@ -106,7 +106,7 @@ class Dispatcher:
             for running in list(self.phases.values()):
                 try:
                     with suppress(UnavailableError):  # the store is blocked: it is led on later
-                        await whole(self.advance(running))
+                        await run_uncancelled(self.advance(running))
                 except Exception:  # one phase's fault must not stop the others
                     log.exception("phase %s cannot be driven", running.name)
             await asyncio.sleep(CLOCK_SECONDS)
@@ -119,7 +119,7 @@ class Dispatcher:
         async with self.lanes.lock:
             if state is not running.state:
                 await self._reach(running, state)
-            await self.lanes.start_late(running)
+            await self.lanes.start_pending(running)
 
     async def _reach(self, running: RunningPhase, state: PhaseState) -> None:
         """Bring a phase into a state; one that cannot be kept yet is not open yet."""
@@ -127,7 +127,7 @@ class Dispatcher:
             self.lanes.pause_all(running)
         await self._keep(running, state)
         if state in OPEN_STATES:
-            await self.lanes.want_all(running)
+            await self.lanes.schedule_running(running)
         running.state = state
 
     async def _keep(self, running: RunningPhase, state: PhaseState) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import ServerName
@@ -41,7 +41,7 @@ class Seen(NamedTuple):
     was_down: bool
 
 
-class StateLog:
+class ServerStateRecorder:
     """Keeps the changes of all lanes' states.
 
     `listeners` are told of each in the transaction that keeps it: what they write is kept with it
@@ -67,7 +67,7 @@ class StateLog:
         while True:
             try:
                 with suppress(UnavailableError):  # the store is blocked: they are found again
-                    await whole(self._look_and_keep())
+                    await run_uncancelled(self._look_and_keep())
             except Exception:
                 log.exception("states could not be kept")
             await asyncio.sleep(LOOK_SECONDS)

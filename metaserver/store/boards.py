@@ -74,7 +74,7 @@ async def get(connection: AsyncConnection, key: str) -> tuple[KeptBoard, bytes] 
     return None if row is None else (_kept(row), unpack(row.document))
 
 
-async def every(connection: AsyncConnection, phase_id: int) -> Sequence[KeptBoard]:
+async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[KeptBoard]:
     """Return a phase's frozen boards, the newest first."""
     query = _boards().where(frozen_boards.c.phase_id == phase_id)
     query = query.order_by(frozen_boards.c.created_at.desc(), frozen_boards.c.task)

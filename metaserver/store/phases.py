@@ -76,7 +76,7 @@ async def get(connection: AsyncConnection, name: PhaseName) -> Phase | None:
     return None if row is None else _phase(row)
 
 
-async def every(connection: AsyncConnection) -> Sequence[Phase]:
+async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
     """Return the phases of all challenges, oldest first."""
     return [_phase(row) for row in await connection.execute(_phases().order_by(phases.c.id))]
 

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from metaserver.files.compression import unpack, unpack_json
 from metaserver.model.errors import InputError
 from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
-from metaserver.model.records import ArticleId, Attempt, Phases, Problem, ServerName, TaskName
+from metaserver.model.records import ArticleId, Attempt, Problem, ServerName, TaskName, Timings
 from metaserver.model.states import Outcome
 from metaserver.store import tables as t
 from metaserver.store.database import reading_sqlite
@@ -36,7 +36,7 @@ class StoredLane(NamedTuple):
     corpus: Corpus
 
 
-class Reader:
+class ReadStore:
     """The questions that change nothing; `open_reader` makes it."""
 
     def __init__(self, engine: AsyncEngine) -> None:
@@ -220,12 +220,12 @@ class Reader:
 
 
 @asynccontextmanager
-async def open_reader(path: Path) -> AsyncIterator[Reader]:
+async def open_reader(path: Path) -> AsyncIterator[ReadStore]:
     """Open a store only to read it; a hub may be writing to it meanwhile."""
     if not path.is_file():  # noqa: ASYNC240 (once, at start)
         raise InputError(path, "there is no store; expected one that a hub has written")
     async with reading_sqlite(path) as engine:
-        yield Reader(engine)
+        yield ReadStore(engine)
 
 
 def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
@@ -242,7 +242,7 @@ def _attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
         started_at=row.started_at,
         outcome=Outcome(row.outcome),
         message=row.message,
-        phases=Phases(
+        timings=Timings(
             queue=row.queue,
             dns=row.dns,
             connect=row.connect,

@@ -66,7 +66,7 @@ async def delete(connection: AsyncConnection, phase_id: int, name: ServerName) -
     await connection.execute(sa.delete(offline_runs).where(*_named(phase_id, name)))
 
 
-async def every(connection: AsyncConnection, phase_id: int) -> Sequence[OfflineRun]:
+async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[OfflineRun]:
     """Return a phase's offline runs, in the order they came."""
     query = _runs().where(offline_runs.c.phase_id == phase_id).order_by(offline_runs.c.id)
     return [_run(row) async for row in await connection.stream(query)]

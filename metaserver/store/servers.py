@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Server, ServerName, TaskName, TeamName
-from metaserver.model.servers import LaneControl, Registered
+from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import Control, Outcome
 from metaserver.store import trials
 from metaserver.store.database import insert
@@ -52,7 +52,7 @@ async def retire(connection: AsyncConnection, server_id: int) -> None:
     )
 
 
-async def get(connection: AsyncConnection, name: ServerName) -> Registered | None:
+async def get(connection: AsyncConnection, name: ServerName) -> RegisteredServer | None:
     """Return a server by name."""
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
     if row is None:
@@ -61,7 +61,9 @@ async def get(connection: AsyncConnection, name: ServerName) -> Registered | Non
     return _registered(row, known.get(row.id, {}))
 
 
-async def every(connection: AsyncConnection, team: TeamName | None = None) -> Sequence[Registered]:
+async def list_all(
+    connection: AsyncConnection, team: TeamName | None = None
+) -> Sequence[RegisteredServer]:
     """Return all servers, or a team's, in the order they were registered."""
     query = _servers().order_by(servers.c.id)
     if team is not None:
@@ -76,8 +78,8 @@ def _servers() -> sa.Select[Any]:
     )
 
 
-def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> Registered:
-    return Registered(
+def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredServer:
+    return RegisteredServer(
         id=row.id,
         server=Server(
             name=ServerName(row.name),

@@ -12,19 +12,19 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from metaserver.model.errors import InputError, UnavailableError
-from metaserver.model.lanes import Corpus, Entry, LaneKey, LaneState, Tries
+from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
 from metaserver.model.records import Article, Server, TaskName
 from metaserver.model.states import RULES
 from metaserver.store import tables as t
 from metaserver.store.articles import keep, pack_articles
 from metaserver.store.database import insert, open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
-from metaserver.store.reader import Reader, of_lane
+from metaserver.store.reader import ReadStore, of_lane
 from metaserver.store.servers import columns
 from metaserver.store.writer import Writer
 
 
-class Store(Reader):
+class Store(ReadStore):
     """One hub's store; `open_store` makes it."""
 
     def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
@@ -37,7 +37,7 @@ class Store(Reader):
         """Why nothing can be written at the moment, or None."""
         return self._writer.blocked
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
         await self._writer.record(entry)
 
@@ -47,15 +47,15 @@ class Store(Reader):
 
         `UnavailableError` where nothing can be written; while that is known, at once.
         """
-        self.need_writable()
+        self.require_writable()
         try:
             async with writing(self._engine, self.place) as connection:
                 yield connection
         except UnavailableError as error:
-            self._writer.doubt(error.reason)
+            self._writer.mark_unwritable(error.reason)
             raise
 
-    def need_writable(self) -> None:
+    def require_writable(self) -> None:
         """Raise `UnavailableError` while it is known that nothing can be written."""
         if self.blocked is not None:
             raise UnavailableError(self.blocked)

@@ -49,7 +49,7 @@ async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
     return None if row is None else _team(row)
 
 
-async def every(connection: AsyncConnection) -> Sequence[Team]:
+async def list_all(connection: AsyncConnection) -> Sequence[Team]:
     """Return all teams by name."""
     return [_team(row) for row in await connection.execute(sa.select(teams).order_by(teams.c.name))]
 

@@ -126,7 +126,7 @@ async def get(connection: AsyncConnection, token_id: int) -> Token | None:
     return None if row is None else _token(row)
 
 
-async def every(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:
+async def list_all(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:
     """Return all tokens, or a team's, in the order they were made; revoked ones too."""
     query = _tokens().order_by(tokens.c.id)
     if team_id is not None:

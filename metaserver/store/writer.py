@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from metaserver.files.compression import pack_json
 from metaserver.model.errors import HubError, StaleLaneError
-from metaserver.model.lanes import CheckedAnswer, Entry, LaneKey
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey
 from metaserver.store.tables import answers, attempts, lanes, raw_answers
 
 MAX_BATCH = 256
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 class _Waiting(NamedTuple):
-    entry: Entry
+    entry: AttemptRecord
     done: asyncio.Future[None]
 
 
@@ -37,7 +37,7 @@ class Writer:
 
     While the database cannot be written (locked, disk full) `blocked` says why, and the writer
     tries again every second: lanes wait in `record`, and nothing is lost. Whoever else finds that
-    it cannot be written says so by `doubt`.
+    it cannot be written says so by `mark_unwritable`.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -48,14 +48,14 @@ class Writer:
         self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing
         self.blocked: str | None = None
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         """Store one attempt; raises `StaleLaneError` where the lane is no longer this hub's."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(entry, done))
         self._wake.set()
         await done
 
-    def doubt(self, reason: str) -> None:
+    def mark_unwritable(self, reason: str) -> None:
         """Take in that something could not be written: nothing is until a trial succeeds."""
         self._block(reason)
         self._wake.set()
@@ -150,7 +150,7 @@ def _settle(
         done.set_exception(failure)
 
 
-def _commit(engine: sa.Engine, batch: Sequence[Entry]) -> set[int]:
+def _commit(engine: sa.Engine, batch: Sequence[AttemptRecord]) -> set[int]:
     """Write a batch in one transaction; return which entries are stale and were left out.
 
     An empty batch is a trial: a page is written that says nothing.
@@ -198,7 +198,7 @@ def _epochs(connection: sa.Connection, keys: set[LaneKey]) -> dict[LaneKey, int]
     return {LaneKey(phase, server): epoch for phase, server, epoch in rows}
 
 
-def _key(entry: Entry) -> dict[str, Any]:
+def _key(entry: AttemptRecord) -> dict[str, Any]:
     return {
         "phase_id": entry.lane.phase_id,
         "server_id": entry.lane.server_id,
@@ -207,22 +207,22 @@ def _key(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _attempt_row(entry: Entry) -> dict[str, Any]:
-    attempt, phases = entry.attempt, entry.attempt.phases
+def _attempt_row(entry: AttemptRecord) -> dict[str, Any]:
+    attempt, timings = entry.attempt, entry.attempt.timings
     problems = [[problem.path, problem.message] for problem in attempt.problems]
     return _key(entry) | {
         "epoch": entry.epoch,
         "started_at": attempt.started_at,
         "outcome": attempt.outcome.value,
         "message": attempt.message,
-        "queue": phases.queue,
-        "dns": phases.dns,
-        "connect": phases.connect,
-        "send": phases.send,
-        "wait": phases.wait,
-        "transfer": phases.transfer,
-        "parse": phases.parse,
-        "total": phases.total,
+        "queue": timings.queue,
+        "dns": timings.dns,
+        "connect": timings.connect,
+        "send": timings.send,
+        "wait": timings.wait,
+        "transfer": timings.transfer,
+        "parse": timings.parse,
+        "total": timings.total,
         "bytes_out": attempt.bytes_out,
         "bytes_in": attempt.bytes_in,
         "problems": msgspec.json.encode(problems) if problems else None,
@@ -231,11 +231,11 @@ def _attempt_row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _raw_row(entry: Entry) -> dict[str, Any]:
+def _raw_row(entry: AttemptRecord) -> dict[str, Any]:
     return _key(entry) | {"body": entry.attempt.raw}
 
 
-def _answer_row(entry: Entry, answer: CheckedAnswer) -> dict[str, Any]:
+def _answer_row(entry: AttemptRecord, answer: CheckedAnswer) -> dict[str, Any]:
     return _key(entry) | {
         "payloads": pack_json(answer.payloads),
         "hits_kept": answer.hits_kept,

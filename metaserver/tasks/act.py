@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.tasks import comparison
-from metaserver.tasks.plugin import ArticleLevel, Column, Interval, RunFile
+from metaserver.tasks.plugin import ArticleLevel, Column, RunFile, RunIntervals
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
@@ -98,7 +98,7 @@ class ArticleClassification:
         """Return an empty scorer for one run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold, digest=False), _answer, _values)
 
-    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, Interval]:
+    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's AUC iP/R and rank."""
         return comparison.intervals(gold, cards, self.order[0])
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from metaserver.model.records import ArticleId
-from metaserver.tasks.plugin import ArticleLevel, Interval
+from metaserver.tasks.plugin import ArticleLevel, RunIntervals
 from scoring import ActGold, ActScorecard, Gold, ItemScorecard, Scorecard
 from scoring.analysis import (
     ArticleDifficulty,
@@ -21,14 +21,16 @@ RESAMPLES, SEED = 10_000, 2009
 RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}"
 
 
-def intervals(gold: Gold, cards: Mapping[str, Scorecard], measure: str) -> Mapping[str, Interval]:
+def intervals(
+    gold: Gold, cards: Mapping[str, Scorecard], measure: str
+) -> Mapping[str, RunIntervals]:
     """Return each run's 95 % intervals of a measure and of its rank by it."""
     named = [replace(card, run=run) for run, card in cards.items()]
     compared = compare(
         gold, named, measure=measure, resamples=RESAMPLES, seed=SEED, level=0.95, pairs=False
     )
     return {
-        found.run: Interval(
+        found.run: RunIntervals(
             score=found.score,
             low=found.low,
             high=found.high,

@@ -15,9 +15,9 @@ from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold
 from scoring.semeval_ner import (
     TYPES,
-    Counts,
     Criterion,
-    Mention,
+    MentionCounts,
+    MentionSpan,
     NerScorecard,
     Table,
     count_by_place,
@@ -45,7 +45,7 @@ class NerGold:
     `missing` are the counts of an article that is not answered.
     """
 
-    articles: Mapping[str, Sequence[Mention]]
+    articles: Mapping[str, Sequence[MentionSpan]]
     types: Sequence[str]
     missing: dict[str, ArticleCounts]
 
@@ -56,7 +56,7 @@ def read_gold(path: Path) -> NerGold:
         corpus = read_ner_gold(path)
     except FormatError as error:
         raise input_error(error) from error
-    articles: dict[str, list[Mention]] = {name: [] for name in corpus.sentences}
+    articles: dict[str, list[MentionSpan]] = {name: [] for name in corpus.sentences}
     for mention in corpus.mentions:
         articles[mention.place].append(mention)
     return NerGold(
@@ -87,7 +87,7 @@ class NerScorer:
         if mentions is None:
             return None
         run = [
-            Mention(article, ((offset, offset + len(words)),), kind)
+            MentionSpan(article, ((offset, offset + len(words)),), kind)
             for offset, words, kind in payload
         ]
         gold_by_type, run_by_type = _by_type(mentions), _by_type(run)
@@ -134,19 +134,19 @@ class NerScorer:
         )
 
 
-def _count(gold: Sequence[Mention], run: Sequence[Mention]) -> Table:
+def _count(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Table:
     """Count one article's mentions."""
     return total(count_by_place(gold, run).values())
 
 
-def _by_type(mentions: Sequence[Mention]) -> Mapping[str, Sequence[Mention]]:
-    found: dict[str, list[Mention]] = {}
+def _by_type(mentions: Sequence[MentionSpan]) -> Mapping[str, Sequence[MentionSpan]]:
+    found: dict[str, list[MentionSpan]] = {}
     for mention in mentions:
         found.setdefault(mention.type, []).append(mention)
     return found
 
 
-def _missing(gold: Sequence[Mention]) -> ArticleCounts:
+def _missing(gold: Sequence[MentionSpan]) -> ArticleCounts:
     types = Counter(mention.type for mention in gold)
     return ArticleCounts(
         _all_missing(len(gold)), {kind: _all_missing(number) for kind, number in types.items()}
@@ -154,7 +154,7 @@ def _missing(gold: Sequence[Mention]) -> ArticleCounts:
 
 
 def _all_missing(mentions: int) -> Table:
-    return dict.fromkeys(Criterion, Counts(mis=mentions))
+    return dict.fromkeys(Criterion, MentionCounts(mis=mentions))
 
 
 def _values(card: NerScorecard) -> Values:

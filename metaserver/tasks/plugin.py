@@ -54,7 +54,7 @@ class Score:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Interval:
+class RunIntervals:
     """The 95 % intervals of a run's first measure (`low` to `high`) and of its rank.
 
     `score` is the value they belong to: a run that was scored again since has another.
@@ -168,7 +168,7 @@ class ComparedTask(TaskPlugin, Protocol):
     def level(self) -> str:
         """What an article's level is the mean of: "rank"."""
 
-    def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, Interval]:
+    def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run, by its name."""
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.tasks import comparison
-from metaserver.tasks.plugin import ArticleLevel, Column, Interval, RunFile
+from metaserver.tasks.plugin import ArticleLevel, Column, RunFile, RunIntervals
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
@@ -114,7 +114,7 @@ class RankedTask:
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
-    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, Interval]:
+    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's AUC iP/R and rank."""
         return comparison.intervals(gold, cards, self.order[0])
 

@@ -64,7 +64,7 @@ def _lines(path: Path) -> Mapping[str, Sequence[int]]:
     return lines
 
 
-def _fault(problem: scoring.Problem) -> Problem:
+def _fault(problem: scoring.FileProblem) -> Problem:
     places = [f"line {problem.line}"] if problem.line else []
     if problem.column:
         places.append(f"column {problem.column}")

@@ -2,16 +2,16 @@
 
 from metaserver.uniprot.build import build_release
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Ruling, SecondaryPolicy, Status, Verdict
+from metaserver.uniprot.verdicts import AccessionVerdict, Ruling, SecondaryPolicy, Status
 from metaserver.uniprot.vocabulary import FormatVocabulary, ReleaseVocabulary
 
 __all__ = [
+    "AccessionVerdict",
     "FormatVocabulary",
     "Release",
     "ReleaseVocabulary",
     "Ruling",
     "SecondaryPolicy",
     "Status",
-    "Verdict",
     "build_release",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metaserver.uniprot.codec import Codes
-from metaserver.uniprot.pages import Pages
+from metaserver.uniprot.pages import AccessionPages
 
 Bitmap = npt.NDArray[np.uint8]
 Ranks = npt.NDArray[np.int64]
@@ -25,7 +25,7 @@ _SCAN = 1 << 20  # bytes of the bitmap at a time: memory stays bounded
 class EntryBits:
     """Which accessions are primary, and the number of each: its rank among them."""
 
-    pages: Pages
+    pages: AccessionPages
     live: Bitmap
     rank64: npt.NDArray[np.uint32]  # primary accessions before each 64-bit word of `live`
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from metaserver.model.errors import InputError
 from metaserver.uniprot.intake import Intake
-from metaserver.uniprot.layout import FORMAT, Meta, Source, write_meta
+from metaserver.uniprot.layout import FORMAT, Meta, ReleaseSource, write_meta
 from metaserver.uniprot.placement import place
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.sources import Kind, SourceFile, recognise
+from metaserver.uniprot.sources import SourceFile, SourceKind, recognise
 from metaserver.uniprot.sources.reader import Advance, unwatched
 from metaserver.uniprot.verification import verify
 
@@ -91,7 +91,7 @@ def _build(sources: Sequence[Path], name: str, directory: Path, begun: Begun) ->
         verify(Release.open(directory), intake)
 
 
-def _taxonomy_first(sources: Sequence[Path]) -> list[tuple[Path, Kind]]:
+def _taxonomy_first(sources: Sequence[Path]) -> list[tuple[Path, SourceKind]]:
     """Return the sources with their kinds; tables that name organisms need the taxonomy first."""
     kinds = []
     for path in sources:
@@ -100,12 +100,12 @@ def _taxonomy_first(sources: Sequence[Path]) -> list[tuple[Path, Kind]]:
     return sorted(kinds, key=lambda pair: not pair[1].taxonomy)
 
 
-def _take(intake: Intake, path: Path, kind: Kind, advance: Advance) -> Source:
+def _take(intake: Intake, path: Path, kind: SourceKind, advance: Advance) -> ReleaseSource:
     with SourceFile(path, advance) as source:
         records = intake.take(source, kind.read(source))
         if not records:
             raise source.error(f"no records; the {kind.name} ends before its first")
-        return Source(
+        return ReleaseSource(
             file=path.name,
             kind=kind.name,
             bytes=source.size,

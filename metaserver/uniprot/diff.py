@@ -10,7 +10,7 @@ import numpy as np
 
 from metaserver.uniprot.codec import decode
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import Status, Verdict
+from metaserver.uniprot.verdicts import AccessionVerdict, Status
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,7 +44,7 @@ def compare(old: Release, new: Release) -> Diff:
     )
 
 
-def gone(old: Release, new: Release) -> Iterator[Verdict]:
+def gone(old: Release, new: Release) -> Iterator[AccessionVerdict]:
     """Yield what `new` says of each primary accession of `old` that is not primary any more."""
     for codes in old.bits.scan():
         absent = codes[new.statuses(codes) != Status.PRIMARY]

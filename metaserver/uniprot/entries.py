@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from metaserver.uniprot.bits import NO_ENTRY, EntryBits, Ranks
 from metaserver.uniprot.codec import Codes, decode, encode
-from metaserver.uniprot.layout import Counts
+from metaserver.uniprot.layout import ReleaseCounts
 from metaserver.uniprot.names import cluster_id
 
 Numbers = npt.NDArray[np.uint32]
@@ -32,7 +32,9 @@ class Entries:
     set_member: Numbers
 
     @classmethod
-    def mapped(cls, bits: EntryBits, counts: Counts, load: Callable[[str, int], Any]) -> Entries:
+    def mapped(
+        cls, bits: EntryBits, counts: ReleaseCounts, load: Callable[[str, int], Any]
+    ) -> Entries:
         """Return the entries of a release whose files `load(name, length)` maps."""
         entries, strains, homonyms = counts.primary, counts.strains, counts.homonyms
         return cls(

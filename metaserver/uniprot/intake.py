@@ -14,7 +14,7 @@ from metaserver.uniprot.codec import MALFORMED, Codes, encode
 from metaserver.uniprot.names import cluster_keys, name_key
 from metaserver.uniprot.pages import prefixes_of
 from metaserver.uniprot.sources import SourceFile
-from metaserver.uniprot.sources.records import Deleted, Entry, Membership, Secondary
+from metaserver.uniprot.sources.records import Deleted, Membership, ProteinEntry, Secondary
 from metaserver.uniprot.sources.tables import expected
 from metaserver.uniprot.sources.taxonomy import Taxonomy
 from metaserver.uniprot.spill import Spill
@@ -56,7 +56,7 @@ class Intake:
             self._put(self.live, batch)
             return
         match batch[0]:
-            case Entry():
+            case ProteinEntry():
                 self._entries(source, batch)
             case Secondary():
                 self._secondaries(source, batch)
@@ -71,7 +71,7 @@ class Intake:
         self.prefixes = np.union1d(self.prefixes, prefixes_of(codes))
         spill.add(codes)
 
-    def _entries(self, source: SourceFile, batch: Sequence[Entry]) -> None:
+    def _entries(self, source: SourceFile, batch: Sequence[ProteinEntry]) -> None:
         codes = _codes(source, batch, [entry.accession for entry in batch])
         self._put(self.live, codes)
         taxa = [entry.taxon or self.taxonomy.taxon(entry.organism) for entry in batch]
@@ -88,7 +88,7 @@ class Intake:
         ]
         self._secondaries(source, merged)
 
-    def _names(self, codes: Codes, batch: Sequence[Entry]) -> None:
+    def _names(self, codes: Codes, batch: Sequence[ProteinEntry]) -> None:
         hashed = [
             (_hash(name), code)
             for entry, code in zip(batch, codes.tolist(), strict=True)
@@ -140,7 +140,7 @@ def _codes(source: SourceFile, batch: Sequence[Any], accessions: Sequence[str]) 
     return codes
 
 
-def _clusters(source: SourceFile, batch: Sequence[Entry | Membership]) -> Codes:
+def _clusters(source: SourceFile, batch: Sequence[ProteinEntry | Membership]) -> Codes:
     """Return the key of each record's cluster, 0 where it names none."""
     keys = cluster_keys([record.cluster for record in batch])
     for place in np.flatnonzero(keys == 0).tolist():

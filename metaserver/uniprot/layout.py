@@ -34,7 +34,7 @@ FORMAT = 1
 META = "META.json"
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
+class ReleaseSource(msgspec.Struct, frozen=True, kw_only=True):
     """A file that a release was built from."""
 
     file: str
@@ -44,7 +44,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     records: int
 
 
-class Counts(msgspec.Struct, frozen=True, kw_only=True):
+class ReleaseCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How much a release holds; the lengths of its arrays follow from it."""
 
     primary: int
@@ -64,8 +64,8 @@ class Meta(msgspec.Struct, frozen=True, kw_only=True):
 
     format: int
     name: str
-    counts: Counts
-    sources: list[Source]
+    counts: ReleaseCounts
+    sources: list[ReleaseSource]
 
 
 def write_meta(directory: Path, meta: Meta) -> None:

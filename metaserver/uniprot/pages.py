@@ -22,7 +22,7 @@ _GROUP = 36 * 36 * 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Pages:
+class AccessionPages:
     """The pages of one release; `prefixes` are those of ten-character accessions, ascending."""
 
     prefixes: npt.NDArray[np.int32]
@@ -30,7 +30,7 @@ class Pages:
     table: npt.NDArray[np.int32]
 
     @classmethod
-    def of(cls, prefixes: npt.NDArray[np.int32]) -> Pages:
+    def of(cls, prefixes: npt.NDArray[np.int32]) -> AccessionPages:
         """Return the pages for the given prefixes: distinct and ascending."""
         used, place = np.unique(prefixes // _GROUP, return_inverse=True)
         groups = np.zeros(PREFIXES // _GROUP, np.int32)

@@ -14,8 +14,8 @@ from metaserver.uniprot.bits import NO_ENTRY, Bitmap, EntryBits
 from metaserver.uniprot.codec import Codes
 from metaserver.uniprot.homonyms import write_homonyms
 from metaserver.uniprot.intake import Intake
-from metaserver.uniprot.layout import Counts
-from metaserver.uniprot.pages import PAGE_BYTES, Pages
+from metaserver.uniprot.layout import ReleaseCounts
+from metaserver.uniprot.pages import PAGE_BYTES, AccessionPages
 from metaserver.uniprot.spill import Spill, distinct
 
 _CHUNK = 1 << 20
@@ -23,13 +23,13 @@ _MOST_PAGES = 200_000
 """All that begin with A0A are 12,960; a file of made-up ones could ask for 77 million of 42 kB."""
 
 
-def place(directory: Path, intake: Intake) -> Counts:
+def place(directory: Path, intake: Intake) -> ReleaseCounts:
     """Write all arrays of a release into `directory`; returns the counts for `META.json`."""
     if len(intake.prefixes) > _MOST_PAGES:
         message = f"{len(intake.prefixes):,} prefixes, expected at most {_MOST_PAGES:,}"
         raise InputError("ten-character accessions", f"{message}: these are not UniProt's")
     files = _Files(directory)
-    pages = Pages.of(intake.prefixes)
+    pages = AccessionPages.of(intake.prefixes)
     files.save("pages.i4", pages.prefixes)
     live = files.bitmap("live.bits", pages, intake.live)
     bits = EntryBits(pages=pages, live=live, rank64=_running_count(files, live))
@@ -41,7 +41,7 @@ def place(directory: Path, intake: Intake) -> Counts:
     files.save("strain.u4", strains[:, 0])
     files.save("species.u4", strains[:, 1])
     homonym_sets, homonyms = write_homonyms(directory, intake.names, bits, taxon, cluster)
-    return Counts(
+    return ReleaseCounts(
         primary=entries,
         secondary=len(secondary),
         deleted=_deleted(files, bits, intake.deleted, secondary),
@@ -76,7 +76,7 @@ class _Files:
     def save(self, name: str, values: npt.NDArray[Any]) -> None:
         np.asarray(values, f"<{name[-2:]}").tofile(self._directory / name)
 
-    def bitmap(self, name: str, pages: Pages, codes: Spill) -> Bitmap:
+    def bitmap(self, name: str, pages: AccessionPages, codes: Spill) -> Bitmap:
         bits = self.create(name, pages.count * PAGE_BYTES)
         for chunk in codes.chunks():
             addresses = pages.addresses(chunk[:, 0])

@@ -23,8 +23,8 @@ from metaserver.uniprot.entries import Entries
 from metaserver.uniprot.intent import Intent, entry_name_accession, guess
 from metaserver.uniprot.layout import Meta, map_array, read_meta
 from metaserver.uniprot.names import name_key
-from metaserver.uniprot.pages import PAGE_BYTES, Pages
-from metaserver.uniprot.verdicts import Status, Verdict
+from metaserver.uniprot.pages import PAGE_BYTES, AccessionPages
+from metaserver.uniprot.verdicts import AccessionVerdict, Status
 
 Statuses = npt.NDArray[np.uint8]
 
@@ -59,7 +59,7 @@ class Release:
         def load(name: str, length: int) -> Any:
             return map_array(home / name, "u1" if name.endswith("bits") else name[-2:], length)
 
-        pages = Pages.of(load("pages.i4", counts.pages))
+        pages = AccessionPages.of(load("pages.i4", counts.pages))
         size = pages.count * PAGE_BYTES
         bits = EntryBits(
             pages=pages, live=load("live.bits", size), rank64=load("rank64.u4", size // 8)
@@ -105,7 +105,7 @@ class Release:
             found[rest[self.sec_from[place] == codes[rest]]] = Status.SECONDARY
         return found
 
-    def lookup(self, strings: Sequence[str]) -> list[Verdict]:
+    def lookup(self, strings: Sequence[str]) -> list[AccessionVerdict]:
         """Return the verdict on each string, with its reason and the right accessions."""
         codes = encode(strings)
         statuses = self.statuses(codes)
@@ -122,8 +122,8 @@ class Release:
         text: str,
         status: int,
         successors: Iterator[list[str]],
-        meanings: Iterator[tuple[Intent, Verdict | None]],
-    ) -> Verdict:
+        meanings: Iterator[tuple[Intent, AccessionVerdict | None]],
+    ) -> AccessionVerdict:
         match status:
             case Status.PRIMARY:
                 return verdicts.primary(text, self.name)
@@ -145,7 +145,7 @@ class Release:
         for count in size.tolist():
             yield list(islice(accessions, count))
 
-    def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, Verdict | None]]:
+    def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, AccessionVerdict | None]]:
         """Yield what each malformed string likely meant, with the verdict on that."""
         guesses = [guess(text) for text in texts]
         named = self._named([found.entry_name for found in guesses])

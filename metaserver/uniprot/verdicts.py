@@ -31,7 +31,7 @@ class SecondaryPolicy(StrEnum):
     MAP = "map"  # a merged one counts as its successor; a split one is still refused
 
 
-class Verdict(NamedTuple):
+class AccessionVerdict(NamedTuple):
     """The verdict on one string, as it was sent.
 
     `reason` is one fixed sentence that a team can act on. `accessions` are the right ones as far as
@@ -70,37 +70,39 @@ INTENTS = {
 """What is said of a malformed string, by what it likely meant."""
 
 
-def primary(text: str, release: str) -> Verdict:
+def primary(text: str, release: str) -> AccessionVerdict:
     """Return the verdict on a current accession."""
-    return Verdict(text, Status.PRIMARY, f"an entry of UniProt {release}", (text,))
+    return AccessionVerdict(text, Status.PRIMARY, f"an entry of UniProt {release}", (text,))
 
 
-def secondary(text: str, successors: Sequence[str]) -> Verdict:
+def secondary(text: str, successors: Sequence[str]) -> AccessionVerdict:
     """Return the verdict on an accession that was merged (one successor) or split (several)."""
     if len(successors) == 1:
         reason = f"merged into {successors[0]}: send {successors[0]}"
     else:
         reason = f"split into {', '.join(successors)}: send the one that is meant"
-    return Verdict(text, Status.SECONDARY, reason, tuple(successors))
+    return AccessionVerdict(text, Status.SECONDARY, reason, tuple(successors))
 
 
-def deleted(text: str) -> Verdict:
+def deleted(text: str) -> AccessionVerdict:
     """Return the verdict on an accession whose entry was removed."""
-    return Verdict(text, Status.DELETED, "deleted from UniProt without a successor: leave it out")
+    return AccessionVerdict(
+        text, Status.DELETED, "deleted from UniProt without a successor: leave it out"
+    )
 
 
-def unknown(text: str, release: str) -> Verdict:
+def unknown(text: str, release: str) -> AccessionVerdict:
     """Return the verdict on a well-formed string that the release does not have."""
     reason = f"not in UniProt {release}: send a primary accession of that release"
-    return Verdict(text, Status.UNKNOWN, reason)
+    return AccessionVerdict(text, Status.UNKNOWN, reason)
 
 
-def malformed(text: str, intent: Intent, meant: Verdict | None) -> Verdict:
+def malformed(text: str, intent: Intent, meant: AccessionVerdict | None) -> AccessionVerdict:
     """Return the verdict on a string that is no accession, with that on what it likely meant."""
     reason = INTENTS[intent]
     if meant is None:
-        return Verdict(text, Status.MALFORMED, reason)
+        return AccessionVerdict(text, Status.MALFORMED, reason)
     advice = f"send {meant.text}" if meant.status is Status.PRIMARY else meant.reason
     if meant.status is not Status.PRIMARY:
         advice = f"{meant.text} is {meant.status.label}, {advice}"
-    return Verdict(text, Status.MALFORMED, f"{reason}: {advice}", meant.accessions)
+    return AccessionVerdict(text, Status.MALFORMED, f"{reason}: {advice}", meant.accessions)

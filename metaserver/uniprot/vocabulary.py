@@ -10,7 +10,7 @@ import numpy as np
 from metaserver.uniprot.codec import MALFORMED, encode
 from metaserver.uniprot.intent import entry_name_accession, guess
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import INTENTS, Ruling, SecondaryPolicy, Status, Verdict
+from metaserver.uniprot.verdicts import INTENTS, AccessionVerdict, Ruling, SecondaryPolicy, Status
 
 REMEMBERED = 65_536  # accessions, some 5 MB
 
@@ -48,7 +48,7 @@ class ReleaseVocabulary:
         found = self.release.lookup([accessions[i] for i in refused]) if refused else ()
         return dict(zip(refused, map(self._rule, found), strict=True))
 
-    def _rule(self, verdict: Verdict) -> Ruling:
+    def _rule(self, verdict: AccessionVerdict) -> Ruling:
         merged = verdict.status is Status.SECONDARY and len(verdict.accessions) == 1
         if merged and self.secondary is SecondaryPolicy.MAP:
             successor = verdict.accessions[0]

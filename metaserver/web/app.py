@@ -12,14 +12,14 @@ from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.public.health import alive
 from metaserver.web.public.pages import mount
 from metaserver.web.public.sites import Site
-from metaserver.web.public.source import Source
+from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.live import Broadcaster
 from metaserver.web.ui.templates import Templates
 
-__all__ = ["BROADCASTER", "SOURCE", "Source", "make_app"]
+__all__ = ["BROADCASTER", "SOURCE", "BoardSource", "make_app"]
 
-SOURCE: web.AppKey[Source] = web.AppKey("SOURCE", Source)
+SOURCE: web.AppKey[BoardSource] = web.AppKey("SOURCE", BoardSource)
 BROADCASTER = web.AppKey("BROADCASTER", Broadcaster)
 
 
@@ -34,7 +34,9 @@ class OneSite:
         return None if phase else self._site
 
 
-def make_app(source: Source, *, interval: float = 1.0, heartbeat: float = 15.0) -> web.Application:
+def make_app(
+    source: BoardSource, *, interval: float = 1.0, heartbeat: float = 15.0
+) -> web.Application:
     """Return the site that shows `source`.
 
     A watched page gets at most one frame each `interval` and some sign of life each `heartbeat`

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
-from scoring.biotope_scores import Scores, Sums
+from scoring.biotope_scores import BiotopeScores, Sums
 from scoring.intervals import Bounds, interval, resample_count
 from scoring.knowledge_base import KnowledgeBaseScores
 from scoring.tables import text_table
@@ -53,7 +53,7 @@ def score_biotopes(args: argparse.Namespace) -> int:
     return 0
 
 
-def _bounds(scores: Scores | KnowledgeBaseScores, resamples: int) -> Bounds | None:
+def _bounds(scores: BiotopeScores | KnowledgeBaseScores, resamples: int) -> Bounds | None:
     """Return the interval of the first measure, by article (facts: by reference)."""
     if isinstance(scores, KnowledgeBaseScores):
         rows = [(value, 1.0) for value in scores.by_reference.values()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from scoring.intervals import Bounds, interval, resample_count
 from scoring.semeval_files import read_ner_gold, read_ner_run
-from scoring.semeval_ner import TYPES, Compat, Counts, Criterion, NerScorecard, evaluate
+from scoring.semeval_ner import TYPES, Compat, Criterion, MentionCounts, NerScorecard, evaluate
 from scoring.tables import text_table
 
 _COUNTS = ("cor", "inc", "par", "mis", "spu", "pos", "act")
@@ -58,7 +58,9 @@ def score_names(args: argparse.Namespace) -> int:
 
 def _bounds(card: NerScorecard, criterion: Criterion, resamples: int) -> Bounds | None:
     rows = [table[criterion] for table in card.by_article.values()]
-    return interval(rows, lambda *row: Counts(*row).f_score(card.compat), resamples=resamples)
+    return interval(
+        rows, lambda *row: MentionCounts(*row).f_score(card.compat), resamples=resamples
+    )
 
 
 def _report(card: NerScorecard, bounds: dict[Criterion, Bounds | None]) -> str:

@@ -29,7 +29,7 @@ async def _nobody(_request: web.Request, _secret: str) -> Caller:
 
 async def _served() -> TestServer:
     assets = Assets()
-    rpc = Rpc(service=None, operations=OPERATIONS, read_token=_nobody, count_call=lambda _: None)
+    rpc = Rpc(hub=None, operations=OPERATIONS, read_token=_nobody, count_call=lambda _: None)
     pages = ReferencePages(operations=OPERATIONS, rpc=rpc, templates=Templates(assets))
     app = web.Application()
     app.add_routes(pages.routes())

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scoring.semeval_files import parse_offsets
-from scoring.semeval_ner import TYPES, Compat, Mention, NerScorecard, evaluate
+from scoring.semeval_ner import TYPES, Compat, MentionSpan, NerScorecard, evaluate
 from tests.shared import shared
 
 
@@ -15,8 +15,8 @@ def cases() -> list[dict[str, Any]]:
     return json.loads(shared("golden/semeval2013_9_1.json").read_text())["cases"]
 
 
-def mentions(rows: list[list[Any]]) -> list[Mention]:
-    return [Mention(str(place), parse_offsets(offsets), name) for place, offsets, name in rows]
+def mentions(rows: list[list[Any]]) -> list[MentionSpan]:
+    return [MentionSpan(str(place), parse_offsets(offsets), name) for place, offsets, name in rows]
 
 
 def check(scorecard: NerScorecard, case: dict[str, Any]) -> None:

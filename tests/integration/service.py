@@ -23,7 +23,7 @@ from metaserver.model.settings import LimitSettings
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
 from tests.integration.hub import DEMO, build_release
@@ -35,7 +35,7 @@ ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 class Running:
     """A service at work, and short ways to ask it."""
 
-    service: Service
+    service: HubContext
 
     async def do(self, name: str, caller: Caller = ORGANISER, **values: Any) -> Any:
         """Do an operation, a background job to its end; raises `RefusedError`."""

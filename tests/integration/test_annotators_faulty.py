@@ -6,10 +6,10 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from annotators.canned import FaultyKit
 from annotators.contract import problems
+from annotators.faults import WAYS
 from annotators.server import application
-from annotators.ways import WAYS
+from annotators.test_servers import FaultyKit
 
 LIMIT = 64 * 2**20  # bytes, the hub's default
 

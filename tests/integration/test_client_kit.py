@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from annotators.canned import FaultyKit, Turns
+from annotators.faults import WAYS, FaultyAnswer
 from annotators.server import Kit
-from annotators.ways import WAYS, Way
+from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.http import HttpLimits
 from metaserver.files.compression import unpack
 from metaserver.model.states import ANSWERED
@@ -35,7 +35,7 @@ async def test_text_and_context_arrive_and_the_answer_comes_back() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_the_faulty_server_gets_the_outcomes_it_is_made_for(way: Way) -> None:
+async def test_the_faulty_server_gets_the_outcomes_it_is_made_for(way: FaultyAnswer) -> None:
     kit = FaultyKit(lambda text, context: ANSWER)
     kit._turns = Turns((way,))
     limits = HttpLimits(answer=Limits(bytes=2_000_000))

@@ -9,7 +9,7 @@ import sys
 from dataclasses import astuple
 from math import fsum
 
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 from metaserver.model.states import Outcome
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
@@ -17,20 +17,20 @@ from tests.integration.peers import GOOD, Connection, Script, answering, peer, r
 SLOW = 0.05  # seconds: far above what loopback takes by itself
 
 
-async def phases(script: Script, *, time_limit: float = 60.0) -> Phases:
+async def timings(script: Script, *, time_limit: float = 60.0) -> Timings:
     async with peer(script) as there:
         ended, _ = await call(there.url, time_limit=time_limit)
-    return ended.phases
+    return ended.timings
 
 
-def add_up(found: Phases) -> bool:
+def add_up(found: Timings) -> bool:
     """Whether the parts of the request are no more than the whole."""
     parts = (found.dns, found.connect, found.send, found.wait, found.transfer)
     return fsum(part or 0.0 for part in parts) <= found.total + 1e-6
 
 
 async def test_every_phase_of_an_answered_request_is_there() -> None:
-    found = await phases(answering(GOOD))
+    found = await timings(answering(GOOD))
     assert found.dns is None  # an address needs none
     assert None not in (found.queue, found.connect, found.send, found.wait, found.transfer)
     assert found.parse is not None
@@ -42,17 +42,17 @@ async def test_a_name_is_looked_up_and_that_is_not_counted_as_connecting() -> No
     async with peer(answering(GOOD)) as there:
         ended, _ = await call(there.url.replace("127.0.0.1", "localhost"))
     assert ended.outcome is Outcome.OK
-    assert ended.phases.dns is not None
-    assert add_up(ended.phases)
+    assert ended.timings.dns is not None
+    assert add_up(ended.timings)
 
 
 async def test_a_kept_connection_is_not_connected_again() -> None:
     async with peer(answering(GOOD)) as there, article_caller() as caller:
         first, _ = await caller.call(server(there.url), 0, 1)
         second, _ = await caller.call(server(there.url), 0, 1)
-    assert first.phases.connect is not None
-    assert second.phases.connect is None
-    assert add_up(second.phases)
+    assert first.timings.connect is not None
+    assert second.timings.connect is None
+    assert add_up(second.timings)
 
 
 async def test_a_server_that_thinks_is_waited_for() -> None:
@@ -61,7 +61,7 @@ async def test_a_server_that_thinks_is_waited_for() -> None:
         await asyncio.sleep(SLOW)
         await connection.respond(GOOD)
 
-    found = await phases(thinks)
+    found = await timings(thinks)
     assert found.wait is not None
     assert found.wait >= SLOW * 0.9
     assert add_up(found)
@@ -75,7 +75,7 @@ async def test_a_server_that_sends_slowly_is_transferred_from() -> None:
         await asyncio.sleep(SLOW)
         await connection.send(GOOD[100:])
 
-    found = await phases(sends_slowly)
+    found = await timings(sends_slowly)
     assert found.transfer is not None
     assert found.transfer >= SLOW * 0.9
 
@@ -85,13 +85,13 @@ async def test_what_was_not_reached_is_none() -> None:
         await connection.request()
         await connection.hung_up()
 
-    found = await phases(silent, time_limit=0.2)
+    found = await timings(silent, time_limit=0.2)
     assert found.send is not None
     assert (found.wait, found.transfer, found.parse) == (None, None, None)
     assert found.total >= 0.19
 
     ended, _ = await call("http://127.0.0.1:1/")
-    assert astuple(ended.phases)[1:7] == (None,) * 6
+    assert astuple(ended.timings)[1:7] == (None,) * 6
 
 
 async def test_a_request_begun_again_is_timed_as_it_went_in_the_end() -> None:
@@ -103,8 +103,8 @@ async def test_a_request_begun_again_is_timed_as_it_went_in_the_end() -> None:
     async with peer(closes_on_the_next_request) as there, article_caller() as caller:
         await caller.call(server(there.url), 0, 1)
         ended, _ = await caller.call(server(there.url), 0, 1)
-    assert ended.phases.connect is not None
-    assert add_up(ended.phases)
+    assert ended.timings.connect is not None
+    assert add_up(ended.timings)
 
 
 MEMORY = """

@@ -52,7 +52,7 @@ async def test_a_clock_that_jumps_fires_no_time_out(jumping: Callable[[], float]
         assert [attempt.outcome for attempt in attempts] == [Outcome.OK] * 3
         for attempt in attempts:
             assert all(seconds is None or 0 <= seconds < DAY / 2
-                       for seconds in astuple(attempt.phases))  # fmt: skip
+                       for seconds in astuple(attempt.timings))  # fmt: skip
 
 
 async def test_a_clock_that_jumps_starves_no_time_out(jumping: Callable[[], float]) -> None:

@@ -11,13 +11,13 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
-from annotators.canned import FaultyKit, Turns
+from annotators.faults import WAYS, FaultyAnswer
 from annotators.server import Kit
-from annotators.ways import WAYS, Way
+from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, Step, StepState
+from metaserver.conformance.steps import Conformance, ConformanceStep, StepState
 from metaserver.model.states import ANSWERED, RULES, Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.values import FORBIDDEN
@@ -34,7 +34,11 @@ LIMITS = HttpLimits(answer=Limits(bytes=2_000_000))
 
 
 async def probed(
-    url: str, *, time_limit: float = SECONDS, told: list[Step] | None = None, **options: Any
+    url: str,
+    *,
+    time_limit: float = SECONDS,
+    told: list[ConformanceStep] | None = None,
+    **options: Any,
 ) -> Conformance:
     """Return how the server at `url` fares."""
     async with open_client(LIMITS) as client:
@@ -58,7 +62,7 @@ def states(run: Conformance) -> dict[str, str]:
     return {step.name: str(step.state) for step in run.steps}
 
 
-def step(run: Conformance, name: str) -> Step:
+def step(run: Conformance, name: str) -> ConformanceStep:
     (found,) = (step for step in run.steps if step.name == name)
     return found
 
@@ -81,11 +85,11 @@ def good(text: str, context: Any) -> Any:
 class OneArticle(Turns):
     """Deals its way to the article with one text, and lets all others alone."""
 
-    def __init__(self, way: Way, text: str) -> None:
+    def __init__(self, way: FaultyAnswer, text: str) -> None:
         super().__init__((way,))
         self._text = FORBIDDEN.sub("\ufffd", text)  # as it arrives
 
-    def take(self, text: str) -> Way | None:
+    def take(self, text: str) -> FaultyAnswer | None:
         return super().take(text) if text == self._text else None
 
 
@@ -95,7 +99,7 @@ def faulty(turns: Turns) -> FaultyKit:
     return kit
 
 
-def limit(way: Way) -> float:
+def limit(way: FaultyAnswer) -> float:
     return 2.0 if way.outcome == "timeout" else SECONDS
 
 
@@ -103,7 +107,7 @@ def limit(way: Way) -> float:
 
 
 async def test_the_kit_passes_and_each_step_is_told_as_it_ends() -> None:
-    told: list[Step] = []
+    told: list[ConformanceStep] = []
     async with served(Kit(good, workers=2)) as url:
         run = await probed(url.replace("127.0.0.1", "localhost"), told=told)
     assert [step.name for step in run.steps] == NAMES
@@ -162,7 +166,7 @@ async def test_an_answer_without_hits_is_a_good_one() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_each_way_on_one_article_is_told_at_its_step(way: Way) -> None:
+async def test_each_way_on_one_article_is_told_at_its_step(way: FaultyAnswer) -> None:
     long = ARTICLES[1]
     async with served(faulty(OneArticle(way, long.text))) as url:
         run = await probed(url, time_limit=limit(way))
@@ -180,7 +184,7 @@ async def test_each_way_on_one_article_is_told_at_its_step(way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_each_way_on_every_article_ends_as_its_outcome_says(way: Way) -> None:
+async def test_each_way_on_every_article_ends_as_its_outcome_says(way: FaultyAnswer) -> None:
     async with served(faulty(Turns((way,)))) as url:
         run = await probed(url, time_limit=limit(way))
     outcome = Outcome(way.outcome)
@@ -273,7 +277,7 @@ async def test_a_name_that_is_known_from_a_moment_ago_is_said_to_be() -> None:
 # State
 
 
-async def state_of(script: Script, **options: Any) -> tuple[Step, Conformance]:
+async def state_of(script: Script, **options: Any) -> tuple[ConformanceStep, Conformance]:
     run = await scripted(script, **options)
     return step(run, "state"), run
 

@@ -16,7 +16,7 @@ from metaserver.lanes.limits import LaneLimits
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Article, ArticleId, TaskName
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
 from metaserver.phases.restore import restore
 from metaserver.store.store import open_store
@@ -121,7 +121,7 @@ ATTACKS = {
 async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) -> None:
     make, pieces, count = ATTACKS[name]
     task = make(tmp_path)
-    watch = Watch("test", 1, 600.0)
+    watch = ServerMonitor("test", 1, 600.0)
     boards = LiveBoards(watch, Scoreboard([task]), lambda: None)
     async with (
         open_store(tmp_path / "store.sqlite") as store,
@@ -146,7 +146,7 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
         )
         async with undisturbed(ordinary) as meanwhile:
             await lane.run()
-        restored = LiveBoards(Watch("test", 1, 600.0), Scoreboard([task]), lambda: None)
+        restored = LiveBoards(ServerMonitor("test", 1, 600.0), Scoreboard([task]), lambda: None)
         restored.watch.add(one, there.url)
         async with undisturbed(ordinary) as again:
             await restore(store, restored, corpus, one.name, key)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from metaserver.config import WebSettings
 from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.outline import Kind, Outline, Parameter
+from metaserver.operations.outline import Outline, Parameter, ValueKind
 from metaserver.store import tokens
 from metaserver.web.service import make_service_app
 from metaserver.wire.values import EncodeError
@@ -51,13 +51,13 @@ junk = st.recursive(
     max_leaves=6,
 )
 fitting = {
-    Kind.TEXT: st.text(max_size=30),
-    Kind.INTEGER: st.integers(min_value=-1, max_value=3) | st.integers(),
-    Kind.NUMBER: st.floats() | st.integers(),
-    Kind.TRUTH: st.booleans(),
-    Kind.FILE: st.binary(max_size=60).map(lambda content: content.hex()),
-    Kind.STRUCT: st.dictionaries(st.text(max_size=8), junk, max_size=3),
-    Kind.ANY: junk,
+    ValueKind.TEXT: st.text(max_size=30),
+    ValueKind.INTEGER: st.integers(min_value=-1, max_value=3) | st.integers(),
+    ValueKind.NUMBER: st.floats() | st.integers(),
+    ValueKind.TRUTH: st.booleans(),
+    ValueKind.FILE: st.binary(max_size=60).map(lambda content: content.hex()),
+    ValueKind.STRUCT: st.dictionaries(st.text(max_size=8), junk, max_size=3),
+    ValueKind.ANY: junk,
 }
 
 

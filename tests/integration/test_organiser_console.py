@@ -17,7 +17,7 @@ import pytest
 from aiohttp import FormData
 
 from metaserver.web.organise import OrganiserPages
-from metaserver.web.organise.drafts import MOST, Draft, Drafts
+from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
 from tests.integration.console import Page, Visitor, organiser_token, token_of, visiting
 from tests.integration.hub import DEMO, asked_server
 from tests.integration.service import Running, at_work, plan_phase, settings
@@ -103,10 +103,12 @@ def addresses(running: Running) -> list[tuple[str, str]]:
         "run": "run-1",
         "version": "1",
         "id": "1",
-        "job": running.service.jobs.every()[0].id if running.service.jobs.every() else "0" * 16,
+        "job": running.service.jobs.list_all()[0].id
+        if running.service.jobs.list_all()
+        else "0" * 16,
     }
     found = []
-    for route in OrganiserPages(desk=_desk(running)).routes():
+    for route in OrganiserPages(console=_desk(running)).routes():
         path = re.sub(r"{(lead|act):([a-z]+)[^}]*}", r"\2", route.path)
         path = re.sub(r"{(\w+)(:[^}]*)?}", lambda match: names[match[1]], path)
         found.append((route.method, path))
@@ -114,7 +116,7 @@ def addresses(running: Running) -> list[tuple[str, str]]:
 
 
 def _desk(running: Running) -> Any:
-    return SimpleNamespace(service=running.service)
+    return SimpleNamespace(hub=running.service)
 
 
 async def test_only_organisers_get_in(running: Running) -> None:
@@ -476,7 +478,7 @@ async def test_gold_that_cannot_be_read_is_told_at_its_field(
 
 def test_drafts_are_few() -> None:
     drafts = Drafts()
-    draft = Draft(phase="test", task="ACT", content=b"", source="x", replaces=0)
+    draft = GoldDraft(phase="test", task="ACT", content=b"", source="x", replaces=0)
     keys = [str(number) for number in range(MOST + 1)]
     for key in keys:
         drafts.keep(key, draft)

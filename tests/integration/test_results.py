@@ -77,7 +77,7 @@ async def test_attempts_are_a_table_of_what_is_stored(tmp_path: Path) -> None:
         assert row["final"] == str(int(final))
         began = datetime.fromisoformat(row["started_at"]).timestamp()
         assert began == pytest.approx(attempt.started_at, abs=0.001)
-        assert float(row["total"]) == pytest.approx(attempt.phases.total, abs=1e-6)
+        assert float(row["total"]) == pytest.approx(attempt.timings.total, abs=1e-6)
         assert row["dns"] == ""  # an address has no name to resolve
         assert int(row["bytes_in"]) == attempt.bytes_in > 0
     assert [row["outcome"] for row in rows].count("fault") == 3

@@ -21,7 +21,7 @@ from metaserver.config import WebSettings
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.outline import Kind, Outline
+from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_call
@@ -247,7 +247,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
         changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes
         change = await running.do("gold.set", **{**FILED, "content": changed})
         hub.board = change.frozen
-        hub.job = running.service.jobs.every()[0].id
+        hub.job = running.service.jobs.list_all()[0].id
         yield hub
 
 
@@ -310,7 +310,7 @@ def test_what_is_of_files_is_of_teams_and_organisers() -> None:
     for name, operation in OPERATIONS.items():
         outline = Outline.of(operation)
         fields = outline.result.fields if outline.result else ()
-        if any(one.kind is Kind.FILE for one in (*outline.parameters, *fields)):
+        if any(one.kind is ValueKind.FILE for one in (*outline.parameters, *fields)):
             assert operation.role in (Role.TEAM, Role.ORGANISER), name
 
 

@@ -22,7 +22,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
-from metaserver.phases.freezing import LOOK_SECONDS
+from metaserver.phases.archiver import LOOK_SECONDS
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
@@ -165,7 +165,7 @@ async def test_a_gold_change_scores_each_answer_of_its_task_once(
     seen.clear()
     await running.do("gold.set", **given, content=INT_GOLD + b"sample01\tP99999\n")
     assert seen == []  # the same file again scores nothing
-    job = running.service.jobs.every()[0]
+    job = running.service.jobs.list_all()[0]
     assert (job.kind, job.subject, job.asked_by) == ("gold.set", "test INT", "organiser ana")
 
 
@@ -251,7 +251,7 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
     }
     async with at_work(given) as running:  # it finds them kept
         await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
-        await running.service.freezing.look(running.service.phase("test"))
+        await running.service.archiver.look(running.service.phase("test"))
         assert await running.do("boards.frozen", phase="test") == kept
         # killed before they were kept: as if there were none
         async with running.service.store.writing() as connection:

@@ -58,7 +58,7 @@ async def register(blue: Visitor, url: str, name: str = "blue-1", **fields: str)
 async def run_test(running: Running, blue: Visitor, name: str = "blue-1") -> None:
     page = await blue.post(f"/team/servers/{name}/test")
     assert (page.status, page.path) == (200, f"/team/servers/{name}/test?phase=test")
-    await running.until(lambda: running.service.trials.under_way(name) is None)
+    await running.until(lambda: running.service.conformance.under_way(name) is None)
 
 
 async def test_who_is_not_signed_in_is_led_to_sign_in(running: Running) -> None:

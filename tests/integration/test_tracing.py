@@ -15,9 +15,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from annotators.canned import FaultyKit, Turns
+from annotators.faults import WAYS
 from annotators.server import Kit
-from annotators.ways import WAYS
+from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.tracing import ENDPOINT, exporting, recording, span
 from metaserver.model.errors import InputError
 from tests.integration.callers import article_caller, call, server

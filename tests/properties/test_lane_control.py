@@ -24,8 +24,8 @@ from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
 from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState, Tries
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
 from metaserver.model.states import ANSWERED, RULES, Backoff, Outcome
 from tests import virtual
 from tests.answers import ended
@@ -41,7 +41,7 @@ class World:
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.entries: list[Entry] = []
+        self.entries: list[AttemptRecord] = []
         self.calls: dict[int, asyncio.Future[Outcome]] = {}
         self.there = True
         self.blocked: str | None = None
@@ -68,10 +68,10 @@ class World:
         await asyncio.sleep(1.0)
         return None if self.there else "connect: refused"
 
-    async def state(self, server: Server) -> ServerSaid | None:
+    async def state(self, server: Server) -> ServerReport | None:
         return None
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         async with self._in_order:
             while self.blocked:
                 await asyncio.sleep(1.0)

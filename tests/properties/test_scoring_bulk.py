@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from scoring import FormatError, Matches, Problem, read_run
+from scoring import FileProblem, FormatError, Matches, read_run
 from scoring.biocreative import match
 from scoring.bulk import match_file
 from scoring.files import rising_confidence
@@ -110,7 +110,7 @@ def test_good_files_are_read_in_bulk(
 
 def line_by_line(
     task: Task, path: Path, lenient: bool
-) -> tuple[Mapping[str, Matches], tuple[Problem, ...]] | None:
+) -> tuple[Mapping[str, Matches], tuple[FileProblem, ...]] | None:
     try:
         run = read_run(task, path, lenient_ranks=lenient)
     except FormatError:

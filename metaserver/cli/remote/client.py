@@ -31,7 +31,7 @@ class AnsweredError(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hub:
+class RemoteHub:
     """Where a hub is, and the token it is asked with; redirects are not followed."""
 
     url: str

@@ -15,13 +15,13 @@ from typing import Any
 import msgspec
 
 from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
-from metaserver.cli.remote.client import AnsweredError, Hub, read_url
+from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.following import JobError, followed
 from metaserver.model.errors import InputError
-from metaserver.operations.outline import FILE_NAME, Kind, Outline, Parameter, metavar
+from metaserver.operations.outline import FILE_NAME, Outline, Parameter, ValueKind, metavar
 
 DONE, REFUSED = 0, 1  # exit statuses
-TYPES = {Kind.INTEGER: int, Kind.NUMBER: float}
+TYPES = {ValueKind.INTEGER: int, ValueKind.NUMBER: float}
 
 
 def add_nouns(
@@ -86,9 +86,9 @@ def _add_option(parser: argparse.ArgumentParser, parameter: Parameter, *, needed
         "required": needed,
         "help": _plain(f"{parameter.help}{default}"),
     }
-    if parameter.kind is Kind.TRUTH:
+    if parameter.kind is ValueKind.TRUTH:
         common["action"] = argparse.BooleanOptionalAction
-    elif parameter.kind is Kind.FILE:
+    elif parameter.kind is ValueKind.FILE:
         common |= {"type": Path, "metavar": "FILE"}
     else:
         common |= {
@@ -96,7 +96,7 @@ def _add_option(parser: argparse.ArgumentParser, parameter: Parameter, *, needed
             "choices": parameter.choices or None,
             "metavar": metavar(parameter).removesuffix(" ..."),
         }
-        if parameter.many or parameter.kind is Kind.STRUCT:
+        if parameter.many or parameter.kind is ValueKind.STRUCT:
             common["nargs"] = "*"
     parser.add_argument(parameter.option, **common)
 
@@ -114,7 +114,7 @@ def _plain(text: str) -> str:
 def main(args: argparse.Namespace) -> int:
     """Ask the hub; return the exit status."""
     outline: Outline = args.outline
-    hub = Hub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
+    hub = RemoteHub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
               token=read_token(args.token_file))  # fmt: skip
     follows = outline.report is not None and not args.no_wait
     told = msgspec.structs.replace(outline, result=outline.report) if follows else outline
@@ -193,12 +193,12 @@ def _given(outline: Outline, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(parameter: Parameter, value: Any) -> Any:
-    if parameter.kind is Kind.FILE:
+    if parameter.kind is ValueKind.FILE:
         try:
             return base64.b64encode(value.read_bytes()).decode()
         except OSError as error:
             raise InputError(parameter.option, f"{value}: {_reason(error)}") from error
-    if parameter.kind is Kind.STRUCT:
+    if parameter.kind is ValueKind.STRUCT:
         members = dict(_member(parameter, text) for text in value)
         return [members] if parameter.many else members
     return value
@@ -218,7 +218,7 @@ def _member(parameter: Parameter, text: str) -> tuple[str, Any]:
 def _query(outline: Outline, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options as texts of a query: structs as JSON, truths as JSON has them."""
     kinds = {parameter.name: parameter.kind for parameter in outline.by_name}
-    as_json = (Kind.STRUCT, Kind.ANY, Kind.TRUTH)
+    as_json = (ValueKind.STRUCT, ValueKind.ANY, ValueKind.TRUTH)
     return {
         name: json.dumps(value) if kinds[name] in as_json else value
         for name, value in given.items()

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from metaserver.cli.remote.client import Hub
+from metaserver.cli.remote.client import RemoteHub
 from metaserver.model.errors import InputError
 
 WAIT = 10.0  # seconds that the hub may hold an answer back
@@ -20,7 +20,7 @@ class JobError(Exception):
     """A job that has changed nothing, and why."""
 
 
-def followed(hub: Hub, job: Job) -> Any:
+def followed(hub: RemoteHub, job: Job) -> Any:
     """Return a job's report when it is done; raises `JobError`, or what asking the hub raises.
 
     The job goes on in the hub whatever becomes of this process: who stops it is told how to ask.

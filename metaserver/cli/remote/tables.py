@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from metaserver.operations.outline import Kind, Outline
+from metaserver.operations.outline import Outline, ValueKind
 
 UNCUT = 100_000  # columns, where the output is no terminal
 FOR_PROGRAMS = frozenset({"columns"})  # what tells of other fields: --json has it
@@ -43,7 +43,7 @@ def show(outline: Outline, answer: Any) -> None:
 def file_fields(outline: Outline) -> frozenset[str]:
     """Return the names of the fields of a result that are files, base64 in JSON."""
     fields = outline.result.fields if outline.result else ()
-    return frozenset(field.name for field in fields if field.kind is Kind.FILE)
+    return frozenset(field.name for field in fields if field.kind is ValueKind.FILE)
 
 
 def _decoded(outline: Outline, struct: Struct) -> Struct:

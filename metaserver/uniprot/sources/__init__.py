@@ -15,7 +15,7 @@ __all__ = ["Kind", "SourceFile", "recognise"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Kind:
+class SourceKind:
     """A kind of source file: its name in messages and `META.json`, and its reader.
 
     `mark` is what the beginning of such a file matches, from its first character.
@@ -29,8 +29,8 @@ class Kind:
 
 def _kind(
     name: str, read: Callable[[SourceFile], Iterator[Any]], mark: bytes, *, taxonomy: bool = False
-) -> Kind:
-    return Kind(name=name, read=read, mark=re.compile(mark), taxonomy=taxonomy)
+) -> SourceKind:
+    return SourceKind(name=name, read=read, mark=re.compile(mark), taxonomy=taxonomy)
 
 
 _ACCESSION = b"(?:" + PATTERN.pattern.encode() + b")"
@@ -55,7 +55,7 @@ KINDS = (
 )
 
 
-def recognise(source: SourceFile) -> Kind:
+def recognise(source: SourceFile) -> SourceKind:
     """Return the kind of a file from its first lines; raises `InputError` for any other file."""
     head = source.head()
     for kind in KINDS:

@@ -6,19 +6,19 @@ import re
 from collections.abc import Iterator
 
 from metaserver.uniprot.sources.reader import SourceFile
-from metaserver.uniprot.sources.records import Entry
+from metaserver.uniprot.sources.records import ProteinEntry
 
 _HEADER = re.compile(r">(?:sp|tr)\|([^|\s]+)\|(\S+)(?: (.*))?")
 _FIELD = re.compile(r" (OS|OX|GN|PE|SV)=")
 _FRAGMENT = re.compile(r" \(Fragments?\)$")
 
 
-def read(source: SourceFile) -> Iterator[Entry]:
+def read(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield an entry a header; raises `InputError` at a line that is neither header nor sequence.
 
     A file that ends right after a header is truncated.
     """
-    entry: Entry | None = None
+    entry: ProteinEntry | None = None
     for line in source.lines():
         if line.startswith(b">"):
             if entry is not None:
@@ -33,7 +33,7 @@ def read(source: SourceFile) -> Iterator[Entry]:
         raise source.error(f"truncated: the file ends before the sequence of {entry.accession}")
 
 
-def _entry(source: SourceFile, header: str) -> Entry:
+def _entry(source: SourceFile, header: str) -> ProteinEntry:
     match = _HEADER.fullmatch(header)
     if match is None:
         raise source.error(f"expected '>sp|ACCESSION|NAME ...' or '>tr|...', got {header[:40]!r}")
@@ -42,7 +42,7 @@ def _entry(source: SourceFile, header: str) -> Entry:
     found = dict(zip(fields[::2], fields[1::2], strict=True))
     names = (_FRAGMENT.sub("", name.strip()), found.get("GN", "").strip())
     taxon = found.get("OX", "")  # since 2018; before, only the organism's name
-    return Entry(
+    return ProteinEntry(
         line=source.line,
         accession=accession,
         entry_name=entry_name,

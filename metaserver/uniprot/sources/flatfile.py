@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from metaserver.uniprot.sources.names import gene_names, protein_names, without_evidence
 from metaserver.uniprot.sources.reader import SourceFile
-from metaserver.uniprot.sources.records import Entry
+from metaserver.uniprot.sources.records import ProteinEntry
 
 _WANTED = frozenset({b"ID", b"AC", b"DE", b"GN", b"OX", b"//"})
 _TAXON = re.compile(r"NCBI_TaxID=([0-9]+)")
@@ -29,8 +29,8 @@ class _Draft:
     genes: list[str] = field(default_factory=list)
     taxon: int = 0
 
-    def entry(self) -> Entry:
-        return Entry(
+    def entry(self) -> ProteinEntry:
+        return ProteinEntry(
             line=self.line,
             accession=self.accessions[0],
             entry_name=self.entry_name,
@@ -40,7 +40,7 @@ class _Draft:
         )
 
 
-def read(source: SourceFile) -> Iterator[Entry]:
+def read(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield the entries of a flat file; raises `InputError` at the line where it goes wrong."""
     draft: _Draft | None = None
     for line in source.lines():
@@ -84,7 +84,7 @@ def _add(source: SourceFile, draft: _Draft, tag: bytes, text: str) -> None:
         draft.taxon = int(match[1])
 
 
-def _finished(source: SourceFile, draft: _Draft) -> Entry:
+def _finished(source: SourceFile, draft: _Draft) -> ProteinEntry:
     if not draft.accessions:
         raise source.error(f"entry {draft.entry_name} has no AC line")
     return draft.entry()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Entry(NamedTuple):
+class ProteinEntry(NamedTuple):
     """A UniProtKB entry, as far as its source tells; `line` is where its accession stands.
 
     `names` are its own protein and gene names, without those of its parts. `organism` matters only

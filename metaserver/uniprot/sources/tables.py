@@ -10,7 +10,7 @@ import numpy as np
 from metaserver.uniprot.codec import MALFORMED, PADDING, Codes, encode_lines
 from metaserver.uniprot.sources.names import protein_names
 from metaserver.uniprot.sources.reader import SourceFile
-from metaserver.uniprot.sources.records import Entry, Membership
+from metaserver.uniprot.sources.records import Membership, ProteinEntry
 
 _BLOCK = 4 << 20
 
@@ -63,7 +63,7 @@ def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
     return roles
 
 
-def read_tsv(source: SourceFile) -> Iterator[Entry | Membership]:
+def read_tsv(source: SourceFile) -> Iterator[ProteinEntry | Membership]:
     """Yield the entries of a table with headings, or the clusters of one `From ... Cluster ID`."""
     rows = _rows(source)
     heading = next(rows)
@@ -83,7 +83,9 @@ def _member(
     return Membership(source.line, row[roles["member"][0]], row[roles["cluster"][0]])
 
 
-def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence[str]) -> Entry:
+def _entry(
+    source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence[str]
+) -> ProteinEntry:
     def cell(role: str) -> str:
         return row[roles[role][0]].strip() if role in roles else ""
 
@@ -93,7 +95,7 @@ def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence
     names = protein_names(cell("proteins")) if "proteins" in roles else []
     for place in roles.get("genes", ()):
         names += [name.rstrip(";") for name in row[place].split()]
-    return Entry(
+    return ProteinEntry(
         line=source.line,
         accession=cell("accession"),
         entry_name=cell("entry_name"),
@@ -107,14 +109,14 @@ def _entry(source: SourceFile, roles: Mapping[str, Sequence[int]], row: Sequence
 _IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, is younger
 
 
-def read_idmapping(source: SourceFile) -> Iterator[Entry]:
+def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield the entries of `idmapping_selected.tab`: names, UniRef50 cluster and taxon."""
     for row in _rows(source):
         if len(row) not in _IDMAPPING_COLUMNS:
             raise source.error(f"{len(row)} columns, expected 22 as in idmapping_selected.tab")
         if not row[12].isdecimal():
             raise source.error(f"expected a taxon number in column 13, got {row[12][:40]!r}")
-        yield Entry(source.line, row[0], row[1], int(row[12]), cluster=row[9])
+        yield ProteinEntry(source.line, row[0], row[1], int(row[12]), cluster=row[9])
 
 
 def read_memberships(source: SourceFile) -> Iterator[Membership]:

@@ -9,7 +9,7 @@ from lxml import etree
 from lxml.etree import _Element
 
 from metaserver.uniprot.sources.reader import SourceFile
-from metaserver.uniprot.sources.records import Entry
+from metaserver.uniprot.sources.records import ProteinEntry
 
 _BLOCK = 1 << 20
 _TAXON = "{*}organism/{*}dbReference[@type='NCBI Taxonomy']"
@@ -18,7 +18,7 @@ _OTHER_PROTEIN_NAMES = ("allergenName", "biotechName", "cdAntigenName", "innName
 _GENE_NAMES = frozenset({"primary", "synonym"})  # no locus or ORF tags
 
 
-def read(source: SourceFile) -> Iterator[Entry]:
+def read(source: SourceFile) -> Iterator[ProteinEntry]:
     """Yield the entries of an XML file; raises `InputError` with the line where it goes wrong."""
     parser = etree.XMLPullParser(("end",), tag="{*}entry", resolve_entities=False)
     try:
@@ -42,14 +42,14 @@ def _forget(element: _Element) -> None:
         del root[0]
 
 
-def _entry(source: SourceFile, element: _Element) -> Entry:
+def _entry(source: SourceFile, element: _Element) -> ProteinEntry:
     line = cast(int, element.sourceline)
     accessions = _texts(element, "{*}accession")
     taxon = element.find(_TAXON)
     number = "" if taxon is None else taxon.get("id", "")
     if not accessions or not (number.isascii() and number.isdecimal()):
         raise source.error("an entry without an accession or a taxon", line)
-    return Entry(
+    return ProteinEntry(
         line=line,
         accession=accessions[0],
         entry_name=next(iter(_texts(element, "{*}name")), ""),

@@ -85,7 +85,7 @@ def _pairs(text: bytearray) -> Form:
     return MultiDict(parse_qsl(text.decode(), keep_blank_values=True, errors="strict"))
 
 
-class Parts:
+class MultipartForm:
     """The body of a multipart form."""
 
     def __init__(self, boundary: str) -> None:
@@ -152,5 +152,5 @@ def body_of(kind: str, options: Mapping[str, str]) -> FormBody | None:
     """Return what reads the body of a content type; None for what is no form."""
     check_charset(options.get("charset"))
     if kind == "multipart/form-data":
-        return Parts(options.get("boundary", ""))
+        return MultipartForm(options.get("boundary", ""))
     return Pairs() if kind == "application/x-www-form-urlencoded" else None

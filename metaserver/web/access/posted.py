@@ -20,7 +20,7 @@ from metaserver.web.access.form_bodies import (
     Field,
     Form,
     FormBody,
-    Parts,
+    MultipartForm,
     TooLargeError,
     body_of,
 )
@@ -86,7 +86,7 @@ def _form_of(request: web.Request) -> SentForm | None:
         check_plain(request)
         body = body_of(*content_type(request))
         if body is None or (
-            isinstance(body, Parts) and not takes_upload(request.match_info.handler)
+            isinstance(body, MultipartForm) and not takes_upload(request.match_info.handler)
         ):
             raise web.HTTPUnsupportedMediaType(text="Expected an urlencoded form.")
         request[FORM] = SentForm(request, body)

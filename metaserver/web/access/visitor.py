@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.operations.caller import Caller
 from metaserver.store.tokens import Session
 from metaserver.web.access.addresses import Origin
@@ -51,5 +51,5 @@ def remember(request: web.Request, known: Visitor) -> None:
     """Keep who asks, for the handlers of a request and for its pages."""
     caller = known.caller
     request[VISITOR] = known
-    request[READER] = Reader(team=caller.team or "", organiser=caller.organiser)
+    request[READER] = Viewer(team=caller.team or "", organiser=caller.organiser)
     _current.set(known)

@@ -17,7 +17,7 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
+from metaserver.operations.outline import PREFIX, Outline, Parameter, ValueKind
 from metaserver.operations.table import Operation, perform
 from metaserver.web.access.aside import LARGE, aside
 from metaserver.web.access.auth import REQUEST_ID
@@ -42,7 +42,7 @@ RETRY_SECONDS = 10.0
 class Api:
     """The routes of a table of operations, and what these work on."""
 
-    service: Any
+    hub: Any
     operations: Mapping[str, Operation]
 
     def routes(self) -> list[web.RouteDef]:
@@ -59,7 +59,7 @@ class Api:
             values = await read_values(request, outline)
 
             async def make() -> web.Response:
-                result = await perform(operation, self.service, caller, values)
+                result = await perform(operation, self.hub, caller, values)
                 return await aside(request, outline.gives_file, answer, result)
 
             return await (in_turn(request, make) if outline.gives_file else make())
@@ -112,13 +112,13 @@ def read_text(parameter: Parameter, text: str) -> Any:
     """Read a parameter's value from a path or query; `RefusedError` names the parameter."""
     try:
         match parameter.kind:
-            case Kind.INTEGER:
+            case ValueKind.INTEGER:
                 return bounded(int(text))
-            case Kind.NUMBER:
+            case ValueKind.NUMBER:
                 return bounded(float(text))
-            case Kind.TRUTH:
+            case ValueKind.TRUTH:
                 return TRUTHS[text.lower()]
-            case Kind.STRUCT | Kind.ANY:
+            case ValueKind.STRUCT | ValueKind.ANY:
                 return bounded(msgspec.json.decode(text))
     except (ValueError, KeyError, RecursionError) as error:
         message = f"{text[:80]!r} is not {WANTED.get(parameter.kind, 'JSON')}"
@@ -127,9 +127,9 @@ def read_text(parameter: Parameter, text: str) -> Any:
 
 
 WANTED = {
-    Kind.INTEGER: "an integer",
-    Kind.NUMBER: "a number",
-    Kind.TRUTH: "true or false",
+    ValueKind.INTEGER: "an integer",
+    ValueKind.NUMBER: "a number",
+    ValueKind.TRUTH: "true or false",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.operations.outline import Kind, Outline
+from metaserver.operations.outline import Outline, ValueKind
 from metaserver.operations.table import invalid
 
 VALUES = 100_000
@@ -64,7 +64,7 @@ def bounded(value: Any) -> Any:
     return value
 
 
-def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, Kind]:
+def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, ValueKind]:
     known = {parameter.name: parameter for parameter in outline.parameters}
     for name in given:
         if name not in known:
@@ -75,8 +75,8 @@ def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, Kind]:
     return {name: parameter.kind for name, parameter in known.items()}
 
 
-def _read(name: str, kind: Kind, raw: msgspec.Raw) -> Any:
-    if kind is not Kind.FILE:
+def _read(name: str, kind: ValueKind, raw: msgspec.Raw) -> Any:
+    if kind is not ValueKind.FILE:
         return bounded(msgspec.json.decode(raw))
     try:
         return _FILE.decode(raw)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.operations.outline import PREFIX, Kind, Outline, Parameter
+from metaserver.operations.outline import PREFIX, Outline, Parameter, ValueKind
 from metaserver.operations.table import Operation
 
 PATH = f"{PREFIX}/openapi.json"
@@ -77,7 +77,7 @@ def _schemas(operations: Iterable[Operation]) -> tuple[dict[Any, Any], dict[str,
     """Return the schema of each type, and the components that these refer to."""
     types: list[Any] = [Error]
     for operation in operations:
-        used = (operation.given, operation.result, operation.report)
+        used = (operation.request, operation.result, operation.report)
         types += [kind for kind in used if kind not in types]
     types = [kind for kind in types if kind not in (None, type(None))]
     made, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
@@ -89,7 +89,7 @@ def _operation(
     operation: Operation, schemas: Mapping[Any, Any], components: Mapping[str, Any]
 ) -> dict[str, Any]:
     outline = Outline.of(operation)
-    given = components[_name(schemas[operation.given])]
+    given = components[_name(schemas[operation.request])]
     described: dict[str, Any] = {
         "operationId": outline.rpc,
         "summary": outline.summary,
@@ -123,7 +123,7 @@ def _parameters(outline: Outline, given: Mapping[str, Any]) -> Iterable[dict[str
 
 
 def _placed(parameter: Parameter, schema: Any) -> dict[str, Any]:
-    if parameter.kind in (Kind.STRUCT, Kind.ANY):
+    if parameter.kind in (ValueKind.STRUCT, ValueKind.ANY):
         return {"content": {"application/json": {"schema": schema}}}
     return {"schema": schema}
 

@@ -69,7 +69,7 @@ class Rpc:
     `count_call` counts one more call of a request, or raises `RefusedError`.
     """
 
-    service: Any
+    hub: Any
     operations: Mapping[str, Operation]
     read_token: TokenReader
     count_call: Callable[[web.Request], None]
@@ -145,7 +145,7 @@ class Rpc:
             caller, params = await self.read_token(request, params[0]), params[1:]
             caller.need(operation.role)
         values = read_parameters(outline, params)
-        return carried(await perform(operation, self.service, caller, values))
+        return carried(await perform(operation, self.hub, caller, values))
 
     def _known(self, name: str) -> tuple[Operation, Outline]:
         if name not in self._methods:

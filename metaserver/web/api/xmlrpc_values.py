@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from metaserver.model.errors import MetaserverError
-from metaserver.operations.outline import Kind, Outline, Parameter
+from metaserver.operations.outline import Outline, Parameter, ValueKind
 from metaserver.wire.values import FORBIDDEN, Value
 
 
@@ -72,7 +72,7 @@ def _taken_struct(outline: Outline, rest: list[Value]) -> dict[str, Value]:
 
 def _placed(parameter: Parameter, value: Value) -> Value:
     value = loosened(parameter, value)
-    wanted = int if parameter.kind is Kind.INTEGER else str
+    wanted = int if parameter.kind is ValueKind.INTEGER else str
     if not isinstance(value, wanted) or isinstance(value, bool):
         message = f"{parameter.name}: expected {parameter.rpc_type}"
         raise CallError(Code.PARAMETERS, message)
@@ -86,13 +86,13 @@ def loosened(parameter: Parameter, value: Any) -> Any:
     return _one(parameter.kind, value)
 
 
-def _one(kind: Kind, value: Any) -> Any:
+def _one(kind: ValueKind, value: Any) -> Any:
     match kind, value:
-        case Kind.TEXT, int() if not isinstance(value, bool):
+        case ValueKind.TEXT, int() if not isinstance(value, bool):
             return str(value)
-        case Kind.TEXT, datetime():
+        case ValueKind.TEXT, datetime():
             return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
-        case Kind.FILE, str():
+        case ValueKind.FILE, str():
             return value.encode()
     return value
 

@@ -11,14 +11,14 @@ import msgspec
 from aiohttp import web
 
 from metaserver.store.audit import AuditEntry
-from metaserver.web.organise.sheet import number
-from metaserver.web.ui.console import Desk
+from metaserver.web.organise.form_helpers import number
+from metaserver.web.ui.console import ConsoleContext
 
 PAGE = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class AuditFilter:
     """Which entries are shown, as in the address."""
 
     actor: str = ""
@@ -35,7 +35,7 @@ class Filter:
 class AuditPage:
     """The handler of the audit log."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return its route."""
@@ -44,17 +44,17 @@ class AuditPage:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the entries that the address filters; newest first, in pages."""
         query = request.query
-        wanted = Filter(
+        wanted = AuditFilter(
             actor=query.get("actor", "").strip(),
             subject=query.get("subject", "").strip(),
             before=query.get("before", "") if number(query.get("before", "")) else "",
         )
         chosen = {name: getattr(wanted, name) for name in wanted.__slots__}
         asked = {name: value for name, value in chosen.items() if value}
-        found: Sequence[AuditEntry] = await self.desk.ask(
+        found: Sequence[AuditEntry] = await self.console.ask(
             request, "audit.list", **asked, limit=PAGE + 1
         )
-        return self.desk.answer(
+        return self.console.answer(
             "organise_audit.html",
             wanted=wanted,
             entries=found[:PAGE],

@@ -9,9 +9,9 @@ from aiohttp import web
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
 from metaserver.operations.fields import NAME_HELP
-from metaserver.web.organise.outlook import NEW_CHALLENGE
-from metaserver.web.organise.sheet import Sheet, tried
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import NEW_CHALLENGE
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 
 WORDING = {
@@ -25,15 +25,15 @@ WORDING = {
         " set already stay the moments that they are.",
     ),
 }
-MADE = Sheet(given=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING)
-CHANGED = Sheet(given=NewChallenge, names=("title", "timezone"), wording=WORDING)
+MADE = OperationForm(given=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING)
+CHANGED = OperationForm(given=NewChallenge, names=("title", "timezone"), wording=WORDING)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChallengePages:
     """The handlers of challenges."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -45,7 +45,7 @@ class ChallengePages:
         ]
 
     def _answer(self, form: Form, challenge: str = "", status: int = 200) -> web.Response:
-        return self.desk.answer(
+        return self.console.answer(
             "organise_challenge.html", status=status, form=form, challenge=challenge
         )
 
@@ -57,12 +57,12 @@ class ChallengePages:
         """Make a challenge; the overview leads on from it."""
         sent = await posted(request)
         values = MADE.values(sent)
-        known = [one.challenge for one in await self.desk.ask(request, "challenges.list")]
+        known = [one.challenge for one in await self.console.ask(request, "challenges.list")]
         if (name := values.get("challenge")) in known:  # the operation would change that one
             message = f"there is a challenge {name!r} already"
             done = RefusedError(Refusal.STATE, message, field="challenge")
         else:
-            done = await tried(self.desk, request, "challenges.set", **values)
+            done = await tried(self.console, request, "challenges.set", **values)
         if isinstance(done, RefusedError):
             return self._answer(MADE.form(sent, done), status=done.refusal)
         raise web.HTTPSeeOther("/organise")
@@ -77,7 +77,7 @@ class ChallengePages:
         """Change a challenge."""
         known, sent = await self._known(request), await posted(request)
         done = await tried(
-            self.desk,
+            self.console,
             request,
             "challenges.set",
             challenge=known.challenge,
@@ -88,7 +88,7 @@ class ChallengePages:
         raise web.HTTPSeeOther("/organise")
 
     async def _known(self, request: web.Request) -> ChallengeDetail:
-        known: list[ChallengeDetail] = await self.desk.ask(request, "challenges.list")
+        known: list[ChallengeDetail] = await self.console.ask(request, "challenges.list")
         for one in known:
             if one.challenge == request.match_info["challenge"]:
                 return one

@@ -11,8 +11,8 @@ from metaserver.model.errors import RefusedError
 from metaserver.operations.corpora import CorpusDetail, CorpusImported, ImportCorpus
 from metaserver.operations.fields import NAME_HELP
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.sheet import Sheet, no_file, number, sent_file, tried
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.organise.form_helpers import OperationForm, no_file, number, sent_file, tried
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 
 PAGE = 100
@@ -26,14 +26,16 @@ WORDING = {
         help="Otherwise nothing is imported as long as anything in it is wrong.",
     ),
 }
-IMPORTED = Sheet(given=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING)
+IMPORTED = OperationForm(
+    given=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CorpusPages:
     """The handlers of corpora."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -48,7 +50,7 @@ class CorpusPages:
         return await self._list(request, self._form())
 
     def _form(self, values: object = None, refused: RefusedError | None = None) -> Form:
-        most = self.desk.service.settings.web.upload_bytes >> 20
+        most = self.console.hub.settings.web.upload_bytes >> 20
         content = Wording(
             label="File",
             kind="file",
@@ -64,8 +66,8 @@ class CorpusPages:
         done: CorpusImported | None = None,
         status: int = 200,
     ) -> web.Response:
-        known: Sequence[CorpusDetail] = await self.desk.ask(request, "corpora.list")
-        return self.desk.answer(
+        known: Sequence[CorpusDetail] = await self.console.ask(request, "corpora.list")
+        return self.console.answer(
             "organise_corpora.html", status=status, corpora=known, form=form, done=done
         )
 
@@ -76,7 +78,7 @@ class CorpusPages:
         values, file = IMPORTED.values(sent), sent_file(sent)
         values |= {"content": file.content, "source": file.source or "-"}
         done: CorpusImported | RefusedError = (
-            await tried(self.desk, request, "corpora.import", ("content",), **values)
+            await tried(self.console, request, "corpora.import", ("content",), **values)
             if file.content
             else no_file()
         )
@@ -87,14 +89,14 @@ class CorpusPages:
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with a corpus's articles, in pages."""
         name, query = request.match_info["corpus"], request.query
-        known: Sequence[CorpusDetail] = await self.desk.ask(request, "corpora.list")
+        known: Sequence[CorpusDetail] = await self.console.ask(request, "corpora.list")
         versions = [one for one in known if one.corpus == name]
         newest = versions[0].version if versions else 1
         wanted, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
-        found = await self.desk.ask(
+        found = await self.console.ask(
             request, "corpora.articles", corpus=name, version=wanted, start=start, limit=PAGE + 1
         )
-        return self.desk.answer(
+        return self.console.answer(
             "organise_corpus.html",
             corpus=next(one for one in versions if one.version == wanted),
             versions=versions,

@@ -9,7 +9,7 @@ MOST = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Draft:
+class GoldDraft:
     """A gold file that was looked at; `replaces` is the version that was then the newest, or 0."""
 
     phase: str
@@ -23,15 +23,15 @@ class Drafts:
     """The drafts of one hub, by the ids of the jobs that looked at them."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Draft] = {}
+        self._kept: dict[str, GoldDraft] = {}
 
-    def keep(self, key: str, draft: Draft) -> None:
+    def keep(self, key: str, draft: GoldDraft) -> None:
         """Keep a draft."""
         while len(self._kept) >= MOST:
             del self._kept[next(iter(self._kept))]
         self._kept[key] = draft
 
-    def get(self, key: str) -> Draft | None:
+    def get(self, key: str) -> GoldDraft | None:
         """Return a draft; None where it is kept no longer."""
         return self._kept.get(key)
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import msgspec
 
 from metaserver.archive.writing import Manifest, export_store
-from metaserver.concurrency import whole
+from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError, MetaserverError
@@ -64,7 +64,9 @@ class Exporting:
         process = spawning.Process(target=_export, args=given, daemon=True)
         done = False
         try:
-            await whole(asyncio.to_thread(process.start))  # what has not begun cannot be ended
+            await run_uncancelled(
+                asyncio.to_thread(process.start)
+            )  # what has not begun cannot be ended
             theirs.close()
             manifest = await asyncio.to_thread(_heard, ours, progress)
             await asyncio.to_thread(process.join)

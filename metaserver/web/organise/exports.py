@@ -12,12 +12,12 @@ from aiohttp import hdrs, web
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.model.states import JobState
-from metaserver.operations.service import noted
+from metaserver.operations.context import audit_log
 from metaserver.phases.jobs import Job, Jobs
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.export_job import FOLDER, KIND, Exporting
-from metaserver.web.ui.console import Desk
-from metaserver.web.ui.live import Parts
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
 
@@ -26,21 +26,21 @@ PARTS = "organise_parts.html"
 class ExportPages:
     """The handlers of the export; `last` is the job that began last."""
 
-    desk: Desk
+    console: ConsoleContext
     exporting: Exporting
     last: Job | None = None
 
     @classmethod
-    def of(cls, desk: Desk) -> ExportPages:
+    def of(cls, console: ConsoleContext) -> ExportPages:
         """Return the pages of a service's export."""
-        service = desk.service
-        folder = Path(service.settings.folder) / FOLDER
-        exporting = Exporting(service.store.place, folder, service.settings)
-        return cls(desk=desk, exporting=exporting)
+        hub = console.hub
+        folder = Path(hub.settings.folder) / FOLDER
+        exporting = Exporting(hub.store.place, folder, hub.settings)
+        return cls(console=console, exporting=exporting)
 
     @property
     def _jobs(self) -> Jobs:
-        return self.desk.service.jobs
+        return self.console.hub.jobs
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -64,7 +64,7 @@ class ExportPages:
         return self._show()
 
     def _show(self, refused: str = "", status: int = 200) -> web.Response:
-        return self.desk.answer(
+        return self.console.answer(
             "organise_export.html",
             status=status,
             job=self.last,
@@ -85,8 +85,8 @@ class ExportPages:
         if self._jobs.at_work(KIND) is None:
             caller = caller_of(request)
             try:
-                async with self.desk.service.store.writing() as connection:
-                    await noted(connection, caller, "export", "hub")
+                async with self.console.hub.store.writing() as connection:
+                    await audit_log(connection, caller, "export", "hub")
                 if self._jobs.at_work(KIND) is None:  # nobody else has begun one meanwhile
                     self.last = self._jobs.begin(KIND, "hub", caller.name, self.exporting.write)
             except UnavailableError as error:
@@ -110,7 +110,7 @@ class ExportPages:
             },
         )
 
-    async def parts(self) -> Parts:
+    async def parts(self) -> LiveParts:
         """Return the live part of the page."""
-        part = self.desk.templates.part(PARTS, "export", self.last, self._size(), time.time())
-        return Parts(html={"export": part})
+        part = self.console.templates.part(PARTS, "export", self.last, self._size(), time.time())
+        return LiveParts(html={"export": part})

@@ -20,10 +20,10 @@ from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.drafts import Draft, Drafts
+from metaserver.web.organise.drafts import Drafts, GoldDraft
+from metaserver.web.organise.form_helpers import OperationForm, no_file, sent_file, tried
 from metaserver.web.organise.jobs import gold_path, job_path, result_path, soon
-from metaserver.web.organise.sheet import Sheet, no_file, sent_file, tried
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 
 SHOWN = 200
@@ -37,8 +37,8 @@ WORDING = {
         " you say so.",
     )
 }
-LOOKED_AT = Sheet(given=NewGold, names=("content",), wording=WORDING)
-SET = Sheet(given=NewGold, names=())
+LOOKED_AT = OperationForm(given=NewGold, names=("content",), wording=WORDING)
+SET = OperationForm(given=NewGold, names=())
 
 
 class Cell(NamedTuple):
@@ -93,7 +93,7 @@ def _text(column: Column, value: float | int | None) -> str:
 class GoldPages:
     """The handlers of gold."""
 
-    desk: Desk
+    console: ConsoleContext
     drafts: Drafts = field(default_factory=Drafts)
 
     def routes(self) -> list[web.RouteDef]:
@@ -121,10 +121,10 @@ class GoldPages:
     ) -> web.Response:
         phase, plugin = await self._of(request)
         asked = {"phase": phase.phase}
-        known: Sequence[GoldDetail] = await self.desk.ask(request, "gold.list", **asked)
-        boards: Sequence[FrozenDetail] = await self.desk.ask(request, "boards.frozen", **asked)
+        known: Sequence[GoldDetail] = await self.console.ask(request, "gold.list", **asked)
+        boards: Sequence[FrozenDetail] = await self.console.ask(request, "boards.frozen", **asked)
         versions = [one for one in known if one.task == plugin.name]
-        return self.desk.answer(
+        return self.console.answer(
             "organise_gold.html",
             status=status,
             phase=phase,
@@ -140,7 +140,7 @@ class GoldPages:
 
     async def _of(self, request: web.Request) -> tuple[PhaseDetail, TaskPlugin]:
         name, task = request.match_info["phase"], request.match_info["task"]
-        phase: PhaseDetail = await self.desk.ask(request, "phases.get", phase=name)
+        phase: PhaseDetail = await self.console.ask(request, "phases.get", phase=name)
         for plugin in installed_tasks().values():
             if plugin.name == task:
                 return phase, plugin
@@ -149,7 +149,7 @@ class GoldPages:
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a version's file as it was set."""
         asked = {name: request.match_info[name] for name in ("phase", "task", "version")}
-        found: GoldFile = await self.desk.ask(request, "gold.get", **asked)
+        found: GoldFile = await self.console.ask(request, "gold.get", **asked)
         end = "".join(PurePath(found.gold.source).suffixes[-2:])
         end = end if re.fullmatch(r"(\.[A-Za-z0-9]{1,5}){1,2}", end) else ".txt"
         name = "gold_{phase}_{task}_v{version}".format(**asked)
@@ -169,7 +169,7 @@ class GoldPages:
         """Begin to look at what a file would change, and lead there; it is kept until it is set."""
         phase, plugin = await self._of(request)
         sent = sent_file(await posted(request))
-        draft = Draft(
+        draft = GoldDraft(
             phase=phase.phase,
             task=plugin.name,
             content=sent.content,
@@ -177,7 +177,7 @@ class GoldPages:
             replaces=phase.gold.get(plugin.name, 0),
         )
         begun: JobDetail | RefusedError = (
-            await tried(self.desk, request, "gold.preview", ("content",), **asdict(draft))
+            await tried(self.console, request, "gold.preview", ("content",), **asdict(draft))
             if sent.content
             else no_file()
         )
@@ -185,17 +185,17 @@ class GoldPages:
             form = LOOKED_AT.form(refused=begun)
             return await self._show(request, form, status=begun.refusal)
         self.drafts.keep(begun.job, draft)
-        raise web.HTTPSeeOther(await soon(self.desk, request, begun))
+        raise web.HTTPSeeOther(await soon(self.console, request, begun))
 
     async def show_preview(self, request: web.Request) -> web.Response:
         """Answer with what a file would change; one that was looked at here can be set."""
         phase, plugin = await self._of(request)
-        job: JobDetail = await self.desk.ask(request, "jobs.get", job=request.match_info["job"])
+        job: JobDetail = await self.console.ask(request, "jobs.get", job=request.match_info["job"])
         if result_path(job) != request.path:
             raise web.HTTPSeeOther(job_path(job))
         change = msgspec.convert(job.report, GoldChange)
         draft = self.drafts.get(job.job)
-        return self.desk.answer(
+        return self.console.answer(
             "organise_gold_preview.html",
             phase=phase,
             plugin=plugin,
@@ -216,19 +216,19 @@ class GoldPages:
         begun = await self._set(request, phase, plugin, self.drafts.get(key))
         if isinstance(begun, RefusedError):
             return await self._show(request, LOOKED_AT.form(refused=begun), status=begun.refusal)
-        job = self.desk.service.jobs.get(begun.job)
+        job = self.console.hub.jobs.get(begun.job)
         if job is not None:
             job.when_done(partial(self.drafts.drop, key))  # else it can be set once more
-        raise web.HTTPSeeOther(await soon(self.desk, request, begun))
+        raise web.HTTPSeeOther(await soon(self.console, request, begun))
 
     async def _set(
-        self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: Draft | None
+        self, request: web.Request, phase: PhaseDetail, plugin: TaskPlugin, draft: GoldDraft | None
     ) -> JobDetail | RefusedError:
         """Begin to set a draft, if the gold is still the one that it was held against."""
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
             message = "the file that was looked at is kept no longer: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")
         begun: JobDetail | RefusedError = await tried(
-            self.desk, request, "gold.set", ("content",), **asdict(draft)
+            self.console, request, "gold.set", ("content",), **asdict(draft)
         )
         return begun

@@ -12,7 +12,7 @@ from aiohttp import web
 from metaserver.client.watchdog import Stall
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.monitoring import HubDetail
-from metaserver.web.ui.console import Desk
+from metaserver.web.ui.console import ConsoleContext
 
 LAG = "metaserver_event_loop_lag_seconds"
 LATE = 0.5  # seconds: pages and lanes wait as long
@@ -21,7 +21,7 @@ RECENT = 3_600.0  # seconds for which a stall is shown
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Health:
+class HubHealth:
     """How the hub is now; `lag` is in seconds, `free` and `size` (of its disk) in bytes.
 
     `stalls` are those of the last hour.
@@ -60,21 +60,21 @@ def gigabytes(size: int) -> str:
     return f"{size / 1e9:.1f} GB"
 
 
-async def health(desk: Desk, request: web.Request) -> Health:
+async def health(console: ConsoleContext, request: web.Request) -> HubHealth:
     """Ask how the hub is."""
-    hub: HubDetail = await desk.ask(request, "hub.status")
-    disk = shutil.disk_usage(desk.service.settings.folder)
-    return Health(
+    hub: HubDetail = await console.ask(request, "hub.status")
+    disk = shutil.disk_usage(console.hub.settings.folder)
+    return HubHealth(
         hub=hub,
         version=version("biocreative-metaserver"),
-        lag=_lag(desk.service.metrics),
+        lag=_lag(console.hub.metrics),
         free=disk.free,
         size=disk.total,
-        streams=desk.broadcaster.streams,
+        streams=console.broadcaster.streams,
         stalls=[
             one
-            for one in desk.service.client.watchdog.stalls
-            if one.at > desk.service.clock() - RECENT
+            for one in console.hub.client.watchdog.stalls
+            if one.at > console.hub.clock() - RECENT
         ],
     )
 

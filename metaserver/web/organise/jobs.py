@@ -11,9 +11,9 @@ from aiohttp import web
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import JobState
 from metaserver.operations.jobs import JobDetail
-from metaserver.web.organise.outlook import phase_path
-from metaserver.web.ui.console import Desk, mended
-from metaserver.web.ui.live import Parts
+from metaserver.web.organise.overview import phase_path
+from metaserver.web.ui.console import ConsoleContext, mended
+from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
 PATH = "/organise/jobs"
@@ -25,7 +25,7 @@ SOON = 1.5
 class JobPages:
     """The handlers of jobs."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -37,8 +37,8 @@ class JobPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the jobs that are kept."""
-        jobs = await self.desk.ask(request, "jobs.list")
-        return self.desk.answer("organise_jobs.html", jobs=jobs, now=time.time())
+        jobs = await self.console.ask(request, "jobs.list")
+        return self.console.answer("organise_jobs.html", jobs=jobs, now=time.time())
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with how a job stands; one that is done leads to its result."""
@@ -47,10 +47,10 @@ class JobPages:
     async def _show(
         self, request: web.Request, refused: RefusedError | None = None
     ) -> web.Response:
-        job: JobDetail = await self.desk.ask(request, "jobs.get", job=request.match_info["job"])
+        job: JobDetail = await self.console.ask(request, "jobs.get", job=request.match_info["job"])
         if job.state is JobState.DONE and refused is None and result_path(job) != job_path(job):
             raise web.HTTPSeeOther(result_path(job))
-        return self.desk.answer(
+        return self.console.answer(
             "organise_job.html",
             status=200 if refused is None else refused.refusal,
             job=job,
@@ -63,26 +63,28 @@ class JobPages:
         """End a job."""
         key = request.match_info["job"]
         try:
-            await self.desk.ask(request, "jobs.cancel", job=key)
+            await self.console.ask(request, "jobs.cancel", job=key)
         except RefusedError as error:
             return await self._show(request, mended(error))
         raise web.HTTPSeeOther(f"{PATH}/{key}")
 
-    async def parts(self, request: web.Request, key: str) -> Parts:
+    async def parts(self, request: web.Request, key: str) -> LiveParts:
         """Return the live part of a job's page."""
-        job: JobDetail = await self.desk.ask(request, "jobs.get", job=key)
-        part = self.desk.templates.part(PARTS, "job", job, result_path(job), time.time())
-        return Parts(html={"job": part})
+        job: JobDetail = await self.console.ask(request, "jobs.get", job=key)
+        part = self.console.templates.part(PARTS, "job", job, result_path(job), time.time())
+        return LiveParts(html={"job": part})
 
-    async def list_parts(self, request: web.Request) -> Parts:
+    async def list_parts(self, request: web.Request) -> LiveParts:
         """Return the live part of the list."""
-        jobs = await self.desk.ask(request, "jobs.list")
-        return Parts(html={"jobs": self.desk.templates.part(PARTS, "jobs", jobs, time.time())})
+        jobs = await self.console.ask(request, "jobs.list")
+        return LiveParts(
+            html={"jobs": self.console.templates.part(PARTS, "jobs", jobs, time.time())}
+        )
 
 
-async def soon(desk: Desk, request: web.Request, begun: JobDetail) -> str:
+async def soon(console: ConsoleContext, request: web.Request, begun: JobDetail) -> str:
     """Return where a job's result is shown if it is there soon, else where the job is."""
-    job: JobDetail = await desk.ask(request, "jobs.get", job=begun.job, wait=SOON)
+    job: JobDetail = await console.ask(request, "jobs.get", job=begun.job, wait=SOON)
     return result_path(job)
 
 

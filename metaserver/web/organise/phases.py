@@ -20,9 +20,9 @@ from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import NewPhase, PhaseChange, PhaseDetail
 from metaserver.store import phases as kept
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.organise.outlook import NEW_PHASE, phase_path, releases
-from metaserver.web.organise.sheet import Sheet, tried
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import NEW_PHASE, phase_path, releases
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Wording
 
 LIMITS = ("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs")
@@ -100,7 +100,7 @@ ASKED: Mapping[Lead, str] = {
 class PhasePages:
     """The handlers of phases."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -128,28 +128,28 @@ class PhasePages:
         sent: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        challenges: Sequence[ChallengeDetail] = await self.desk.ask(request, "challenges.list")
+        challenges: Sequence[ChallengeDetail] = await self.console.ask(request, "challenges.list")
         named = {one.challenge: one for one in challenges}
         if name is not None and name not in named:
             raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
         newest = challenges[-1] if challenges else None
         challenge = newest if name is None else named[name]
-        corpora = await self.desk.ask(request, "corpora.list")
-        known = releases(self.desk.service)
+        corpora = await self.console.ask(request, "corpora.list")
+        known = releases(self.console.hub)
         form = None
         if challenge is not None and corpora and known:
             names = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
-            sheet = Sheet(given=NewPhase, names=names, wording=WORDING)
+            sheet = OperationForm(given=NewPhase, names=names, wording=WORDING)
             choices = {"corpus": _corpora(corpora), "release": _releases(known)}
             form = sheet.form(sent, refused, **choices, **_dates(challenge.timezone))
-        return self.desk.answer(
+        return self.console.answer(
             "organise_new_phase.html",
             status=refused.refusal if refused else 200,
             challenges=challenges,
             challenge=challenge,
             corpora=corpora,
             releases=known,
-            folder=self.desk.service.settings.uniprot.releases,
+            folder=self.console.hub.settings.uniprot.releases,
             form=form,
         )
 
@@ -158,9 +158,9 @@ class PhasePages:
         sent = await posted(request)
         challenge = str(sent.get("challenge", ""))
         names = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
-        values = Sheet(given=NewPhase, names=names).values(sent)
+        values = OperationForm(given=NewPhase, names=names).values(sent)
         done = await tried(
-            self.desk, request, "phases.create", FIXED, challenge=challenge, **values
+            self.console, request, "phases.create", FIXED, challenge=challenge, **values
         )
         if isinstance(done, RefusedError):
             return await self._new(request, challenge, sent, done)
@@ -171,14 +171,14 @@ class PhasePages:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a phase: its plan, its gold, what can be done with it."""
         phase = await self._phase(request)
-        gold = await self.desk.ask(request, "gold.list", phase=phase.phase)
-        boards = await self.desk.ask(request, "boards.frozen", phase=phase.phase)
-        return self.desk.answer(
+        gold = await self.console.ask(request, "gold.list", phase=phase.phase)
+        boards = await self.console.ask(request, "boards.frozen", phase=phase.phase)
+        return self.console.answer(
             "organise_phase.html",
             phase=phase,
             corpus=await self._corpus(request, phase),
             leads=LEADS[phase.state],
-            idle=_idle(phase, self.desk.service.clock()),
+            idle=_idle(phase, self.console.hub.clock()),
             gold=gold,
             tasks=gold_tasks(phase),
             titles={name: task.title for name, task in installed_tasks().items()},
@@ -187,15 +187,15 @@ class PhasePages:
         )
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
-        detail: PhaseDetail = await self.desk.ask(
+        detail: PhaseDetail = await self.console.ask(
             request, "phases.get", phase=request.match_info["phase"]
         )
         return detail
 
     async def _corpus(self, request: web.Request, phase: PhaseDetail) -> str:
         """Return what the phase's corpus is called."""
-        running = self.desk.service.phase(phase.phase)
-        async with self.desk.service.store.reading() as connection:
+        running = self.console.hub.phase(phase.phase)
+        async with self.console.hub.store.reading() as connection:
             for version in await kept.every_corpus(connection):
                 if version.corpus_id == running.phase.corpus_id:
                     return f"{version.name}@{version.version}"
@@ -204,7 +204,7 @@ class PhasePages:
     async def edit(self, request: web.Request) -> web.Response:
         """Answer with the form that changes a phase."""
         phase = await self._phase(request)
-        planned = self.desk.service.phase(phase.phase).phase.plan.tasks
+        planned = self.console.hub.phase(phase.phase).phase.plan.tasks
         return await self._edit(request, phase, _standing(phase) | {"tasks": planned})
 
     async def _edit(
@@ -214,26 +214,26 @@ class PhasePages:
         values: Mapping[str, Any] | MultiMapping[Any],
         refused: RefusedError | None = None,
     ) -> web.Response:
-        sheet = Sheet(given=PhaseChange, names=self._changed(phase), wording=WORDING)
+        sheet = OperationForm(given=PhaseChange, names=self._changed(phase), wording=WORDING)
         choices = {}
         if "corpus" in sheet.names:
             current = await self._corpus(request, phase)
-            corpora = await self.desk.ask(request, "corpora.list")
+            corpora = await self.console.ask(request, "corpora.list")
             choices = {
                 "corpus": _corpora(corpora),
-                "release": _releases(sorted({*releases(self.desk.service), phase.release})),
+                "release": _releases(sorted({*releases(self.console.hub), phase.release})),
             }
             if not isinstance(values, MultiMapping):
                 values = {**values, "corpus": current}
         form = sheet.form(values, refused, **choices, **_dates(phase.timezone))
         status = refused.refusal if refused else 200
-        return self.desk.answer(
+        return self.console.answer(
             "organise_phase_edit.html", status=status, phase=phase, form=form, fixed=not choices
         )
 
     def _changed(self, phase: PhaseDetail) -> Sequence[str]:
         """Return the fields that may be changed now."""
-        running = self.desk.service.phase(phase.phase)
+        running = self.console.hub.phase(phase.phase)
         return (
             PLANNED if running.servers or running.offline else (*PLANNED[:2], *FIXED, *PLANNED[2:])
         )
@@ -241,7 +241,7 @@ class PhasePages:
     async def change(self, request: web.Request) -> web.Response:
         """Change a phase; dates that were left as shown stay the moments that they are."""
         phase, sent = await self._phase(request), await posted(request)
-        sheet = Sheet(given=PhaseChange, names=self._changed(phase))
+        sheet = OperationForm(given=PhaseChange, names=self._changed(phase))
         before, values = _standing(phase), sheet.values(sent)
         values = {
             name: value
@@ -251,7 +251,7 @@ class PhasePages:
         done: PhaseDetail | RefusedError | None = _other_zone(phase, sent, values)
         if done is None:
             done = await tried(
-                self.desk, request, "phases.update", FIXED, phase=phase.phase, **values
+                self.console, request, "phases.update", FIXED, phase=phase.phase, **values
             )
         if isinstance(done, RefusedError):
             return await self._edit(request, phase, sent, done)
@@ -267,19 +267,19 @@ class PhasePages:
     def _confirm(
         self, phase: PhaseDetail, lead: Lead, refused: RefusedError | None = None
     ) -> web.Response:
-        return self.desk.answer(
+        return self.console.answer(
             "organise_lead.html",
             status=refused.refusal if refused else 200,
             phase=phase,
             lead=lead,
             told=ASKED[lead],
-            form=Sheet(given=PhaseChange, names=()).form(refused=refused),
+            form=OperationForm(given=PhaseChange, names=()).form(refused=refused),
         )
 
     async def lead(self, request: web.Request) -> web.Response:
         """Lead a phase on; its page shows where it stands then."""
         phase, lead = await self._phase(request), Lead(request.match_info["lead"])
-        done = await tried(self.desk, request, f"phases.{lead}", phase=phase.phase)
+        done = await tried(self.console, request, f"phases.{lead}", phase=phase.phase)
         if isinstance(done, RefusedError):
             return self._confirm(phase, lead, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))

@@ -15,13 +15,13 @@ from metaserver.operations.servers import ServerDetail
 from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.outlook import team_path
-from metaserver.web.organise.sheet import Sheet, tried
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import team_path
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.held import holds, made_with
 
-MADE = Sheet(
+MADE = OperationForm(
     given=NewTeam,
     names=("team", "title", "email"),
     wording={
@@ -30,7 +30,7 @@ MADE = Sheet(
         "email": Wording(label="E-mail", kind="email", help="Where you can reach it."),
     },
 )
-TOKEN = Sheet(
+TOKEN = OperationForm(
     given=NewToken,
     names=("label", "days"),
     wording={
@@ -41,14 +41,14 @@ TOKEN = Sheet(
         ),
     },
 )
-RETIRED = Sheet(given=OneTeam, names=())
+RETIRED = OperationForm(given=OneTeam, names=())
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamPages:
+class OrganiserTeamPages:
     """The handlers of teams."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -67,13 +67,13 @@ class TeamPages:
         return await self._list(request, MADE.form())
 
     async def _list(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
-        servers: Sequence[ServerDetail] = await self.desk.ask(request, "servers.list")
-        tokens: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        now = self.desk.service.clock()
-        return self.desk.answer(
+        servers: Sequence[ServerDetail] = await self.console.ask(request, "servers.list")
+        tokens: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        now = self.console.hub.clock()
+        return self.console.answer(
             "organise_teams.html",
             status=status,
-            teams=await self.desk.ask(request, "teams.list"),
+            teams=await self.console.ask(request, "teams.list"),
             servers=Counter(server.team for server in servers if not server.retired),
             tokens=Counter(token.team for token in tokens if holds(token, now)),
             path=team_path,
@@ -83,7 +83,7 @@ class TeamPages:
     async def make(self, request: web.Request) -> web.Response:
         """Let a team take part; its page leads on to its token."""
         sent = await posted(request)
-        done = await tried(self.desk, request, "teams.create", **MADE.values(sent))
+        done = await tried(self.console, request, "teams.create", **MADE.values(sent))
         if isinstance(done, RefusedError):
             return await self._list(request, MADE.form(sent, done), done.refusal)
         raise web.HTTPSeeOther(team_path(done.team))
@@ -102,25 +102,25 @@ class TeamPages:
         status: int = 200,
     ) -> web.Response:
         team = await self._team(request)
-        tokens: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        servers: Sequence[ServerDetail] = await self.desk.ask(request, "servers.list")
-        return self.desk.answer(
+        tokens: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        servers: Sequence[ServerDetail] = await self.console.ask(request, "servers.list")
+        return self.console.answer(
             "organise_team.html",
             status=status,
             team=team,
             path=team_path(team.team),
             tokens=[token for token in tokens if token.team == team.team],
             servers=[server for server in servers if server.team == team.team],
-            now=self.desk.service.clock(),
+            now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(tokens, self.desk.service.clock()),
+            made=made_with(tokens, self.console.hub.clock()),
             form=form,
             issued=issued,
         )
 
     async def _team(self, request: web.Request) -> TeamDetail:
         """Return the team of the address; one that is retired as well."""
-        known: Sequence[TeamDetail] = await self.desk.ask(request, "teams.list")
+        known: Sequence[TeamDetail] = await self.console.ask(request, "teams.list")
         for team in known:
             if team.team == request.match_info["team"]:
                 return team
@@ -131,7 +131,7 @@ class TeamPages:
         team, sent = await self._team(request), await posted(request)
         values = TOKEN.values(sent)
         done = await tried(
-            self.desk, request, "tokens.create", role=Role.TEAM, team=team.team, **values
+            self.console, request, "tokens.create", role=Role.TEAM, team=team.team, **values
         )
         if isinstance(done, RefusedError):
             return await self._show(request, TOKEN.form(sent, done), status=done.refusal)
@@ -142,7 +142,7 @@ class TeamPages:
         return self._confirm(await self._team(request))
 
     def _confirm(self, team: TeamDetail, refused: RefusedError | None = None) -> web.Response:
-        return self.desk.answer(
+        return self.console.answer(
             "organise_retire.html",
             status=refused.refusal if refused else 200,
             team=team,
@@ -153,7 +153,7 @@ class TeamPages:
     async def retire(self, request: web.Request) -> web.Response:
         """Retire a team; its page says so."""
         team = await self._team(request)
-        done = await tried(self.desk, request, "teams.retire", ("team",), team=team.team)
+        done = await tried(self.console, request, "teams.retire", ("team",), team=team.team)
         if isinstance(done, RefusedError):
             return self._confirm(team, done)
         raise web.HTTPSeeOther(team_path(team.team))

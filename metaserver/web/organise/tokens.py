@@ -10,14 +10,14 @@ from aiohttp import web
 from metaserver.model.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.outlook import team_path
-from metaserver.web.organise.sheet import Sheet, tried
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import team_path
 from metaserver.web.organise.teams import TOKEN
-from metaserver.web.ui.console import Desk, posted
+from metaserver.web.ui.console import ConsoleContext, posted
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.held import made_with
 
-MADE = Sheet(
+MADE = OperationForm(
     given=NewToken,
     names=("label", "role", "days"),
     wording={
@@ -32,10 +32,10 @@ MADE = Sheet(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenPages:
+class OrganiserTokenPages:
     """The handlers of these tokens."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -58,14 +58,14 @@ class TokenPages:
         refused: RefusedError | None = None,
         status: int = 200,
     ) -> web.Response:
-        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        return self.desk.answer(
+        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        return self.console.answer(
             "organise_tokens.html",
             status=refused.refusal if refused else status,
             tokens=[token for token in known if token.team is None],
-            now=self.desk.service.clock(),
+            now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(known, self.desk.service.clock()),
+            made=made_with(known, self.console.hub.clock()),
             form=form,
             issued=issued,
             refused=str(refused or ""),
@@ -74,7 +74,7 @@ class TokenPages:
     async def issue(self, request: web.Request) -> web.Response:
         """Make a token and show it, this once."""
         sent = await posted(request)
-        done = await tried(self.desk, request, "tokens.create", **MADE.values(sent))
+        done = await tried(self.console, request, "tokens.create", **MADE.values(sent))
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form(sent, done), status=done.refusal)
         return await self._show(request, MADE.form({"role": "organiser"}), issued=done)
@@ -83,8 +83,8 @@ class TokenPages:
         """Revoke a token; the page that lists it says so."""
         number, sent = request.match_info["id"], await posted(request)
         given = {"id": number, "made_with_it": "made_with_it" in sent}
-        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        done = await tried(self.desk, request, "tokens.revoke", ("id",), **given)
+        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        done = await tried(self.console, request, "tokens.revoke", ("id",), **given)
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form({"role": "organiser"}), refused=done)
         team = next((token.team for token in known if str(token.id) == number), None)

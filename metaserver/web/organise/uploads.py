@@ -17,12 +17,12 @@ from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.runs import RunContent, RunDetail, UploadRun
 from metaserver.operations.text_files import MOST_BYTES
 from metaserver.web.access.bodies import upload
-from metaserver.web.organise.sheet import Sheet, no_file, one_of, sent_file, tried
-from metaserver.web.ui.console import Desk, phase_named, posted
+from metaserver.web.organise.form_helpers import OperationForm, no_file, one_of, sent_file, tried
+from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.forms import Wording
 
 NAMES = ("team", "task", "run", "content")
-SHEET = Sheet(
+SHEET = OperationForm(
     given=UploadRun,
     names=NAMES,
     wording={
@@ -37,14 +37,14 @@ SHEET = Sheet(
         ),
     },
 )
-DELETED = Sheet(given=UploadRun, names=())
+DELETED = OperationForm(given=UploadRun, names=())
 
 
 @dataclass(frozen=True, kw_only=True)
 class UploadPages:
     """The handlers of offline runs."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -59,7 +59,7 @@ class UploadPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with a phase's offline runs, and the form that uploads one."""
-        return await self._list(request, phase_named(self.desk, request))
+        return await self._list(request, phase_named(self.console, request))
 
     async def _list(
         self,
@@ -68,15 +68,17 @@ class UploadPages:
         sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        phases: Sequence[PhaseDetail] = list(reversed(await self.desk.ask(request, "phases.list")))
+        phases: Sequence[PhaseDetail] = list(
+            reversed(await self.console.ask(request, "phases.list"))
+        )
         phase = next((one for one in phases if name in (None, one.phase)), None)
         teams = [
             team.team
-            for team in await self.desk.ask(request, "teams.list")
+            for team in await self.console.ask(request, "teams.list")
             if team.retired_at is None
         ]
         runs: Sequence[RunDetail] = (
-            await self.desk.ask(request, "runs.list", phase=phase.phase) if phase else []
+            await self.console.ask(request, "runs.list", phase=phase.phase) if phase else []
         )
         form = None
         if phase is not None and teams and phase.state is not PhaseState.CLOSED:
@@ -85,7 +87,7 @@ class UploadPages:
                 "task": one_of(phase.tasks, "What its file answers."),
             }
             form = SHEET.form(sent, refused, **choices)
-        return self.desk.answer(
+        return self.console.answer(
             "organise_uploads.html",
             status=refused.refusal if refused else 200,
             known_phases=phases,
@@ -104,18 +106,18 @@ class UploadPages:
         phase, file = str(sent.get("phase", "")), sent_file(sent)
         values = SHEET.values(sent) | {"content": file.content, "phase": phase}
         done: RunDetail | RefusedError = (
-            await tried(self.desk, request, "runs.upload", NAMES, **values)
+            await tried(self.console, request, "runs.upload", NAMES, **values)
             if file.content
             else no_file()
         )
         if isinstance(done, RefusedError):
-            return await self._list(request, self.desk.service.phase(phase).name, sent, done)
+            return await self._list(request, self.console.hub.phase(phase).name, sent, done)
         asked = urlencode({"phase": done.phase, "run": done.run})
         raise web.HTTPSeeOther(f"/organise/uploads?{asked}")
 
     async def _run(self, request: web.Request) -> RunContent:
         phase, run = request.match_info["phase"], request.match_info["run"]
-        found: RunContent = await self.desk.ask(request, "runs.get", phase=phase, run=run)
+        found: RunContent = await self.console.ask(request, "runs.get", phase=phase, run=run)
         return found
 
     async def download(self, request: web.Request) -> web.Response:
@@ -137,7 +139,7 @@ class UploadPages:
         return self._confirm((await self._run(request)).run)
 
     def _confirm(self, run: RunDetail, refused: RefusedError | None = None) -> web.Response:
-        return self.desk.answer(
+        return self.console.answer(
             "organise_upload_delete.html",
             status=refused.refusal if refused else 200,
             run=run,
@@ -148,7 +150,7 @@ class UploadPages:
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a run; the list is without it then."""
         run = (await self._run(request)).run
-        done = await tried(self.desk, request, "runs.delete", phase=run.phase, run=run.run)
+        done = await tried(self.console, request, "runs.delete", phase=run.phase, run=run.run)
         if isinstance(done, RefusedError):
             return self._confirm(run, done)
         raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from metaserver.leaderboards.boards import BoardRow
-from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
@@ -17,7 +17,7 @@ from metaserver.web.public.leaderboard import Leaderboard, columns
 from metaserver.web.public.sites import Site, show_phase_of, site_of
 from metaserver.web.public.source import READER
 from metaserver.web.ui.formatting import element_id
-from metaserver.web.ui.live import Parts
+from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.tables import to_csv, to_dict
 from metaserver.web.ui.templates import Templates
 
@@ -149,7 +149,7 @@ class BoardPages:
             render,
         )
 
-    def _parts(self, site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Parts:
+    def _parts(self, site: Site, task: TaskPlugin, choice: Choice, reader: Viewer) -> LiveParts:
         shown, part = _shown(site, task, choice, reader), self.templates.part
         html = {
             name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
@@ -164,9 +164,9 @@ class BoardPages:
             )
         rows = {element_id("r", row.run): row for row in shown.rows()}
         html |= {key: self._row(site, shown, row) for key, row in rows.items()}
-        return Parts(html=html, lists={"runs": list(rows)})
+        return LiveParts(html=html, lists={"runs": list(rows)})
 
-    def _chart(self, site: Site, name: str, shown: Leaderboard, reader: Reader) -> str:
+    def _chart(self, site: Site, name: str, shown: Leaderboard, reader: Viewer) -> str:
         drawn: Mapping[str, Any] = {"scatter": shown.points, "curves": shown.curves}
         return site.memo.get(
             (name, shown.task.name, shown.choice.view, shown.choice.show, reader),
@@ -184,7 +184,7 @@ def _task(site: Site, name: str) -> TaskPlugin:
     )
 
 
-def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Leaderboard:
+def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Viewer) -> Leaderboard:
     return Leaderboard(
         board=site.source.board(task.name, choice.view, reader),
         task=task,
@@ -195,9 +195,9 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Reader) -> Lead
     )
 
 
-def reader_of(request: web.Request) -> Reader:
+def reader_of(request: web.Request) -> Viewer:
     """Return who reads, as found by who signs readers in."""
-    reader: Reader = request.get(READER, ANYBODY)
+    reader: Viewer = request.get(READER, ANYBODY)
     return reader
 
 

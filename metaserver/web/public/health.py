@@ -10,8 +10,8 @@ from metaserver.config import MetricsReaders
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
 from metaserver.operations.monitoring import hub_status
-from metaserver.operations.service import Service
 from metaserver.store import servers
 from metaserver.web.access.addresses import read_address
 from metaserver.web.access.visitor import VISITOR
@@ -26,10 +26,10 @@ async def alive(_: web.Request) -> web.Response:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Health:
+class HealthPages:
     """The handlers of a service."""
 
-    service: Service
+    hub: HubContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -41,7 +41,7 @@ class Health:
 
     async def ready(self, _: web.Request) -> web.Response:
         """Tell whether the hub can do its work; status 503 while answers cannot be stored."""
-        ready = hub_status(self.service).ready
+        ready = hub_status(self.hub).ready
         told = {"status": "ready" if ready else "blocked"}
         return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
 
@@ -58,15 +58,15 @@ class Health:
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
 
     async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
-        metrics = self.service.metrics
+        metrics = self.hub.metrics
         if caller.team is not None:
-            async with self.service.store.reading() as connection:
-                own = await servers.every(connection, caller.team)
+            async with self.hub.store.reading() as connection:
+                own = await servers.list_all(connection, caller.team)
             return metrics.render_of({registered.server.name for registered in own})
         return metrics.render_hub() if caller.role is Role.READER else metrics.render()
 
     def _may_read(self, request: web.Request) -> bool:
-        known, readers = request[VISITOR], self.service.settings.web.metrics
+        known, readers = request[VISITOR], self.hub.settings.web.metrics
         if known.caller.role is not None or readers is MetricsReaders.PUBLIC:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.store import phases
 from metaserver.web.public.boards import page, reader_of
 from metaserver.web.public.phases import PhaseSites
@@ -17,13 +17,13 @@ from metaserver.web.ui.templates import Templates
 class Home:
     """The handler, and what it draws with."""
 
-    service: Service
+    hub: HubContext
     sites: PhaseSites
     templates: Templates
 
     async def home(self, request: web.Request) -> web.Response:
         """Answer with the challenges and their phases."""
-        async with self.service.store.reading() as connection:
+        async with self.hub.store.reading() as connection:
             challenges = await phases.every_challenge(connection)
         return page(
             self.templates.page(

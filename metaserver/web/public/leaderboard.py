@@ -71,7 +71,7 @@ class ShownTask(Protocol):
         """The columns by which the board is ordered."""
 
 
-class Standing(Enum):
+class IntervalStatus(Enum):
     """What a run's interval is worth."""
 
     CURRENT = "current"
@@ -177,26 +177,26 @@ class Leaderboard:
         """The same, with its heading and decimals."""
         return next(column for column in self.task.columns if column.key == self.main)
 
-    def standing(self, row: BoardRow) -> Standing:
+    def standing(self, row: BoardRow) -> IntervalStatus:
         """Tell what the run's interval is worth."""
         score = row.score.values.get(self.main)
         if score is None or not self.board.resampling:
-            return Standing.NONE
+            return IntervalStatus.NONE
         if row.interval is None:
-            return Standing.PENDING
+            return IntervalStatus.PENDING
         same = math.isclose(row.interval.score, score, rel_tol=1e-9, abs_tol=1e-12)
-        return Standing.CURRENT if same else Standing.OLD
+        return IntervalStatus.CURRENT if same else IntervalStatus.OLD
 
     def bounds(self, row: BoardRow) -> tuple[str, str]:
         """Return the ends of the run's interval, a digit shorter than its score; or empty."""
-        if row.interval is None or self.standing(row) is Standing.NONE:
+        if row.interval is None or self.standing(row) is IntervalStatus.NONE:
             return "", ""
         decimals = max(self.main_column.decimals - 1, 1)
         return f"{row.interval.low:.{decimals}f}", f"{row.interval.high:.{decimals}f}"
 
     def ranks(self, row: BoardRow) -> str:
         """Return the ranks that the run's interval spans: 1-3, or 2; empty without one."""
-        if row.interval is None or self.standing(row) is Standing.NONE:
+        if row.interval is None or self.standing(row) is IntervalStatus.NONE:
             return ""
         best, worst = row.interval.best_rank, row.interval.worst_rank
         return f"{best}\N{EN DASH}{worst}" if best < worst else str(best)

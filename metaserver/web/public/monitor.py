@@ -20,7 +20,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class MonitorFilter:
     """Which servers and errors the reader wants to see; an empty value means all."""
 
     state: str = ""
@@ -28,7 +28,7 @@ class Filter:
     outcome: str = ""
 
     @classmethod
-    def parse(cls, query: Mapping[str, str]) -> Filter:
+    def parse(cls, query: Mapping[str, str]) -> MonitorFilter:
         """Read the page's address; raises ValueError for a state or outcome that is none."""
         state, outcome = query.get("state", ""), query.get("outcome", "")
         for value, names in ((state, ServerState), (outcome, Outcome)):

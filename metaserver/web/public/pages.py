@@ -10,14 +10,14 @@ from types import MappingProxyType
 from aiohttp import web
 
 from metaserver.model.states import ServerState
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.public.boards import BoardPages, or_400, page, reader_of
-from metaserver.web.public.monitor import Filter, Totals, error_id, slots
+from metaserver.web.public.monitor import MonitorFilter, Totals, error_id, slots
 from metaserver.web.public.sites import Site, Sites, site_of, sited
 from metaserver.web.ui.formatting import element_id
-from metaserver.web.ui.live import Parts, Row
+from metaserver.web.ui.live import LiveParts, LiveRow
 from metaserver.web.ui.templates import Templates
 
 IN_PHASE = "/p/{phase}"
@@ -40,7 +40,7 @@ def mount(
     that is shown first, `/monitor`. `more` are further pages of a phase, `streams` answer with
     their event streams, by how their names begin: what follows is given to them.
     """
-    pages = Pages(templates=templates, streams=streams)
+    pages = PublicPages(templates=templates, streams=streams)
     routes = [*pages.routes(), *more]
     of_phases = frozenset(
         [IN_PHASE, *(base + route.path for route in routes for base in ("", IN_PHASE)),
@@ -52,7 +52,7 @@ def mount(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pages:
+class PublicPages:
     """The handlers, and what they draw with."""
 
     templates: Templates
@@ -84,7 +84,7 @@ class Pages:
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
-        wanted = or_400(lambda: Filter.parse(request.query))
+        wanted = or_400(lambda: MonitorFilter.parse(request.query))
         shown = site_of(request).monitor(reader_of(request))
         totals = Totals.of(shown)
         return page(self.templates.page("monitor.html", m=shown, totals=totals, wanted=wanted))
@@ -104,7 +104,7 @@ class Pages:
                 return await stream(request, name.removeprefix(begin))
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
-    def _parts(self, site: Site, reader: Reader) -> Parts:
+    def _parts(self, site: Site, reader: Viewer) -> LiveParts:
         shown = site.monitor(reader)
         totals = Totals.of(shown)
         part = self.templates.part
@@ -122,16 +122,18 @@ class Pages:
         rows = {element_id("s", one.name): self._row(site, one) for one in shown.servers}
         errors = {error_id(error): error for error in shown.errors}
         html |= {key: self._line(site, key, error) for key, error in errors.items()}
-        return Parts(html=html, rows=rows, lists={"servers": list(rows), "errors": list(errors)})
+        return LiveParts(
+            html=html, rows=rows, lists={"servers": list(rows), "errors": list(errors)}
+        )
 
-    def _row(self, site: Site, server: ServerStatus) -> Row:
+    def _row(self, site: Site, server: ServerStatus) -> LiveRow:
         """Return a server's row; it is made anew where the server has changed."""
 
         def draw() -> str:
             return self.templates.part("monitor_parts.html", "server_row", server, site.base)
 
         key = ("server", server.name, bool(server.address))  # as its team sees it, and as others do
-        return site.memo.get(key, server, lambda: Row(slots(server), draw))
+        return site.memo.get(key, server, lambda: LiveRow(slots(server), draw))
 
     def _line(self, site: Site, key: str, error: ErrorEntry) -> str:
         return site.memo.get(

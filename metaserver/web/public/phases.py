@@ -16,11 +16,11 @@ from metaserver.model.phases import Phase
 from metaserver.model.plans import DATES
 from metaserver.model.records import ServerName, TaskName
 from metaserver.model.states import OPEN_STATES, Visibility
-from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.model.zones import shown_name
 from metaserver.monitoring.snapshots import Monitor
-from metaserver.operations.service import Service
-from metaserver.phases.freezing import OVER
+from metaserver.operations.context import HubContext
+from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards
 from metaserver.tasks.plugin import TaskPlugin
@@ -42,9 +42,9 @@ class PhaseSource:
     `links` are the permanent links of its frozen boards, by task.
     """
 
-    def __init__(self, service: Service, running: RunningPhase) -> None:
+    def __init__(self, hub: HubContext, running: RunningPhase) -> None:
         self.links: Mapping[TaskName, str] = {}
-        self._service = service
+        self._hub = hub
         self._running = running
 
     @property
@@ -55,7 +55,7 @@ class PhaseSource:
         """The tasks that have a leaderboard."""
         return self._running.boards.tasks()
 
-    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         """How many runs each task has that the reader may see."""
         if reader.organiser or self._visibility is Visibility.PUBLIC:
             return self._running.boards.counts()
@@ -69,7 +69,7 @@ class PhaseSource:
         """The views a task is scored in, the raw one first."""
         return self._running.boards.views(task)
 
-    def board(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
         """A leaderboard as far as the reader may see it."""
         board = seen(self._running.boards.board(task, view), self._visibility, reader)
         if board.hidden:
@@ -80,7 +80,7 @@ class PhaseSource:
     def _note(self) -> str:
         return OWN_NOTE if self._visibility is Visibility.OWN else ""
 
-    def articles(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
         """How hard the articles are; only who may see all scores may know."""
         board = self._running.boards.articles(task, view)
         if reader.organiser or self._visibility is Visibility.PUBLIC:
@@ -88,14 +88,14 @@ class PhaseSource:
         hidden = why_hidden(Visibility.HIDDEN, reader)
         return replace(board, levels=(), withheld=0, hidden=hidden)
 
-    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
         """The frozen board of a link, of whichever phase, as far as the reader may see it."""
-        async with self._service.store.reading() as connection:
+        async with self._hub.store.reading() as connection:
             found = await boards.get(connection, key)
         if found is None:
             return None
         kept, document = found
-        plan = self._service.phase(kept.phase).phase.plan
+        plan = self._hub.phase(kept.phase).phase.plan
         return seen_frozen(FrozenBoard.decode(document), plan.visibility, reader)
 
     async def changed(self, since: int) -> int:
@@ -106,8 +106,8 @@ class PhaseSource:
         """Look for the links of the frozen boards; return whether there are other ones now."""
         if self._running.state not in OVER:
             return False
-        async with self._service.store.reading() as connection:
-            kept = await boards.every(connection, self._running.phase.id)
+        async with self._hub.store.reading() as connection:
+            kept = await boards.list_all(connection, self._running.phase.id)
         links = {board.task: board.id for board in reversed(kept)}
         changed, self.links = links != self.links, links
         return changed
@@ -126,8 +126,8 @@ class _Live:
 class PhaseSites:
     """The sites of all phases; `run` keeps them up with the dispatcher."""
 
-    def __init__(self, service: Service, *, interval: float = 1.0, heartbeat: float = 15.0) -> None:
-        self._service = service
+    def __init__(self, hub: HubContext, *, interval: float = 1.0, heartbeat: float = 15.0) -> None:
+        self._hub = hub
         self._interval = interval
         self._heartbeat = heartbeat
         self._live: dict[RunningPhase, _Live] = {}
@@ -139,7 +139,7 @@ class PhaseSites:
 
     @property
     def _phases(self) -> Mapping[str, RunningPhase]:
-        return {str(name): running for name, running in self._service.dispatcher.phases.items()}
+        return {str(name): running for name, running in self._hub.dispatcher.phases.items()}
 
     def _current(self) -> RunningPhase | None:
         """The phase that is open, else the newest."""
@@ -155,11 +155,11 @@ class PhaseSites:
         return [self._head(running) for running in known]
 
     def _head(self, running: RunningPhase) -> PhaseHead:
-        return head_of(running, self._service.clock())
+        return head_of(running, self._hub.clock())
 
     def _shown(self, running: RunningPhase) -> _Live:
         if running not in self._live:
-            source = PhaseSource(self._service, running)
+            source = PhaseSource(self._hub, running)
             broadcaster = Broadcaster(source, interval=self._interval, heartbeat=self._heartbeat)
             site = Site(
                 source=source,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from metaserver.model.records import ServerName
 from metaserver.model.states import ServerState
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
 
 TOLD = frozenset({ServerState.WAITING, ServerState.UP, ServerState.SLOW, ServerState.FINISHED})
@@ -24,7 +24,7 @@ class PublicMonitor:
         self._team = team
         self._public: dict[ServerName, tuple[ServerStatus, ServerStatus]] = {}
 
-    def __call__(self, monitor: Monitor, reader: Reader) -> Monitor:
+    def __call__(self, monitor: Monitor, reader: Viewer) -> Monitor:
         """Return the monitor as the reader may see it."""
         if reader.organiser:
             return monitor

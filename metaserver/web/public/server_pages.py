@@ -10,10 +10,10 @@ from aiohttp import hdrs, web
 
 from metaserver.model.lanes import StoredAttempt
 from metaserver.model.records import ServerName, TeamName
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
 from metaserver.monitoring.windows import ServerWindow, Window
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import states
 from metaserver.store.states import StateChange
@@ -22,7 +22,7 @@ from metaserver.web.public import badges
 from metaserver.web.public.boards import or_400, page, reader_of
 from metaserver.web.public.redaction import TOLD
 from metaserver.web.public.sites import Site, site_of
-from metaserver.web.ui.live import Parts
+from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.templates import Templates
 
 EVENTS = 50  # newest changes of state that are shown
@@ -57,10 +57,10 @@ class ServerView:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerPages:
+class PublicServerPages:
     """The handlers, and what they draw with."""
 
-    service: Service
+    hub: HubContext
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -92,31 +92,31 @@ class ServerPages:
         site, reader = site_of(request), reader_of(request)
         view = await self._view(request, ServerName(name))
 
-        async def parts() -> Parts:
+        async def parts() -> LiveParts:
             return self._parts(site, await self._seen(site, view.status.name, reader, view.window))
 
         key = f"servers/{name} {view.window} {reader}"
         return await site.broadcaster.follow(request, key, parts)
 
-    def _parts(self, site: Site, view: ServerView) -> Parts:
+    def _parts(self, site: Site, view: ServerView) -> LiveParts:
         part = self.templates.part
         html = {name: part("server_parts.html", name, view) for name in PARTS}
         if head := site.head():
             html["phase-head"] = part("phase_parts.html", "head", head)
-        return Parts(html=html)
+        return LiveParts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
         return await self._seen(site_of(request), name, reader_of(request), window)
 
     async def _seen(
-        self, site: Site, name: ServerName, reader: Reader, window: Window
+        self, site: Site, name: ServerName, reader: Viewer, window: Window
     ) -> ServerView:
         running = _running(site, name)
         registered = running.servers[name]
         own = reader.organiser or (bool(reader.team) and registered.team == reader.team)
         shown = site.monitor(reader)
-        async with self.service.store.reading() as connection:
+        async with self.hub.store.reading() as connection:
             changes = await states.of(connection, running.key(registered), limit=EVENTS)
         return ServerView(
             phase=running.name,
@@ -132,7 +132,7 @@ class ServerPages:
         )
 
     async def _attempts(self, running: RunningPhase, name: ServerName) -> Sequence[StoredAttempt]:
-        return await self.service.store.newest_attempts(
+        return await self.hub.store.newest_attempts(
             running.key(running.servers[name]), name, running.corpus, limit=ATTEMPTS
         )
 

@@ -13,11 +13,11 @@ from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.model.records import TaskName
 from metaserver.model.states import PhaseState
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.web.public.source import Source
+from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.live import Broadcaster
 from metaserver.web.ui.memo import Memo
 
@@ -59,7 +59,7 @@ def _no_heads() -> Sequence[PhaseHead]:
     return ()
 
 
-def _all(monitor: Monitor, _: Reader) -> Monitor:
+def _all(monitor: Monitor, _: Viewer) -> Monitor:
     return monitor
 
 
@@ -72,13 +72,13 @@ class Site:
     see. `running` is there in a service.
     """
 
-    source: Source
+    source: BoardSource
     broadcaster: Broadcaster
     phase: str = ""
     running: RunningPhase | None = None
     head: Callable[[], PhaseHead | None] = _no_head
     phases: Callable[[], Sequence[PhaseHead]] = _no_heads
-    visible: Callable[[Monitor, Reader], Monitor] = _all
+    visible: Callable[[Monitor, Viewer], Monitor] = _all
     memo: Memo = field(default_factory=Memo)
 
     @property
@@ -91,7 +91,7 @@ class Site:
         """The tasks that have a leaderboard."""
         return self.source.tasks()
 
-    def monitor(self, reader: Reader) -> Monitor:
+    def monitor(self, reader: Viewer) -> Monitor:
         """The monitor as of now, as far as the reader may see it."""
         return self.visible(self.source.monitor(), reader)
 

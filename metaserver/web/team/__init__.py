@@ -1,5 +1,5 @@
 """The team console: a team registers, tests, starts and watches its servers."""
 
-from metaserver.web.team.pages import TeamPages
+from metaserver.web.team.pages import TeamConsole
 
-__all__ = ["TeamPages"]
+__all__ = ["TeamConsole"]

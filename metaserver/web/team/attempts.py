@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 from aiohttp import web
 from markupsafe import Markup
 
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 from metaserver.model.states import OPEN_STATES, Outcome
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.web.access.downloads import in_turn
@@ -20,7 +20,7 @@ from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
 from metaserver.web.ui import svg
 from metaserver.web.ui.answers import Lines, Tree, read_answer, read_lines
-from metaserver.web.ui.console import Desk, phase_named
+from metaserver.web.ui.console import ConsoleContext, phase_named
 from metaserver.web.ui.formatting import figure
 
 PAGE = 50
@@ -43,7 +43,7 @@ MARKS: Mapping[Outcome, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Filter:
+class AttemptFilter:
     """Which attempts are shown, as in the address."""
 
     phase: str
@@ -61,7 +61,7 @@ class Filter:
 class AttemptPages:
     """The handlers of the attempts."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -74,18 +74,18 @@ class AttemptPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the attempts that the address filters; newest first, in pages."""
-        card = await one_card(self.desk, request, request.match_info["server"])
+        card = await one_card(self.console, request, request.match_info["server"])
         query = request.query
-        wanted = Filter(
-            phase=phase_named(self.desk, request) or newest_phase(card),
+        wanted = AttemptFilter(
+            phase=phase_named(self.console, request) or newest_phase(card),
             outcome=query.get("outcome", ""),
             article=query.get("article", "").strip(),
             before=query.get("before", ""),
         )
         found = await self._found(request, card, wanted) if wanted.phase else []
-        return self.desk.answer(
+        return self.console.answer(
             "team_attempts.html",
-            scope=await scope_of(self.desk, request, card.server.team),
+            scope=await scope_of(self.console, request, card.server.team),
             card=card,
             wanted=wanted,
             attempts=found[:PAGE],
@@ -98,10 +98,10 @@ class AttemptPages:
         )
 
     async def _found(
-        self, request: web.Request, card: Card, wanted: Filter
+        self, request: web.Request, card: Card, wanted: AttemptFilter
     ) -> Sequence[AttemptDetail]:
         asked = {"outcome": wanted.outcome, "article": wanted.article, "before": wanted.before}
-        found: Sequence[AttemptDetail] = await self.desk.ask(
+        found: Sequence[AttemptDetail] = await self.console.ask(
             request,
             "servers.attempts",
             server=card.server.server,
@@ -116,21 +116,21 @@ class AttemptPages:
         return await in_turn(request, lambda: self._one(request))
 
     async def _one(self, request: web.Request) -> web.Response:
-        card = await one_card(self.desk, request, request.match_info["server"])
-        phase = phase_named(self.desk, request) or newest_phase(card)
+        card = await one_card(self.console, request, request.match_info["server"])
+        phase = phase_named(self.console, request) or newest_phase(card)
         found = await self._answer(request, phase)
         tree, lines = await asyncio.to_thread(_read, found)
-        return self.desk.answer(
+        return self.console.answer(
             "team_attempt.html",
-            scope=await scope_of(self.desk, request, card.server.team),
+            scope=await scope_of(self.console, request, card.server.team),
             card=card,
             phase=phase,
             attempt=found.attempt,
             size=None if found.raw is None else len(found.raw),
             tree=tree,
             lines=lines,
-            parts_of_time=time_parts(found.attempt.phases),
-            bar=time_bar(found.attempt.phases),
+            parts_of_time=time_parts(found.attempt.timings),
+            bar=time_bar(found.attempt.timings),
             marks=MARKS,
             length=length,
             path=attempt_path,
@@ -141,8 +141,8 @@ class AttemptPages:
         return await in_turn(request, lambda: self._raw(request))
 
     async def _raw(self, request: web.Request) -> web.Response:
-        card = await one_card(self.desk, request, request.match_info["server"])
-        phase = phase_named(self.desk, request) or newest_phase(card)
+        card = await one_card(self.console, request, request.match_info["server"])
+        phase = phase_named(self.console, request) or newest_phase(card)
         found = await self._answer(request, phase)
         if found.raw is None:
             raise web.HTTPNotFound(text="No answer came in this attempt.")
@@ -155,7 +155,7 @@ class AttemptPages:
         )
 
     async def _answer(self, request: web.Request, phase: str) -> RawAnswer:
-        found: RawAnswer = await self.desk.ask(
+        found: RawAnswer = await self.console.ask(
             request, "servers.answer", phase=phase, **request.match_info
         )
         return found
@@ -189,19 +189,19 @@ def length(seconds: float | None) -> str:
     return f"{figure(seconds)} s"
 
 
-def time_parts(phases: Phases) -> Sequence[tuple[int, str, float]]:
+def time_parts(timings: Timings) -> Sequence[tuple[int, str, float]]:
     """Return where an attempt's time went: a series' number, words, seconds."""
     return [
         (number, words, seconds)
         for number, (name, words) in enumerate(PARTS.items())
-        if (seconds := getattr(phases, name)) is not None
+        if (seconds := getattr(timings, name)) is not None
     ]
 
 
-def time_bar(phases: Phases) -> Markup:
+def time_bar(timings: Timings) -> Markup:
     """Return an attempt's time as a bar of its parts; the table beside it has the figures."""
     width, height, x = 600.0, 16.0, 0.0
-    parts = time_parts(phases)
+    parts = time_parts(timings)
     total = sum(seconds for _, _, seconds in parts)
     boxes = []
     for number, _, seconds in parts:

@@ -13,15 +13,15 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
+from metaserver.web.team.conformance import TrialPages, trial_parts
 from metaserver.web.team.scope import Scope, cards, one_card, phases, scope_of
-from metaserver.web.team.servers import ServerPages, server_parts, shown_server
+from metaserver.web.team.servers import TeamServerPages, server_parts, shown_server
 from metaserver.web.team.settings import SettingsPages
 from metaserver.web.team.snippets import SnippetPages
-from metaserver.web.team.tokens import TokenPages
-from metaserver.web.team.trials import TrialPages, trial_parts
-from metaserver.web.team.view import Act, Card
-from metaserver.web.ui.console import Desk, mended, phase_named, posted
-from metaserver.web.ui.live import Parts
+from metaserver.web.team.tokens import TeamTokenPages
+from metaserver.web.team.view import Card, TeamLaneAction
+from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
+from metaserver.web.ui.live import LiveParts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,61 +34,61 @@ class Refused:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamPages:
+class TeamConsole:
     """The team console of a service."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for teams, and for organisers."""
-        desk, acts = self.desk, "|".join(Act)
+        console, acts = self.console, "|".join(TeamLaneAction)
         known = [
             web.get("/team", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
-            *TrialPages(desk=desk).routes(),
-            *AttemptPages(desk=desk).routes(),
-            *ServerPages(desk=desk).routes(),
-            *TokenPages(desk=desk).routes(),
-            *SettingsPages(desk=desk).routes(),
-            *SnippetPages(desk=desk).routes(),
+            *TrialPages(console=console).routes(),
+            *AttemptPages(console=console).routes(),
+            *TeamServerPages(console=console).routes(),
+            *TeamTokenPages(console=console).routes(),
+            *SettingsPages(console=console).routes(),
+            *SnippetPages(console=console).routes(),
         ]
         return reserved(Role.TEAM, known)
 
     async def overview(self, request: web.Request) -> web.Response:
         """Answer with a team's servers; to an organiser who has not said whose, with all teams."""
-        scope = await scope_of(self.desk, request)
+        scope = await scope_of(self.console, request)
         if scope is None:
-            teams = await self.desk.ask(request, "teams.list")
-            return self.desk.answer("team_choice.html", teams=teams)
+            teams = await self.console.ask(request, "teams.list")
+            return self.console.answer("team_choice.html", teams=teams)
         return await self._overview(request, scope)
 
     async def _overview(
         self, request: web.Request, scope: Scope, refused: Refused | None = None, status: int = 200
     ) -> web.Response:
-        shown = await cards(self.desk, request, scope.team.team)
-        return self.desk.answer(
+        shown = await cards(self.console, request, scope.team.team)
+        return self.console.answer(
             "team.html",
             status=status,
             scope=scope,
             view=view,
             cards=shown,
-            planned=await phases(self.desk, request),
-            notice=_notice(phase_named(self.desk, request), request, shown),
+            planned=await phases(self.console, request),
+            notice=_notice(phase_named(self.console, request), request, shown),
             refused=refused,
         )
 
     async def act(self, request: web.Request) -> web.Response:
         """Start, pause, ...: then show how the server stands, or why it was refused."""
-        name, act = request.match_info["server"], Act(request.match_info["act"])
+        name, act = request.match_info["server"], TeamLaneAction(request.match_info["act"])
         form = await posted(request)
         phase = str(form.get("phase", ""))
         from_overview = form.get("from") != "server"
         try:
-            detail = await self.desk.ask(request, f"servers.{act}", server=name, phase=phase)
+            detail = await self.console.ask(request, f"servers.{act}", server=name, phase=phase)
         except RefusedError as error:
             return await self._refused(request, mended(error), from_overview=from_overview)
-        scope = await scope_of(self.desk, request, detail.team)
+        scope = await scope_of(self.console, request, detail.team)
         assert scope is not None
         card = Card.of(detail, (), testing=False)
         path = "/team" if from_overview else card.path
@@ -99,41 +99,41 @@ class TeamPages:
     ) -> web.Response:
         name, act = request.match_info["server"], request.match_info["act"]
         told = Refused(server=name, act=act, text=in_words(error))
-        card = await one_card(self.desk, request, name)
+        card = await one_card(self.console, request, name)
         if not from_overview:
-            return await shown_server(self.desk, request, card, told, error.refusal)
-        scope = await scope_of(self.desk, request, card.server.team)
+            return await shown_server(self.console, request, card, told, error.refusal)
+        scope = await scope_of(self.console, request, card.server.team)
         assert scope is not None
         return await self._overview(request, scope, told, error.refusal)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of a page of the console."""
-        page, desk = request.query.get("page", ""), self.desk
+        page, console = request.query.get("page", ""), self.console
         if page == "overview":
-            scope = await scope_of(desk, request)
+            scope = await scope_of(console, request)
             if scope is None:
                 raise web.HTTPNotFound(text="Say which team's: ?team=NAME.")
             team = scope.team.team
-            return await desk.follow(
+            return await console.follow(
                 request, f"team {team}", lambda: self._overview_parts(request, team)
             )
         makers = {"server": server_parts, "test": trial_parts}
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
-        phase = phase_named(desk, request) or ""
-        return await desk.follow(
-            request, f"{page} {name} {phase}", lambda: make(desk, request, name)
+        phase = phase_named(console, request) or ""
+        return await console.follow(
+            request, f"{page} {name} {phase}", lambda: make(console, request, name)
         )
 
-    async def _overview_parts(self, request: web.Request, team: str) -> Parts:
-        known = await phases(self.desk, request)
-        part = self.desk.templates.part
+    async def _overview_parts(self, request: web.Request, team: str) -> LiveParts:
+        known = await phases(self.console, request)
+        part = self.console.templates.part
         html = {"phases": part("team_parts.html", "phases", known, view)}
-        for card in await cards(self.desk, request, team):
+        for card in await cards(self.console, request, team):
             html[card.id("facts")] = part("team_parts.html", "facts", card)
             html[card.id("lanes")] = part("team_parts.html", "lanes", card, view)
-        return Parts(html=html)
+        return LiveParts(html=html)
 
 
 def _notice(phase: str | None, request: web.Request, shown: Sequence[Card]) -> str:

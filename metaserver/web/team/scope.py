@@ -14,7 +14,7 @@ from metaserver.operations.servers import ServerDetail
 from metaserver.operations.teams import TeamDetail
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.view import Card
-from metaserver.web.ui.console import Desk
+from metaserver.web.ui.console import ConsoleContext
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +35,9 @@ class Scope:
         return {"team": self.team.team} if self.organiser else {}
 
 
-async def scope_of(desk: Desk, request: web.Request, team: str | None = None) -> Scope | None:
+async def scope_of(
+    console: ConsoleContext, request: web.Request, team: str | None = None
+) -> Scope | None:
     """Return whose console is asked for; None where an organiser has yet to say it.
 
     `team` is known from a server or a form. Raises `RefusedError` for who is of no team.
@@ -44,31 +46,31 @@ async def scope_of(desk: Desk, request: web.Request, team: str | None = None) ->
     name = team or request.query.get("team") or caller.team
     if name is None and caller.organiser:
         return None
-    detail = await desk.ask(request, "teams.get", team=name or "-")
+    detail = await console.ask(request, "teams.get", team=name or "-")
     return Scope(team=detail, organiser=caller.organiser)
 
 
-async def phases(desk: Desk, request: web.Request) -> Sequence[PhaseDetail]:
+async def phases(console: ConsoleContext, request: web.Request) -> Sequence[PhaseDetail]:
     """Return all phases, the newest first."""
-    known: Sequence[PhaseDetail] = await desk.ask(request, "phases.list")
+    known: Sequence[PhaseDetail] = await console.ask(request, "phases.list")
     return list(reversed(known))
 
 
-async def cards(desk: Desk, request: web.Request, team: str) -> Sequence[Card]:
+async def cards(console: ConsoleContext, request: web.Request, team: str) -> Sequence[Card]:
     """Return the cards of a team's servers, those in use first."""
-    servers: Sequence[ServerDetail] = await desk.ask(request, "servers.list")
+    servers: Sequence[ServerDetail] = await console.ask(request, "servers.list")
     own = sorted((one for one in servers if one.team == team), key=lambda one: one.retired)
-    known = await phases(desk, request)
-    return [card(desk, server, known) for server in own]
+    known = await phases(console, request)
+    return [card(console, server, known) for server in own]
 
 
-async def one_card(desk: Desk, request: web.Request, name: str) -> Card:
+async def one_card(console: ConsoleContext, request: web.Request, name: str) -> Card:
     """Return the card of one server; `RefusedError` where there is none for who asks."""
-    server = await desk.ask(request, "servers.get", server=name)
-    return card(desk, server, await phases(desk, request))
+    server = await console.ask(request, "servers.get", server=name)
+    return card(console, server, await phases(console, request))
 
 
-def card(desk: Desk, server: ServerDetail, known: Sequence[PhaseDetail]) -> Card:
+def card(console: ConsoleContext, server: ServerDetail, known: Sequence[PhaseDetail]) -> Card:
     """Return a server's card."""
-    testing = desk.service.trials.under_way(ServerName(server.server)) is not None
+    testing = console.hub.conformance.under_way(ServerName(server.server)) is not None
     return Card.of(server, known, testing=testing)

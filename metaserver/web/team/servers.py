@@ -19,9 +19,9 @@ from metaserver.web.public.groups import grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import Card
-from metaserver.web.ui.console import Desk, mended, phase_named, posted
+from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
-from metaserver.web.ui.live import Parts
+from metaserver.web.ui.live import LiveParts
 
 CHANGED = ("url", "method", "parameters", "tasks", "concurrency")
 REGISTERED = ("server", *CHANGED)
@@ -62,10 +62,10 @@ def wording() -> dict[str, Wording]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerPages:
+class TeamServerPages:
     """The handlers of a server's pages."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -81,8 +81,8 @@ class ServerPages:
 
     async def server(self, request: web.Request) -> web.Response:
         """Answer with a server's page."""
-        card = await one_card(self.desk, request, request.match_info["server"])
-        return await shown_server(self.desk, request, card)
+        card = await one_card(self.console, request, request.match_info["server"])
+        return await shown_server(self.console, request, card)
 
     async def register_form(self, request: web.Request) -> web.Response:
         """Answer with the form of a new server."""
@@ -92,10 +92,10 @@ class ServerPages:
     async def _register_form(
         self, request: web.Request, form: Form, team: str | None = None, status: int = 200
     ) -> web.Response:
-        scope = await scope_of(self.desk, request, team)
+        scope = await scope_of(self.console, request, team)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        return self.desk.answer("team_register.html", status=status, scope=scope, form=form)
+        return self.console.answer("team_register.html", status=status, scope=scope, form=form)
 
     async def register(self, request: web.Request) -> web.Response:
         """Register a server; its page leads on to its test."""
@@ -103,7 +103,7 @@ class ServerPages:
         team = str(sent["team"]) if sent.get("team") else None
         values = values_of(RegisterServer, REGISTERED, sent)
         try:
-            detail = await self.desk.ask(request, "servers.register", team=team, **values)
+            detail = await self.console.ask(request, "servers.register", team=team, **values)
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(
@@ -114,7 +114,7 @@ class ServerPages:
 
     async def edit_form(self, request: web.Request) -> web.Response:
         """Answer with the form that changes a server."""
-        card = await one_card(self.desk, request, request.match_info["server"])
+        card = await one_card(self.console, request, request.match_info["server"])
         values = {name: getattr(card.server, name) for name in CHANGED}
         form = Form.of(ServerChange, CHANGED, values=values, wording=wording())
         return await self._edit_form(request, card, form)
@@ -122,19 +122,21 @@ class ServerPages:
     async def _edit_form(
         self, request: web.Request, card: Card, form: Form, status: int = 200
     ) -> web.Response:
-        scope = await scope_of(self.desk, request, card.server.team)
-        return self.desk.answer("team_edit.html", status=status, scope=scope, card=card, form=form)
+        scope = await scope_of(self.console, request, card.server.team)
+        return self.console.answer(
+            "team_edit.html", status=status, scope=scope, card=card, form=form
+        )
 
     async def edit(self, request: web.Request) -> web.Response:
         """Change a server."""
         name, sent = request.match_info["server"], await posted(request)
         values = {"tasks": ()} | values_of(ServerChange, CHANGED, sent)
         try:
-            detail = await self.desk.ask(request, "servers.update", server=name, **values)
+            detail = await self.console.ask(request, "servers.update", server=name, **values)
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(ServerChange, CHANGED, values=sent, wording=wording(), refused=refused)
-            card = await one_card(self.desk, request, name)
+            card = await one_card(self.console, request, name)
             return await self._edit_form(request, card, form, refused.refusal)
         raise web.HTTPSeeOther(Card.of(detail, (), testing=False).path)
 
@@ -145,9 +147,9 @@ class ServerPages:
     async def _retire_form(
         self, request: web.Request, form: Form, status: int = 200
     ) -> web.Response:
-        card = await one_card(self.desk, request, request.match_info["server"])
-        scope = await scope_of(self.desk, request, card.server.team)
-        return self.desk.answer(
+        card = await one_card(self.console, request, request.match_info["server"])
+        scope = await scope_of(self.console, request, card.server.team)
+        return self.console.answer(
             "team_retire.html", status=status, scope=scope, card=card, form=form
         )
 
@@ -155,29 +157,33 @@ class ServerPages:
         """Retire a server."""
         name = request.match_info["server"]
         try:
-            await self.desk.ask(request, "servers.retire", server=name)
+            await self.console.ask(request, "servers.retire", server=name)
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(ServerChange, (), refused=refused)
             return await self._retire_form(request, form, refused.refusal)
-        card = await one_card(self.desk, request, name)
-        scope = await scope_of(self.desk, request, card.server.team)
+        card = await one_card(self.console, request, name)
+        scope = await scope_of(self.console, request, card.server.team)
         assert scope is not None
         raise web.HTTPSeeOther(scope.link("/team"))
 
 
 async def shown_server(
-    desk: Desk, request: web.Request, card: Card, refused: Any = None, status: int = 200
+    console: ConsoleContext,
+    request: web.Request,
+    card: Card,
+    refused: Any = None,
+    status: int = 200,
 ) -> web.Response:
     """Answer with a server's page; `refused` is told next to its button."""
-    phase = phase_named(desk, request)
+    phase = phase_named(console, request)
     queues, groups = await asyncio.gather(
-        _queues(desk, request, card), _errors(desk, request, card)
+        _queues(console, request, card), _errors(console, request, card)
     )
-    return desk.answer(
+    return console.answer(
         "team_server.html",
         status=status,
-        scope=await scope_of(desk, request, card.server.team),
+        scope=await scope_of(console, request, card.server.team),
         view=view,
         card=card,
         queues=queues,
@@ -187,12 +193,12 @@ async def shown_server(
     )
 
 
-async def server_parts(desk: Desk, request: web.Request, name: str) -> Parts:
+async def server_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
     """Return the live parts of a server's page."""
-    card = await one_card(desk, request, name)
-    part = desk.templates.part
-    queues = await _queues(desk, request, card)
-    return Parts(
+    card = await one_card(console, request, name)
+    part = console.templates.part
+    queues = await _queues(console, request, card)
+    return LiveParts(
         html={
             card.id("facts"): part("team_parts.html", "facts", card),
             card.id("lanes"): part("team_parts.html", "lanes", card, view),
@@ -201,22 +207,26 @@ async def server_parts(desk: Desk, request: web.Request, name: str) -> Parts:
     )
 
 
-async def _queues(desk: Desk, request: web.Request, card: Card) -> Sequence[QueueDetail]:
+async def _queues(
+    console: ConsoleContext, request: web.Request, card: Card
+) -> Sequence[QueueDetail]:
     """Return the server's queues in the phases where articles are sent."""
     return [
-        await desk.ask(request, "servers.queue", server=card.server.server, phase=row.phase.phase)
+        await console.ask(
+            request, "servers.queue", server=card.server.server, phase=row.phase.phase
+        )
         for row in card.rows
         if row.standing is not None and row.phase.state in OPEN_STATES
     ]
 
 
-async def _errors(desk: Desk, request: web.Request, card: Card) -> Any:
+async def _errors(console: ConsoleContext, request: web.Request, card: Card) -> Any:
     """Return what went wrong in each phase, the same things together."""
     found = []
     for row in card.rows:
         if row.standing is None:
             continue
-        attempts: Sequence[AttemptDetail] = await desk.ask(
+        attempts: Sequence[AttemptDetail] = await console.ask(
             request,
             "servers.attempts",
             server=card.server.server,

@@ -10,7 +10,7 @@ from metaserver.client.urls import shown_webhook
 from metaserver.model.errors import RefusedError
 from metaserver.operations.teams import NoticeChange, NoticeDetail, TeamChange
 from metaserver.web.team.scope import Scope, scope_of
-from metaserver.web.ui.console import Desk, mended, posted
+from metaserver.web.ui.console import ConsoleContext, mended, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
 
 ABOUT = ("title", "email")
@@ -36,7 +36,7 @@ NOTICE_WORDING = {
 class SettingsPages:
     """The handlers of a team's settings."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -48,7 +48,7 @@ class SettingsPages:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the forms."""
-        scope = await scope_of(self.desk, request)
+        scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
         return await self._show(scope)
@@ -62,10 +62,10 @@ class SettingsPages:
         changed: NoticeDetail | None = None,
         status: int = 200,
     ) -> web.Response:
-        team = await self.desk.service.team(scope.team.team)
+        team = await self.console.hub.team(scope.team.team)
         plan = {"webhook": shown_webhook(team.notices.webhook), "email": team.notices.email}
         said = {"title": scope.team.title, "email": scope.team.email}
-        return self.desk.answer(
+        return self.console.answer(
             "team_settings.html",
             status=status,
             scope=scope,
@@ -78,7 +78,9 @@ class SettingsPages:
 
     async def _posted_scope(self, request: web.Request) -> Scope:
         sent = await posted(request)
-        scope = await scope_of(self.desk, request, str(sent["team"]) if sent.get("team") else None)
+        scope = await scope_of(
+            self.console, request, str(sent["team"]) if sent.get("team") else None
+        )
         if scope is None:
             raise web.HTTPSeeOther("/team")
         return scope
@@ -88,7 +90,7 @@ class SettingsPages:
         scope, sent = await self._posted_scope(request), await posted(request)
         try:
             values = values_of(TeamChange, ABOUT, sent)
-            await self.desk.ask(request, "teams.update", team=scope.team.team, **values)
+            await self.console.ask(request, "teams.update", team=scope.team.team, **values)
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(
@@ -102,7 +104,9 @@ class SettingsPages:
         scope, sent = await self._posted_scope(request), await posted(request)
         try:
             values = values_of(NoticeChange, NOTICES, sent)
-            changed = await self.desk.ask(request, "teams.notices", team=scope.team.team, **values)
+            changed = await self.console.ask(
+                request, "teams.notices", team=scope.team.team, **values
+            )
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(

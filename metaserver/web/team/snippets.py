@@ -10,7 +10,7 @@ from importlib.resources import files
 from aiohttp import web
 
 from metaserver.web.team.scope import scope_of
-from metaserver.web.ui.console import Desk
+from metaserver.web.ui.console import ConsoleContext
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +73,7 @@ SNIPPETS: Sequence[Snippet] = (
 class SnippetPages:
     """The handler of the page with the servers to start from."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return its route."""
@@ -81,5 +81,5 @@ class SnippetPages:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the programs."""
-        scope = await scope_of(self.desk, request)
-        return self.desk.answer("team_snippets.html", scope=scope, snippets=SNIPPETS)
+        scope = await scope_of(self.console, request)
+        return self.console.answer("team_snippets.html", scope=scope, snippets=SNIPPETS)

@@ -11,7 +11,7 @@ from metaserver.model.errors import RefusedError
 from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.scope import scope_of
-from metaserver.web.ui.console import Desk, mended, posted
+from metaserver.web.ui.console import ConsoleContext, mended, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
 from metaserver.web.ui.held import made_with
 
@@ -31,10 +31,10 @@ WORDING = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenPages:
+class TeamTokenPages:
     """The handlers of a team's tokens."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -58,18 +58,18 @@ class TokenPages:
         refused: str = "",
         status: int = 200,
     ) -> web.Response:
-        scope = await scope_of(self.desk, request, team)
+        scope = await scope_of(self.console, request, team)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        known: Sequence[TokenDetail] = await self.desk.ask(request, "tokens.list")
-        return self.desk.answer(
+        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        return self.console.answer(
             "team_tokens.html",
             status=status,
             scope=scope,
             tokens=[token for token in known if token.team == scope.team.team],
-            now=self.desk.service.clock(),
+            now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(known, self.desk.service.clock()),
+            made=made_with(known, self.console.hub.clock()),
             form=form or Form.of(NewToken, FIELDS, wording=WORDING),
             issued=issued,
             refused=refused,
@@ -80,7 +80,7 @@ class TokenPages:
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else caller_of(request).team
         try:
-            issued = await self.desk.ask(
+            issued = await self.console.ask(
                 request, "tokens.create", team=team, **values_of(NewToken, FIELDS, sent)
             )
         except RefusedError as error:
@@ -94,7 +94,7 @@ class TokenPages:
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else None
         try:
-            await self.desk.ask(
+            await self.console.ask(
                 request,
                 "tokens.revoke",
                 id=request.match_info["id"],
@@ -105,5 +105,5 @@ class TokenPages:
             return await self._show(
                 request, team=team, refused=str(refused), status=refused.refusal
             )
-        scope = await scope_of(self.desk, request, team)
+        scope = await scope_of(self.console, request, team)
         raise web.HTTPSeeOther(scope.link("/team/tokens") if scope else "/team")

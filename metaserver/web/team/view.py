@@ -8,13 +8,13 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.operations.conformance import Tested, TrialState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
-from metaserver.operations.trials import Tested, TrialState
 from metaserver.web.ui.formatting import duration, element_id
 
 
-class Act(StrEnum):
+class TeamLaneAction(StrEnum):
     """What a team can do with a lane; the names are those of the operations."""
 
     START = "start"
@@ -23,15 +23,15 @@ class Act(StrEnum):
     CANCEL = "cancel"
 
 
-WORDS: Mapping[Act, tuple[str, str]] = {
-    Act.START: ("Start", "send it the phase's articles, one after another"),
-    Act.NEXT: ("Next", "send it just the next article of its queue"),
-    Act.PAUSE: ("Pause", "send it no more articles; what is in flight is finished"),
-    Act.CANCEL: ("Cancel", "drop what is in flight, to be sent again later, and pause"),
+WORDS: Mapping[TeamLaneAction, tuple[str, str]] = {
+    TeamLaneAction.START: ("Start", "send it the phase's articles, one after another"),
+    TeamLaneAction.NEXT: ("Next", "send it just the next article of its queue"),
+    TeamLaneAction.PAUSE: ("Pause", "send it no more articles; what is in flight is finished"),
+    TeamLaneAction.CANCEL: ("Cancel", "drop what is in flight, to be sent again later, and pause"),
 }
 
-BEGIN, GO_ON = (Act.START, Act.NEXT), (Act.PAUSE,)
-ACTS: Mapping[ServerState, Sequence[Act]] = {
+BEGIN, GO_ON = (TeamLaneAction.START, TeamLaneAction.NEXT), (TeamLaneAction.PAUSE,)
+ACTS: Mapping[ServerState, Sequence[TeamLaneAction]] = {
     ServerState.WAITING: GO_ON,
     ServerState.UP: GO_ON,
     ServerState.SLOW: GO_ON,
@@ -51,7 +51,7 @@ TESTED: Mapping[TrialState, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Row:
+class TeamLaneRow:
     """A server in one phase; `standing` is None before it takes part.
 
     `tested` is None where the phase is over.
@@ -69,14 +69,14 @@ class Row:
         return TESTED[self.tested.state][1]
 
     @property
-    def acts(self) -> Sequence[Act]:
+    def acts(self) -> Sequence[TeamLaneAction]:
         """What can be done now."""
         if self.phase.state not in OPEN_STATES:
             return ()
         if self.standing is None:
             return BEGIN
         acts = ACTS[ServerState(self.standing.state)]
-        return (*acts, Act.CANCEL) if self.standing.in_flight else acts
+        return (*acts, TeamLaneAction.CANCEL) if self.standing.in_flight else acts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,7 +84,7 @@ class Card:
     """A server of the team; `testing` while a conformance run is under way."""
 
     server: ServerDetail
-    rows: Sequence[Row]
+    rows: Sequence[TeamLaneRow]
     testing: bool
 
     @classmethod
@@ -98,7 +98,7 @@ class Card:
         ]
         tests = {tested.phase: tested for tested in server.tests}
         rows = [
-            Row(
+            TeamLaneRow(
                 phase=phase,
                 standing=standings.get(phase.phase),
                 tested=tests.get(phase.phase),

@@ -16,12 +16,12 @@ from multidict import MultiMapping
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.service import Service
+from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.web.access.posted import fields
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.ui.live import Broadcaster, Parts
+from metaserver.web.ui.live import Broadcaster, LiveParts
 from metaserver.web.ui.templates import Templates
 
 MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
@@ -32,10 +32,10 @@ HEARTBEAT = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class ConsoleContext:
     """A running service, and what its pages are drawn with."""
 
-    service: Service
+    hub: HubContext
     templates: Templates
     broadcaster: Broadcaster
 
@@ -45,7 +45,7 @@ class Desk:
 
     async def ask_as(self, caller: Caller, name: str, **values: Any) -> Any:
         """Do an operation as a caller who is known; raises `RefusedError`."""
-        return await perform(OPERATIONS[name], self.service, caller, values, strict=False)
+        return await perform(OPERATIONS[name], self.hub, caller, values, strict=False)
 
     def answer(self, template: str, *, status: int = 200, **context: Any) -> web.Response:
         """Answer with a page; it is for its reader alone."""
@@ -57,15 +57,15 @@ class Desk:
         )
 
     async def follow(
-        self, request: web.Request, key: str, ask: Callable[[], Awaitable[Parts]]
+        self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
         """Answer with a page's event stream, for as long as its reader's token holds."""
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 
-def open_desk(
-    app: web.Application, service: Service, templates: Templates, *, interval: float = 1.0
-) -> Desk:
+def open_console(
+    app: web.Application, hub: HubContext, templates: Templates, *, interval: float = 1.0
+) -> ConsoleContext:
     """Return the desk of an application's consoles; its live pages are renewed each `interval`."""
     broadcaster = Broadcaster(None, interval=interval, heartbeat=HEARTBEAT)
 
@@ -73,7 +73,7 @@ def open_desk(
         await broadcaster.close()
 
     app.on_shutdown.append(end_streams)
-    return Desk(service=service, templates=templates, broadcaster=broadcaster)
+    return ConsoleContext(hub=hub, templates=templates, broadcaster=broadcaster)
 
 
 async def posted(request: web.Request) -> MultiMapping[Any]:
@@ -81,7 +81,7 @@ async def posted(request: web.Request) -> MultiMapping[Any]:
     return await fields(request, request.client_max_size)
 
 
-def phase_named(desk: Desk, request: web.Request) -> str | None:
+def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
     """Return the phase that an address names (`?phase=`), None where it names none.
 
     Raises `RefusedError` where there is none of that name, also for an empty one, and
@@ -90,7 +90,7 @@ def phase_named(desk: Desk, request: web.Request) -> str | None:
     names = set(request.query.getall("phase", ()))
     if len(names) > 1:
         raise web.HTTPNotFound(text="The address names several phases.")
-    return desk.service.phase(names.pop()).name if names else None
+    return console.hub.phase(names.pop()).name if names else None
 
 
 def mended(refused: RefusedError) -> RefusedError:

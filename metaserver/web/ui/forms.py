@@ -36,7 +36,7 @@ class Wording:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Field:
+class FormField:
     """One field of a form.
 
     `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check" or
@@ -75,7 +75,7 @@ class Field:
 class Form:
     """A form's fields, and the refusal that is of none of them; its name is its own on a page."""
 
-    fields: Sequence[Field]
+    fields: Sequence[FormField]
     error: str = ""
     name: str = "form"
 
@@ -219,10 +219,10 @@ def _field(
     wording: Wording,
     given: Sequence[str],
     error: str,
-) -> Field:
+) -> FormField:
     kind = _kind(field)
     choices = wording.choices or [(value, value) for value in _values(kind)]
-    return Field(
+    return FormField(
         name=name,
         label=wording.label or field.name.replace("_", " ").capitalize(),
         kind=wording.kind or _input(kind, choices),

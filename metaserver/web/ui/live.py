@@ -20,7 +20,7 @@ from aiohttp import web
 
 from metaserver.model.errors import MetaserverError
 from metaserver.web.access.loop_time import Measured
-from metaserver.web.public.source import Source
+from metaserver.web.public.source import BoardSource
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ STALLED = 30.0
 """Seconds after which a reader who takes no bytes is let go; its browser connects again."""
 
 
-class Row:
+class LiveRow:
     """A part that is filled anew rather than drawn anew: texts and attributes by slot.
 
     `draw` makes its HTML: for readers who have none of it yet.
@@ -51,7 +51,7 @@ class Row:
         """The whole row."""
         return self._draw()
 
-    def since(self, old: Row) -> Mapping[str, str]:
+    def since(self, old: LiveRow) -> Mapping[str, str]:
         """Return the slots that differ from `old`."""
         if self is old:
             return {}
@@ -70,19 +70,19 @@ class News(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Parts:
+class LiveParts:
     """A page's live parts: HTML by element id, rows by id, and the children (ids) of its lists."""
 
     html: Mapping[str, str] = field(default_factory=dict)
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    rows: Mapping[str, Row] = field(default_factory=dict)
+    rows: Mapping[str, LiveRow] = field(default_factory=dict)
 
     def whole(self) -> News:
         """Return all there is."""
         drawn = {key: row.html for key, row in self.rows.items()}
         return News(html={**self.html, **drawn}, lists=self.lists)
 
-    def since(self, old: Parts) -> News:
+    def since(self, old: LiveParts) -> News:
         """Return what differs from `old`; rows that it did not have are drawn."""
         html = {key: text for key, text in self.html.items() if old.html.get(key) != text}
         rows = {}
@@ -100,7 +100,7 @@ class Frame:
     """One state of a page: all its parts, and what the frame before did not have."""
 
     number: int
-    parts: Parts
+    parts: LiveParts
     news: News
 
     @cached_property
@@ -125,7 +125,7 @@ def _event(news: News) -> bytes:
 class Channel:
     """The newest frame of one page, for all who watch it."""
 
-    def __init__(self, render: Callable[[], Parts]) -> None:
+    def __init__(self, render: Callable[[], LiveParts]) -> None:
         self.render = render
         self._news = asyncio.Event()
         self.frame = Frame(number=1, parts=render(), news=News(html={}, lists={}))
@@ -154,13 +154,13 @@ class Asked:
     last answer took of the event loop.
     """
 
-    def __init__(self, ask: Callable[[], Awaitable[Parts]], parts: Parts) -> None:
+    def __init__(self, ask: Callable[[], Awaitable[LiveParts]], parts: LiveParts) -> None:
         self._ask = ask
         self._parts = parts
         self.seconds = 0.0
         self._task: asyncio.Task[None] | None = None
 
-    def __call__(self) -> Parts:
+    def __call__(self) -> LiveParts:
         """Return what the last answer was."""
         return self._parts
 
@@ -203,7 +203,7 @@ class Broadcaster:
     Without a source pages can only be followed.
     """
 
-    def __init__(self, source: Source | None, *, interval: float, heartbeat: float) -> None:
+    def __init__(self, source: BoardSource | None, *, interval: float, heartbeat: float) -> None:
         self._source = source
         self._interval = interval
         self._heartbeat = heartbeat
@@ -230,7 +230,7 @@ class Broadcaster:
             await asyncio.sleep(self._interval)
 
     async def follow(
-        self, request: web.Request, key: str, ask: Callable[[], Awaitable[Parts]]
+        self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
         """As `serve`, for parts that are asked for: each `interval`, once for all who watch.
 
@@ -246,7 +246,7 @@ class Broadcaster:
         return max(self._interval, taken / ASKED_SHARE)
 
     @asynccontextmanager
-    async def _watch(self, key: str, render: Callable[[], Parts]) -> AsyncIterator[Channel]:
+    async def _watch(self, key: str, render: Callable[[], LiveParts]) -> AsyncIterator[Channel]:
         channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
         channel.readers += 1
         if channel.readers == 1 and isinstance(channel.render, Asked):
@@ -261,7 +261,7 @@ class Broadcaster:
                     channel.render.end()
 
     async def serve(
-        self, request: web.Request, key: str, render: Callable[[], Parts]
+        self, request: web.Request, key: str, render: Callable[[], LiveParts]
     ) -> web.StreamResponse:
         """Answer `request` with the event stream of the page `key`; never returns by itself."""
         response = web.StreamResponse(

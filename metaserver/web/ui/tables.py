@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 from metaserver.files.cells import inert
 from metaserver.leaderboards.boards import BoardRow
 from metaserver.tasks.plugin import Column
-from metaserver.web.public.leaderboard import OWN_COLUMNS, Leaderboard, Standing, value
+from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment
 
 
-class Field(NamedTuple):
+class TableValue(NamedTuple):
     """A value of a row under its name in both forms, and as the page writes it."""
 
     key: str
@@ -59,25 +59,25 @@ def field_names(shown: Leaderboard) -> list[str]:
     return ["place", *ranks, "team", *own[1:], *(c.key for c in shown.task.columns), *bounds]
 
 
-def fields(shown: Leaderboard, row: BoardRow) -> list[Field]:
+def fields(shown: Leaderboard, row: BoardRow) -> list[TableValue]:
     """Return what a row shows, in the order of `field_names`."""
     place, *rest = [_field(shown, row, column) for column in shown.columns]
-    team = Field("team", row.team or None, row.team)
+    team = TableValue("team", row.team or None, row.team)
     if not shown.board.resampling:
         return [place, team, *rest]
     ranks, bounds = _interval(shown, row)
     return [place, *ranks, team, *rest, *bounds]
 
 
-def _field(shown: Leaderboard, row: BoardRow, column: Column) -> Field:
+def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:
     if column.key == "run":  # its team is a field of its own
-        return Field("run", row.run, row.run)
+        return TableValue("run", row.run, row.run)
     found = value(row, column.key)
     rounded = round(found, column.decimals) if isinstance(found, float) else found
-    return Field(column.key, rounded, shown.text(row, column))
+    return TableValue(column.key, rounded, shown.text(row, column))
 
 
-def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[Field], list[Field]]:
+def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list[TableValue]]:
     """Return the fields of a run's rank interval and of its score's."""
     low, high = shown.bounds(row)
     standing = shown.standing(row)
@@ -85,16 +85,16 @@ def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[Field], list[Fiel
     worst: int | None = None
     if row.interval is not None and low:
         best, worst = row.interval.best_rank, row.interval.worst_rank
-    missing = "n/a" if standing is Standing.NONE else ""
+    missing = "n/a" if standing is IntervalStatus.NONE else ""
     return (
         [
-            Field("rank_low", best, missing if best is None else str(best)),
-            Field("rank_high", worst, missing if worst is None else str(worst)),
+            TableValue("rank_low", best, missing if best is None else str(best)),
+            TableValue("rank_high", worst, missing if worst is None else str(worst)),
         ],
         [
-            Field(f"{shown.main}_low", float(low) if low else None, low or missing),
-            Field(f"{shown.main}_high", float(high) if high else None, high or missing),
-            Field("interval", standing.value, standing.value),
+            TableValue(f"{shown.main}_low", float(low) if low else None, low or missing),
+            TableValue(f"{shown.main}_high", float(high) if high else None, high or missing),
+            TableValue("interval", standing.value, standing.value),
         ],
     )
 

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from annotators.cli import SERVERS, parser
-from annotators.ways import WAYS
+from annotators.faults import WAYS
 from tests.shared import ROOT
 
 TEAMS = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")

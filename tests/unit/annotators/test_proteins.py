@@ -1,7 +1,7 @@
 import pytest
 
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins, split_names
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 from tests.shared import shared
 
 
@@ -45,7 +45,7 @@ def test_columns_are_found_by_their_headings(tmp_path):
 def test_a_bad_table_is_named_with_its_line(tmp_path, content, expected):
     table = tmp_path / "names.tsv"
     table.write_bytes(content)
-    with pytest.raises(InputError) as caught:
+    with pytest.raises(BadInputError) as caught:
         read_proteins(table)
     assert expected in str(caught.value)
 

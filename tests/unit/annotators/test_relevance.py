@@ -3,7 +3,7 @@ import pytest
 
 from annotators.baselines.articles import read_articles, read_gold
 from annotators.baselines.relevance import Model, annotate, train
-from annotators.errors import InputError
+from annotators.errors import BadInputError
 
 TEXTS = {
     "1": "A complex\nThe proteins interact directly.",
@@ -33,7 +33,7 @@ def test_a_saved_model_gives_the_same_probabilities(model, tmp_path):
 
 def test_a_model_that_cannot_be_written_leaves_nothing(model, tmp_path):
     (tmp_path / "model").mkdir()
-    with pytest.raises(InputError, match="model: cannot be written"):
+    with pytest.raises(BadInputError, match="model: cannot be written"):
         model.save(tmp_path / "model")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
@@ -51,7 +51,7 @@ def test_an_article_without_words_is_answered(model):
 def test_a_model_with_pickled_objects_is_refused(tmp_path):
     path = tmp_path / "model.npz"
     np.savez(path, format=1, idf=np.array([{}], dtype=object), weights=0, intercept=0)
-    with pytest.raises(InputError, match="not a model"):
+    with pytest.raises(BadInputError, match="not a model"):
         Model.load(path)
 
 
@@ -59,7 +59,7 @@ def test_a_model_with_pickled_objects_is_refused(tmp_path):
 def test_any_other_file_is_no_model(tmp_path, content):
     path = tmp_path / "model"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="model: not a model"):
+    with pytest.raises(BadInputError, match="model: not a model"):
         Model.load(path)
 
 
@@ -74,7 +74,7 @@ def test_any_other_file_is_no_model(tmp_path, content):
 def test_a_bad_gold_line_is_named(tmp_path, content, expected):
     path = tmp_path / "gold.tsv"
     path.write_text(content)
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(BadInputError, match=expected):
         read_gold(path)
 
 
@@ -97,10 +97,10 @@ def test_articles_come_from_a_folder_of_any_kind(tmp_path):
 )
 def test_a_bad_article_file_is_named(tmp_path, name, content, expected):
     (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=expected):
+    with pytest.raises(BadInputError, match=expected):
         read_articles([tmp_path / name])
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(InputError, match="no article in this folder"):
+    with pytest.raises(BadInputError, match="no article in this folder"):
         read_articles([tmp_path])

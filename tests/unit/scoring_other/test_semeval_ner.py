@@ -13,7 +13,7 @@ from scoring.alignment import span
 from scoring.cli import main
 from scoring.errors import FormatError, OptionError
 from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run
-from scoring.semeval_ner import TYPES, Criterion, Mention, evaluate
+from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
 
 # The sentence and the mentions of Tables 1 and 2 of the task description.
 CORPUS = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -40,7 +40,7 @@ D1.s0\t225-243\tx\tdrug
 
 _MENTIONS = st.sets(
     st.builds(
-        lambda place, start, size, kind: Mention(place, span([(start, start + size)]), kind),
+        lambda place, start, size, kind: MentionSpan(place, span([(start, start + size)]), kind),
         st.sampled_from("ab"),
         st.integers(0, 25),
         st.integers(1, 6),
@@ -59,7 +59,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
 
 @given(gold=_MENTIONS, run=_MENTIONS, seed=st.integers())
 def test_counts_add_up_and_do_not_depend_on_order(
-    gold: list[Mention], run: list[Mention], seed: int
+    gold: list[MentionSpan], run: list[MentionSpan], seed: int
 ) -> None:
     card = evaluate(gold, run)
     shuffled = random.Random(seed)
@@ -78,7 +78,7 @@ def test_counts_add_up_and_do_not_depend_on_order(
 
 @given(mentions=_MENTIONS)
 def test_a_run_that_is_the_gold_is_perfect_and_an_empty_one_scores_0(
-    mentions: list[Mention],
+    mentions: list[MentionSpan],
 ) -> None:
     for counts in evaluate(mentions, mentions).micro.values():
         assert counts.cor == len(mentions)
@@ -98,9 +98,9 @@ def test_nervaluate_counts_the_same_where_no_name_overlaps_two(
     nervaluate = pytest.importorskip("nervaluate")
     gold, run = [], []
     for start, (moved, kind) in zip(sorted(starts), changes, strict=False):
-        gold.append(Mention("a", span([(start * 20 + 5, start * 20 + 12)]), "drug"))
+        gold.append(MentionSpan("a", span([(start * 20 + 5, start * 20 + 12)]), "drug"))
         first = start * 20 + 5 + moved
-        run.append(Mention("a", span([(first, first + 7)]), kind))
+        run.append(MentionSpan("a", span([(first, first + 7)]), kind))
     sides = [
         [[{"start": s, "end": e - 1, "label": kind} for _, ((s, e),), kind in side]]
         for side in (gold, run)
@@ -117,7 +117,7 @@ def test_nervaluate_counts_the_same_where_no_name_overlaps_two(
 
 
 def test_a_mention_twice_is_refused() -> None:
-    mention = Mention("a", span([(0, 4)]), "drug")
+    mention = MentionSpan("a", span([(0, 4)]), "drug")
     with pytest.raises(OptionError, match=r"run: drug at .* comes twice"):
         evaluate([mention], [mention, mention])
 

@@ -9,7 +9,7 @@ import pytest
 from scoring.cli import main
 from scoring.errors import FormatError
 from scoring.semeval_files import read_ner_gold, read_ner_run
-from scoring.semeval_ner import Mention, evaluate
+from scoring.semeval_ner import MentionSpan, evaluate
 
 TABLE = "a\t0-3\tMDM2\tprotein\na\t11-13\tp53\tprotein\na\t0-3;11-13\tMDM2 p53\tcomplex\nb\n"
 
@@ -25,9 +25,9 @@ def test_a_table_names_mentions_and_the_articles_without_one(gold: Path) -> None
     read = read_ner_gold(gold)
     assert list(read.sentences) == ["a", "b"]
     assert read.mentions == (
-        Mention("a", ((0, 4),), "protein"),
-        Mention("a", ((11, 14),), "protein"),
-        Mention("a", ((0, 4), (11, 14)), "complex"),
+        MentionSpan("a", ((0, 4),), "protein"),
+        MentionSpan("a", ((11, 14),), "protein"),
+        MentionSpan("a", ((0, 4), (11, 14)), "complex"),
     )
 
 
@@ -36,7 +36,7 @@ def test_a_run_may_have_other_articles_and_types(gold: Path, tmp_path: Path) -> 
     run.write_text("a\t0-3\tMDM2\tgene\nb\t5-6\tof\tprotein\nelsewhere\t0-3\tp\tprotein\n")
     read = read_ner_gold(gold)
     mentions = read_ner_run(run, read)
-    assert mentions == [Mention("a", ((0, 4),), "gene"), Mention("b", ((5, 7),), "protein")]
+    assert mentions == [MentionSpan("a", ((0, 4),), "gene"), MentionSpan("b", ((5, 7),), "protein")]
     card: Any = evaluate(
         read.mentions, mentions, article_of={name: name for name in read.sentences}
     ).to_dict()

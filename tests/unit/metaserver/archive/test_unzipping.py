@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.archive import entries, unzipping
-from metaserver.archive.entries import Entry
+from metaserver.archive.entries import ArchiveEntry
 from metaserver.archive.layout import CHECKSUMS
 from metaserver.archive.records import read_records, to_record
 from metaserver.archive.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
@@ -50,12 +50,12 @@ def refused(path: Path, name: str = "") -> str:
     return str(caught.value)
 
 
-def of(content: bytes, chunk: int) -> Entry:
+def of(content: bytes, chunk: int) -> ArchiveEntry:
     """Return an entry that comes in chunks of a size."""
     chunks: Iterator[bytes] = (
         content[start : start + chunk] for start in range(0, len(content), chunk)
     )
-    return Entry("x", chunks)
+    return ArchiveEntry("x", chunks)
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 7, 1000])
@@ -90,7 +90,11 @@ def test_records_that_are_not_what_they_say(content: bytes, told: str) -> None:
 def test_a_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entries, "MAX_PIECE", 10)
     assert list(of(b"x" * 10 + b"\n", 3).lines()) == [b"x" * 10]
-    for read in (lambda entry: list(entry.lines()), Entry.rest, lambda entry: entry.take(11)):
+    for read in (
+        lambda entry: list(entry.lines()),
+        ArchiveEntry.rest,
+        lambda entry: entry.take(11),
+    ):
         with pytest.raises(InputError, match="a piece of more than"):
             read(of(b"x" * 11 + b"\n", 3))
 

@@ -19,9 +19,9 @@ from metaserver.cli.console import (
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Phases, Server, ServerName, TaskName
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
 from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
 from metaserver.tasks.act import ACT
 from scoring import ActGold
@@ -42,7 +42,7 @@ def ended(server: Server, outcome: Outcome, article: str, *, final: bool = True)
             number=1,
             started_at=0.0,
             outcome=outcome,
-            phases=Phases(total=2.0),
+            timings=Timings(total=2.0),
         ),
         answer=CheckedAnswer(
             outcome=outcome,
@@ -60,7 +60,7 @@ def ended(server: Server, outcome: Outcome, article: str, *, final: bool = True)
 
 
 def make_boards(blocked: str | None = None) -> LiveBoards:
-    watch = Watch("test", 2, 600.0)
+    watch = ServerMonitor("test", 2, 600.0)
     gold = ActGold(relevant={"100": True, "200": False})
     task = ScoredTask(plugin=ACT, gold=gold, release="2026_01")
     boards = LiveBoards(watch, Scoreboard([task]), lambda: blocked)

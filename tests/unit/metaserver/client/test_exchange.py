@@ -7,7 +7,7 @@ import pytest
 
 from metaserver.client.exchange import Exchange
 from metaserver.files.compression import unpack
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 
 
 @pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 200_000, 300_000])
@@ -28,8 +28,8 @@ async def test_what_is_kept_is_held_compressed() -> None:
 
 
 async def test_nothing_marked_is_nothing_reached() -> None:
-    found = Exchange(1).phases()
-    assert found == Phases(queue=found.queue, total=0.0)
+    found = Exchange(1).timings()
+    assert found == Timings(queue=found.queue, total=0.0)
     assert found.queue is not None
     assert found.queue >= 0.0
 
@@ -39,7 +39,7 @@ async def test_the_last_of_several_marks_counts() -> None:
     for name in ("begin", "sent", "sent", "head", "last"):
         exchange.mark(name)
         await asyncio.sleep(0.001)
-    found = exchange.phases()
+    found = exchange.timings()
     assert found.connect is None
     assert None not in (found.send, found.wait, found.transfer, found.parse)
     assert (found.send or 0.0) >= 0.002
@@ -50,7 +50,7 @@ async def test_an_answer_that_comes_before_the_request_is_out_was_not_waited_for
     for name in ("begin", "head", "sent", "last"):
         exchange.mark(name)
         await asyncio.sleep(0.001)
-    assert exchange.phases().wait == 0.0
+    assert exchange.timings().wait == 0.0
 
 
 async def test_only_a_kept_connection_without_a_word_is_stale() -> None:
@@ -74,5 +74,5 @@ async def test_a_request_that_begins_once_more_keeps_nothing_of_an_earlier_answe
     assert (unpack(exchange.raw()), exchange.opened, exchange.report.problem_count) == (b"", 0, 0)
     exchange.keep(b"y" * 200)
     assert unpack(exchange.raw()) == b"y" * 100
-    assert exchange.phases().wait is None
+    assert exchange.timings().wait is None
     assert exchange.bytes_in == 200  # all that came counts

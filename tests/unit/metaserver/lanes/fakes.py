@@ -8,8 +8,8 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
 from metaserver.model.states import Backoff, Outcome
 from tests.answers import ended
 
@@ -26,7 +26,7 @@ class Peer:
         self.probes: list[str | None] = []  # what the next probes find; then always None
         self.probed = 0
         self.seconds = 0.0  # until an answer
-        self.states: list[ServerSaid | None] = []  # what it says of itself; then always the last
+        self.states: list[ServerReport | None] = []  # what it says of itself; then always the last
         self.asked_at: list[float] = []  # for its state
         self.most_in_flight = self.in_flight = 0
 
@@ -47,7 +47,7 @@ class Peer:
         self.probed += 1
         return self.probes.pop(0) if self.probes else None
 
-    async def state(self, server: Server) -> ServerSaid | None:
+    async def state(self, server: Server) -> ServerReport | None:
         self.asked_at.append(asyncio.get_running_loop().time())
         if len(self.states) > 1:
             return self.states.pop(0)
@@ -60,10 +60,10 @@ class Memory:
     blocked: str | None = None
 
     def __init__(self, stale_from: int | None = None) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[AttemptRecord] = []
         self._stale_from = stale_from
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         if self._stale_from is not None and len(self.entries) >= self._stale_from:
             raise StaleLaneError("taken")
         self.entries.append(entry)

@@ -11,7 +11,7 @@ import pytest
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.lanes import Entry
+from metaserver.model.lanes import AttemptRecord
 from metaserver.model.records import Server
 from metaserver.model.states import Backoff, Outcome
 from tests.unit.metaserver.lanes.fakes import LIMITS, Memory, Peer, lane
@@ -124,7 +124,7 @@ async def test_cancelled_calls_are_stored_as_such_and_not_charged() -> None:
     ]  # fmt: skip
     attempt = memory.entries[-1].attempt
     assert attempt.message == "cancelled by the team"
-    assert (attempt.article, attempt.started_at, attempt.phases.total) == ("2", 77.0, 4.0)
+    assert (attempt.article, attempt.started_at, attempt.timings.total) == ("2", 77.0, 4.0)
     assert not memory.entries[-1].final
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
@@ -216,7 +216,7 @@ class Blocked(Memory):
         self.full = asyncio.Event()
         self.room = asyncio.Event()
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         if self.full.is_set():
             self.blocked = "database or disk is full"  # known when the first entry is tried
             await self.room.wait()

@@ -16,8 +16,8 @@ from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import HubError
-from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, LaneState
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerSaid
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
 from metaserver.model.states import Backoff, Outcome
 from tests.answers import ended
 
@@ -47,7 +47,7 @@ class Servers:
     async def probe(self, server: Server) -> str | None:
         return None
 
-    async def state(self, server: Server) -> ServerSaid | None:
+    async def state(self, server: Server) -> ServerReport | None:
         return None
 
 
@@ -61,7 +61,7 @@ class Memory:
         self.messages: list[str] = []
         self._broken = broken
 
-    async def record(self, entry: Entry) -> None:
+    async def record(self, entry: AttemptRecord) -> None:
         if entry.attempt.server == self._broken:
             raise HubError("not stored: no reason")
         self.entries.append((entry.attempt.server, entry.position))
@@ -286,7 +286,7 @@ async def test_a_lane_that_is_pausing_can_go_on() -> None:
 
 async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> None:
     class Late(Memory):
-        async def record(self, entry: Entry) -> None:
+        async def record(self, entry: AttemptRecord) -> None:
             if not self.entries:
                 engine.resume(lane.key)  # nothing is in flight any more, and all is not stored
             await super().record(entry)

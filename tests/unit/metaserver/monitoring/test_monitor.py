@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
-from metaserver.model.records import ArticleId, Attempt, Phases, Server, ServerName
+from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings
 from metaserver.model.states import Outcome, ServerState
-from metaserver.monitoring.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, Watch
+from metaserver.monitoring.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
 from metaserver.monitoring.snapshots import ServerStatus
 
 LIMIT = 100.0
@@ -31,8 +31,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def watch(clock: Clock) -> Watch:
-    made = Watch("test", ARTICLES, LIMIT, clock=clock)
+def watch(clock: Clock) -> ServerMonitor:
+    made = ServerMonitor("test", ARTICLES, LIMIT, clock=clock)
     made.add(ONE, "http://127.0.0.1:80")
     made.add(TWO, "http://127.0.0.1:80")
     return made
@@ -45,7 +45,7 @@ def attempt(
     at: float = Clock.now,
     server: Server = ONE,
     article: int = 0,
-    phases: Phases | None = None,
+    timings: Timings | None = None,
 ) -> Attempt:
     return Attempt(
         server=server.name,
@@ -54,7 +54,7 @@ def attempt(
         started_at=at - seconds,
         outcome=outcome,
         message=f"at {at}",
-        phases=replace(phases or Phases(), total=seconds),
+        timings=replace(timings or Timings(), total=seconds),
     )
 
 
@@ -62,25 +62,27 @@ def changed(*, down: str = "", end: LaneEnd | None = None, in_flight: int = 0) -
     return LaneChanged(server=ONE, in_flight=in_flight, down=down, end=end)
 
 
-def status(watch: Watch, server: Server = ONE) -> ServerStatus:
+def status(watch: ServerMonitor, server: Server = ONE) -> ServerStatus:
     [found] = [row for row in watch.snapshot().servers if row.name == server.name]
     return found
 
 
-def test_a_server_waits_until_its_first_attempt_and_then_is_up(watch: Watch) -> None:
+def test_a_server_waits_until_its_first_attempt_and_then_is_up(watch: ServerMonitor) -> None:
     assert status(watch).state is ServerState.WAITING
     assert status(watch).eta is status(watch).p50 is status(watch).network_share is None
     watch.attempt(attempt(), final=True)
     assert status(watch).state is ServerState.UP
 
 
-def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(watch: Watch) -> None:
+def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(
+    watch: ServerMonitor,
+) -> None:
     for seconds in (1.0, 60.0, 60.0):
         watch.attempt(attempt(seconds=seconds), final=True)
     assert status(watch).state is ServerState.SLOW
 
 
-def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: Watch) -> None:
+def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: ServerMonitor) -> None:
     watch.attempt(attempt(), final=True)
     watch.lane(changed(down="connect: refused"))
     assert (status(watch).state, status(watch).note) == (ServerState.DOWN, "connect: refused")
@@ -105,20 +107,22 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: Watch) -
     ],
 )
 def test_a_server_whose_lane_has_ended(
-    watch: Watch, end: LaneEnd, down: str, state: ServerState, note: str
+    watch: ServerMonitor, end: LaneEnd, down: str, state: ServerState, note: str
 ) -> None:
     watch.lane(changed(down=down, end=end))
     assert (status(watch).state, status(watch).note) == (state, note)
 
 
-def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(watch: Watch) -> None:
+def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(
+    watch: ServerMonitor,
+) -> None:
     watch.lane(changed(end=LaneEnd.FINISHED))
     assert not watch.snapshot().finished
     watch.lane(replace(changed(end=LaneEnd.ABANDONED), server=TWO))
     assert watch.snapshot().finished
 
 
-def test_articles_are_answered_given_up_or_neither(watch: Watch) -> None:
+def test_articles_are_answered_given_up_or_neither(watch: ServerMonitor) -> None:
     watch.attempt(attempt(Outcome.FAULT), final=False)
     watch.attempt(attempt(Outcome.PARTIAL), final=True)
     watch.attempt(attempt(Outcome.FAULT, article=1), final=True)
@@ -128,7 +132,7 @@ def test_articles_are_answered_given_up_or_neither(watch: Watch) -> None:
     assert watch.outcomes() == row.outcomes
 
 
-def test_what_is_left_takes_as_long_as_the_last_attempts_did(watch: Watch) -> None:
+def test_what_is_left_takes_as_long_as_the_last_attempts_did(watch: ServerMonitor) -> None:
     watch.attempt(attempt(Outcome.FAULT, seconds=2.0), final=False)
     watch.attempt(attempt(seconds=4.0), final=True)
     assert status(watch).eta == pytest.approx(9 * 3.0 * 2)  # two attempts an article so far
@@ -139,21 +143,21 @@ def test_what_is_left_takes_as_long_as_the_last_attempts_did(watch: Watch) -> No
     assert status(watch).eta is None
 
 
-def test_time_outs_count_as_long_as_the_limit(watch: Watch) -> None:
+def test_time_outs_count_as_long_as_the_limit(watch: ServerMonitor) -> None:
     watch.attempt(attempt(Outcome.TIMEOUT, seconds=0.5), final=False)
     monitor = watch.snapshot()
     assert monitor.p50 == pytest.approx(LIMIT, rel=0.03)
     assert monitor.histogram[-1] == 1
 
 
-def test_the_network_s_share_is_what_is_not_waiting(watch: Watch) -> None:
-    phases = Phases(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
-    watch.attempt(attempt(seconds=8.0, phases=phases), final=True)
+def test_the_network_s_share_is_what_is_not_waiting(watch: ServerMonitor) -> None:
+    timings = Timings(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
+    watch.attempt(attempt(seconds=8.0, timings=timings), final=True)
     watch.attempt(attempt(seconds=2.0), final=True)
     assert status(watch).network_share == pytest.approx(0.2)
 
 
-def test_errors_come_newest_first_and_only_the_last_are_kept(watch: Watch) -> None:
+def test_errors_come_newest_first_and_only_the_last_are_kept(watch: ServerMonitor) -> None:
     for number in range(ERRORS):
         watch.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), final=False)
     for number in range(ERRORS):  # read back after the first server's, though it was meanwhile
@@ -165,7 +169,7 @@ def test_errors_come_newest_first_and_only_the_last_are_kept(watch: Watch) -> No
     assert {error.server for error in errors} == {"one", "two"}
 
 
-def test_a_strip_holds_the_last_attempts_oldest_first(watch: Watch) -> None:
+def test_a_strip_holds_the_last_attempts_oldest_first(watch: ServerMonitor) -> None:
     for number in range(STRIP + 5):
         watch.attempt(attempt(seconds=float(number)), final=False)
     row = status(watch)
@@ -173,7 +177,7 @@ def test_a_strip_holds_the_last_attempts_oldest_first(watch: Watch) -> None:
     assert row.last == STRIP + 4
 
 
-def test_throughput_is_answers_a_minute_in_whole_bins(watch: Watch, clock: Clock) -> None:
+def test_throughput_is_answers_a_minute_in_whole_bins(watch: ServerMonitor, clock: Clock) -> None:
     assert watch.snapshot().throughput == []
     for _ in range(3):
         watch.attempt(attempt(at=clock.now), final=True)
@@ -185,12 +189,14 @@ def test_throughput_is_answers_a_minute_in_whole_bins(watch: Watch, clock: Clock
     assert watch.snapshot().throughput == [0.0] * BINS
 
 
-def test_the_monitor_says_why_nothing_can_be_stored(watch: Watch) -> None:
+def test_the_monitor_says_why_nothing_can_be_stored(watch: ServerMonitor) -> None:
     assert watch.snapshot().blocked == ""
     assert watch.snapshot("disk full").blocked == "disk full"
 
 
-def test_a_snapshot_is_the_same_value_until_something_changes(watch: Watch, clock: Clock) -> None:
+def test_a_snapshot_is_the_same_value_until_something_changes(
+    watch: ServerMonitor, clock: Clock
+) -> None:
     watch.attempt(attempt(), final=True)
     first = watch.snapshot()
     assert watch.snapshot() is first
@@ -203,7 +209,9 @@ def test_a_snapshot_is_the_same_value_until_something_changes(watch: Watch, cloc
     assert watch.snapshot() is not second  # the throughput falls by itself
 
 
-def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(watch: Watch) -> None:
+def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(
+    watch: ServerMonitor,
+) -> None:
     watch.attempt(attempt(), final=True)
     watch.attempt(attempt(seconds=50.0, server=TWO), final=True)
     watch.add(TWO, "http://127.0.0.1:80")
@@ -214,11 +222,11 @@ def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(watc
 
 
 def test_a_phase_without_servers_is_not_finished(clock: Clock) -> None:
-    assert not Watch("test", ARTICLES, LIMIT, clock=clock).snapshot().finished
+    assert not ServerMonitor("test", ARTICLES, LIMIT, clock=clock).snapshot().finished
 
 
 def test_a_phase_that_was_read_back_whole_is_finished(clock: Clock) -> None:
-    watch = Watch("test", 1, LIMIT, clock=clock)
+    watch = ServerMonitor("test", 1, LIMIT, clock=clock)
     watch.add(ONE, "")
     assert not watch.snapshot().finished
     watch.attempt(attempt(), final=True)
@@ -227,7 +235,7 @@ def test_a_phase_that_was_read_back_whole_is_finished(clock: Clock) -> None:
 
 def test_there_is_a_time_left_only_while_articles_are_sent(clock: Clock) -> None:
     opened = True
-    watch = Watch("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
+    watch = ServerMonitor("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
     watch.add(ONE, "")
     watch.attempt(attempt(), final=True)
     assert status(watch).eta == ARTICLES - 1
@@ -237,7 +245,7 @@ def test_there_is_a_time_left_only_while_articles_are_sent(clock: Clock) -> None
     assert watch.status(ONE.name).eta == status(watch).eta == ARTICLES - 1
 
 
-def test_another_time_limit_shows_at_once(watch: Watch) -> None:
+def test_another_time_limit_shows_at_once(watch: ServerMonitor) -> None:
     watch.attempt(attempt(seconds=30.0), final=True)
     assert (watch.snapshot().time_limit, status(watch).state) == (LIMIT, ServerState.UP)
     watch.limit(40.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metaserver.model.records import ArticleId, Attempt, Phases, ServerName
+from metaserver.model.records import ArticleId, Attempt, ServerName, Timings
 from metaserver.model.states import ANSWERED, Outcome, ServerState
 from metaserver.monitoring.measures import timings, tips
 from metaserver.monitoring.tally import Ended, Tally
@@ -32,7 +32,7 @@ def opened() -> tuple[Windows, Clock]:
 
 
 def ok(at: float, seconds: float = 1.0, **given: int) -> Ended:
-    return Ended(at=at, outcome=Outcome.OK, phases=Phases(total=seconds, wait=seconds), **given)
+    return Ended(at=at, outcome=Outcome.OK, timings=Timings(total=seconds, wait=seconds), **given)
 
 
 @st.composite
@@ -41,7 +41,7 @@ def attempts(draw: st.DrawFn, oldest: float = 40 * DAY) -> Ended:
     return Ended(
         at=NOW - draw(st.floats(0.0, oldest)),
         outcome=outcome,
-        phases=Phases(
+        timings=Timings(
             total=draw(SECONDS),
             dns=draw(st.none() | SECONDS),
             send=draw(st.none() | SECONDS),
@@ -185,12 +185,12 @@ def test_what_is_measured_of_an_attempt() -> None:
         number=1,
         started_at=NOW,
         outcome=Outcome.PARTIAL,
-        phases=Phases(total=2.0),
+        timings=Timings(total=2.0),
     )
     assert Ended.of(attempt, hits=3, article_bytes=400, final=True) == Ended(
         at=NOW + 2.0,
         outcome=Outcome.PARTIAL,
-        phases=attempt.phases,
+        timings=attempt.timings,
         hits=3,
         article_bytes=400,
     )

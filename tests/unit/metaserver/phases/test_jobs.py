@@ -128,10 +128,10 @@ async def test_few_are_at_work_and_few_are_kept(jobs: Jobs) -> None:
     await running[-1].ended()
     for _ in range(2 * MOST_KEPT):
         await begin(jobs, at_once).ended()
-    assert len(jobs.every()) == MOST_KEPT
-    assert all(job in jobs.every() for job in running[:-1])  # the oldest, but at work
+    assert len(jobs.list_all()) == MOST_KEPT
+    assert all(job in jobs.list_all() for job in running[:-1])  # the oldest, but at work
     assert jobs.get(running[-1].id) is None
-    assert len({job.id for job in jobs.every()}) == MOST_KEPT
+    assert len({job.id for job in jobs.list_all()}) == MOST_KEPT
 
 
 async def test_a_hub_that_stops_ends_its_jobs() -> None:

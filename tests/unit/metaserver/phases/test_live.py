@@ -11,8 +11,8 @@ from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName
 from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import Watch
-from metaserver.phases.live import TICK_SECONDS, Entry, LiveBoards
+from metaserver.monitoring.monitor import ServerMonitor
+from metaserver.phases.live import TICK_SECONDS, LiveBoards, RunOwner
 from metaserver.tasks.act import ACT
 from scoring import ActGold
 from tests import virtual
@@ -27,7 +27,7 @@ class Disk:
 
 
 def live(disk: Disk | None = None) -> LiveBoards:
-    watch = Watch("test", 2, 600.0)
+    watch = ServerMonitor("test", 2, 600.0)
     watch.add(SERVER, "http://127.0.0.1:80")
     gold = ActGold(relevant={"100": True, "200": False})
     task = ScoredTask(plugin=ACT, gold=gold, release="2026_01")
@@ -142,7 +142,7 @@ async def test_another_gold_takes_the_place_of_a_board() -> None:
 
 async def test_a_run_that_leaves_is_gone() -> None:
     boards = live()
-    boards.enter(SERVER.name, Entry(team="blue", offline=True))
+    boards.enter(SERVER.name, RunOwner(team="blue", offline=True))
     boards.publish(ended(ANSWER))
     [row] = boards.board(NAME).rows
     assert (row.team, row.offline) == ("blue", True)

@@ -10,16 +10,16 @@ import pytest
 
 from metaserver.files.compression import pack
 from metaserver.model.errors import HubError, InputError, StaleLaneError
-from metaserver.model.lanes import CheckedAnswer, Corpus, Entry, LaneKey, Tries
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, Tries
 from metaserver.model.records import (
     Article,
     ArticleId,
     Attempt,
-    Phases,
     Problem,
     Server,
     ServerName,
     TaskName,
+    Timings,
 )
 from metaserver.model.states import Outcome
 from metaserver.store.store import Store, open_store
@@ -59,8 +59,8 @@ def entry(
     outcome: Outcome = Outcome.OK,
     final: bool = True,
     cursor: int = 0,
-) -> Entry:
-    return Entry(
+) -> AttemptRecord:
+    return AttemptRecord(
         lane=key,
         epoch=epoch,
         position=position,
@@ -71,7 +71,7 @@ def entry(
             started_at=1000.0 + position,
             outcome=outcome,
             message="said so",
-            phases=Phases(connect=0.25, total=1.5),
+            timings=Timings(connect=0.25, total=1.5),
             bytes_out=10,
             bytes_in=20,
             problems=(Problem(path="normalizations[0].rank", message="expected int"),),
@@ -118,7 +118,7 @@ async def test_what_is_recorded_is_read_back(store: Store) -> None:
     assert (position, final) == (0, True)
     expected = entry(key, 0).attempt
     assert attempt.problems == expected.problems
-    assert (attempt.phases, attempt.message) == (expected.phases, expected.message)
+    assert (attempt.timings, attempt.message) == (expected.timings, expected.message)
     assert [stored async for stored in store.answers(key)] == [(0, {"INT": [["P04637", 1, 0.5]]})]
     assert await store.raw_answer(key, 0, 1) == b"<raw/>"
     assert await store.raw_answer(key, 1, 1) is None

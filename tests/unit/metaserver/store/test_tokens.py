@@ -88,8 +88,11 @@ async def test_a_teams_tokens_are_its_own_and_end_with_it(store: Store) -> None:
     assert token is not None
     assert (token.team, token.bearer) == ("blue", "team blue")
     async with store.reading() as connection:
-        assert [known.role for known in await tokens.every(connection, blue)] == ["team", "reader"]
-        assert len(await tokens.every(connection)) == 3
+        assert [known.role for known in await tokens.list_all(connection, blue)] == [
+            "team",
+            "reader",
+        ]
+        assert len(await tokens.list_all(connection)) == 3
         assert await tokens.count(connection, blue, NOW) == 2
         assert await tokens.count(connection, None, NOW) == 0
     async with store.writing() as connection:

@@ -10,7 +10,7 @@ from metaserver.model.errors import InputError
 from metaserver.uniprot import Release, build_release
 from metaserver.uniprot.sources import SourceFile, recognise
 from metaserver.uniprot.sources.names import gene_names, protein_names
-from metaserver.uniprot.sources.records import Entry
+from metaserver.uniprot.sources.records import ProteinEntry
 from metaserver.uniprot.sources.taxonomy import Organism, Taxonomy
 from tests.shared import shared
 from tests.unit.metaserver.uniprot.samples import (
@@ -166,7 +166,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
 
 def test_xml_gives_what_flat_files_give(tmp_path):
     human, other = read(written(tmp_path, XML))
-    assert human == Entry(
+    assert human == ProteinEntry(
         line=3,
         accession="P04637",
         entry_name="P53_HUMAN",
@@ -200,7 +200,7 @@ SQ   SEQUENCE   4 AA;
 //
 """
     [entry] = read(written(tmp_path, text))
-    assert entry == Entry(
+    assert entry == ProteinEntry(
         line=2,
         accession="P04637",
         entry_name="P53_HUMAN",
@@ -213,7 +213,7 @@ SQ   SEQUENCE   4 AA;
 
 def test_fasta_headers_give_names_and_organism(tmp_path):
     first, second, third = read(written(tmp_path, FASTA))
-    assert first == Entry(
+    assert first == ProteinEntry(
         line=1,
         accession="P04637",
         entry_name="P53_HUMAN",

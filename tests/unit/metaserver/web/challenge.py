@@ -13,12 +13,12 @@ from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
 from metaserver.leaderboards.frozen import FrozenBoard, freeze
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome, ServerState
-from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
 from metaserver.tasks.plugin import (
     ArticleLevel,
     ComparedTask,
-    Interval,
+    RunIntervals,
     Score,
     TaskPlugin,
     installed_tasks,
@@ -187,10 +187,10 @@ class Challenge:
     def views(self, task: TaskName) -> Sequence[str]:
         return list(VIEWS) if task in ("INT", "IPT") else ["raw"]
 
-    def counts(self, reader: Reader = ANYBODY) -> Mapping[TaskName, int]:
+    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         return {task.name: len(self.board(task.name, reader=reader).rows) for task in TASKS}
 
-    def board(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
         shown = next(t for t in TASKS if t.name == task)
         lanes = [] if self.hidden and not reader.organiser else [*self.lanes, *self.uploads]
         more = 0.07 * TASKS.index(shown) + VIEWS[view]
@@ -220,16 +220,16 @@ class Challenge:
             frozen=next(iter(self._frozen), ""),
         )
 
-    def _interval(self, score: Score, i: int) -> Interval | None:
+    def _interval(self, score: Score, i: int) -> RunIntervals | None:
         auc = score.values["auc_ipr"]
         if auc is None:
             return None
         auc -= self.behind
-        return Interval(
+        return RunIntervals(
             score=auc, low=auc - 0.04, high=auc + 0.03, best_rank=max(i - 1, 1), worst_rank=i + 2
         )
 
-    def articles(self, task: TaskName, view: str = "raw", reader: Reader = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
         shown = next(t for t in TASKS if t.name == task)
         if not isinstance(shown, ComparedTask):
             return ArticleBoard(task=task)
@@ -255,7 +255,7 @@ class Challenge:
             hidden="" if reader.organiser else self.hidden,
         )
 
-    async def frozen(self, key: str, reader: Reader = ANYBODY) -> FrozenBoard | None:
+    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
         document = self._frozen.get(key)
         return FrozenBoard.decode(document) if document else None
 

@@ -201,7 +201,7 @@ async def small_site(*routes: web.RouteDef) -> AsyncIterator[TestClient[Any, Any
     app = web.Application(
         middlewares=[identified(Proxies(["127.0.0.1/32"])), api_errors, who], client_max_size=4_096
     )
-    app.add_routes([*Api(service=boxes, operations=SMALL).routes(), Document(SMALL).route()])
+    app.add_routes([*Api(hub=boxes, operations=SMALL).routes(), Document(SMALL).route()])
     app.add_routes(routes)
     async with TestClient(TestServer(app), headers={REQUEST_ID_HEADER: "request-1"}) as client:
         yield client

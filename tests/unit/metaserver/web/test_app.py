@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.model.states import ServerState
-from metaserver.model.viewer import Reader
+from metaserver.model.viewer import Viewer
 from metaserver.web.app import make_app
 from metaserver.web.public.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
@@ -298,7 +298,7 @@ async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them
     @web.middleware
     async def sign_in(request, handler):
         if "X-Organiser" in request.headers:
-            request[READER] = Reader(organiser=True)
+            request[READER] = Viewer(organiser=True)
         return await handler(request)
 
     app = make_app(source)

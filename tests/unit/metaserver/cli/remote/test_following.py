@@ -145,12 +145,12 @@ async def test_a_hub_that_goes_away_is_told_with_the_job(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from metaserver.cli.remote.client import Hub
+    from metaserver.cli.remote.client import RemoteHub
     from metaserver.cli.remote.following import followed
 
     job = {"job": "0123456789abcdef", "state": "running", "step": "", "done": 0, "total": 0}
     with pytest.raises(InputError, match="no hub answers"):
-        await asyncio.to_thread(followed, Hub(url="http://127.0.0.1:1"), job)
+        await asyncio.to_thread(followed, RemoteHub(url="http://127.0.0.1:1"), job)
     assert "metaserver jobs get 0123456789abcdef" in capsys.readouterr().err
 
 

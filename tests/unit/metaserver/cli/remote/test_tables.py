@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from metaserver.cli.remote.tables import cell, show
-from metaserver.operations.outline import Kind, Outline, Parameter, Result
+from metaserver.operations.outline import Outline, Parameter, Result, ValueKind
 
-FIELDS = (Parameter(name="raw", kind=Kind.FILE),)
+FIELDS = (Parameter(name="raw", kind=ValueKind.FILE),)
 OUTLINE = Outline(
     name="boxes.get", rpc="Boxes.get", method="GET", path="/boxes", doc="",
-    result=Result(kind=Kind.STRUCT, fields=FIELDS),
+    result=Result(kind=ValueKind.STRUCT, fields=FIELDS),
 )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from metaserver.web.access.form_bodies import (
     TEXT_BYTES,
     CharsetError,
     FormBody,
+    MultipartForm,
     Pairs,
-    Parts,
     SentFile,
     TooLargeError,
     body_of,
@@ -42,7 +42,7 @@ def test_a_multipart_form_comes_in_any_pieces(piece: int) -> None:
     content = random.Random(1).randbytes(300) + b"\r\n--A\r\n--\r\n\r\n-" * 9
     data = b"before it\r\n" + part("tüv".encode()) + part(b"", "empty") + part(b"2", "a")
     data += part(content, "file", '; filename="C:\\a b.txt"', b"Content-Type: text/x;charset=x\r\n")
-    assert read(Parts("B"), data + END + b"after it", piece) == [
+    assert read(MultipartForm("B"), data + END + b"after it", piece) == [
         ("a", "tüv"),
         ("empty", ""),
         ("a", "2"),
@@ -60,7 +60,7 @@ def test_an_urlencoded_form_comes_in_any_pieces(piece: int) -> None:
 def test_the_first_field_is_known_before_the_others() -> None:
     for body, beginning, end in (
         (Pairs(), b"csrf=x", b"&"),
-        (Parts("B"), part(b"x", "csrf")[:-2], b"\r\n--B\r\n"),
+        (MultipartForm("B"), part(b"x", "csrf")[:-2], b"\r\n--B\r\n"),
     ):
         body.feed(beginning)
         assert body.first is None
@@ -93,7 +93,7 @@ def test_an_urlencoded_form_that_is_not_utf8(data: bytes) -> None:
 )
 def test_what_is_no_multipart_form(data: bytes) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - whichever
-        read(Parts("B"), data)
+        read(MultipartForm("B"), data)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +101,11 @@ def test_what_is_no_multipart_form(data: bytes) -> None:
     [
         (Pairs(), b"&" * FIELDS),
         (Pairs(), b"a" * (TEXT_BYTES + 1)),
-        (Parts("B"), part(b"") * (PARTS + 1) + END),
-        (Parts("B"), part(b"x" * (TEXT_BYTES // 2 + 1)) * 2 + END),
-        (Parts("B"), part(b"", headers=b"A: b\r\n" * PART_HEADERS) + END),
-        (Parts("B"), part(b"", headers=b"A: " + b"b" * 5_000 + b"\r\n") + END),
-        (Parts("B"), b"--B\r\n" + b"a" * 2**17),
+        (MultipartForm("B"), part(b"") * (PARTS + 1) + END),
+        (MultipartForm("B"), part(b"x" * (TEXT_BYTES // 2 + 1)) * 2 + END),
+        (MultipartForm("B"), part(b"", headers=b"A: b\r\n" * PART_HEADERS) + END),
+        (MultipartForm("B"), part(b"", headers=b"A: " + b"b" * 5_000 + b"\r\n") + END),
+        (MultipartForm("B"), b"--B\r\n" + b"a" * 2**17),
     ],
     ids=["fields", "text", "parts", "texts", "headers", "header", "endless header"],
 )
@@ -116,7 +116,7 @@ def test_a_form_is_bounded(body: FormBody, data: bytes) -> None:
 
 def test_a_file_is_not_bounded_as_texts_are() -> None:
     content = b"\r\n" * TEXT_BYTES
-    assert read(Parts("B"), part(content, more='; filename="a"') + END) == [
+    assert read(MultipartForm("B"), part(content, more='; filename="a"') + END) == [
         ("a", SentFile(content, "a"))
     ]
 
@@ -129,11 +129,14 @@ def test_a_form_is_utf8(name: str) -> None:
         body_of("multipart/form-data", {"boundary": "B", "charset": name})
     if name:
         with pytest.raises(CharsetError):
-            read(Parts("B"), part(b"", headers=f"Content-Type: a/b; charset={name}\r\n".encode()))
+            read(
+                MultipartForm("B"),
+                part(b"", headers=f"Content-Type: a/b; charset={name}\r\n".encode()),
+            )
 
 
 def test_what_reads_a_body() -> None:
-    assert isinstance(body_of("multipart/form-data", {"boundary": "B"}), Parts)
+    assert isinstance(body_of("multipart/form-data", {"boundary": "B"}), MultipartForm)
     assert isinstance(body_of("application/x-www-form-urlencoded", {"charset": "UTF-8"}), Pairs)
     assert body_of("application/json", {}) is None
     for boundary in ("", "b" * 71, "\udcff", "a\nb"):

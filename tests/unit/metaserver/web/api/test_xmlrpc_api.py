@@ -25,7 +25,7 @@ async def site() -> AsyncIterator[Client]:
     async def read_token(_: web.Request, secret: str) -> Caller:
         return recognised(secret)
 
-    rpc = Rpc(service={}, operations=SMALL, read_token=read_token, count_call=lambda _: None)
+    rpc = Rpc(hub={}, operations=SMALL, read_token=read_token, count_call=lambda _: None)
     app = web.Application(
         middlewares=[identified(Proxies([])), rpc_faults, who], client_max_size=200_000
     )

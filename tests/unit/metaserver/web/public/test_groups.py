@@ -1,6 +1,6 @@
 """What went wrong, the same things together."""
 
-from metaserver.model.records import Phases, Problem
+from metaserver.model.records import Problem, Timings
 from metaserver.model.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.web.public.groups import grouped
@@ -13,7 +13,7 @@ def attempt(number, outcome, message="", *problems):
         started_at=float(-number),
         outcome=Outcome(outcome),
         message=message,
-        phases=Phases(),
+        timings=Timings(),
         bytes_out=1,
         bytes_in=1,
         problems=tuple(Problem(path=path, message=told) for path, told in problems),

@@ -6,9 +6,9 @@ import pytest
 
 from metaserver.leaderboards.boards import Board, BoardRow
 from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import Column, Interval, Score
+from metaserver.tasks.plugin import Column, RunIntervals, Score
 from metaserver.web.public.choices import Choice, Show, Sort
-from metaserver.web.public.leaderboard import Leaderboard, Standing, columns, name
+from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard, columns, name
 from metaserver.web.ui.tables import field_names, to_csv, to_dict
 from tests.unit.metaserver.web.challenge import TASKS, Challenge
 
@@ -118,7 +118,7 @@ def test_json_is_what_is_shown():
     }  # fmt: skip
 
 
-SPREAD = Interval(score=0.5, low=0.444, high=0.5678, best_rank=1, worst_rank=3)
+SPREAD = RunIntervals(score=0.5, low=0.444, high=0.5678, best_rank=1, worst_rank=3)
 JUDGED = (
     replace(ROWS[0], interval=SPREAD),  # it has 0.91 by now
     replace(ROWS[1], interval=replace(SPREAD, score=0.5 + 1e-13, best_rank=2, worst_rank=2)),
@@ -131,10 +131,10 @@ def test_an_interval_is_told_with_what_it_is_worth():
     board = shown(rows=JUDGED, resampling="some")
     told = [(board.standing(row), board.bounds(row), board.ranks(row)) for row in board.rows()]
     assert told == [
-        (Standing.OLD, ("0.44", "0.57"), "1–3"),
-        (Standing.CURRENT, ("0.44", "0.57"), "2"),
-        (Standing.PENDING, ("", ""), ""),
-        (Standing.NONE, ("", ""), ""),
+        (IntervalStatus.OLD, ("0.44", "0.57"), "1–3"),
+        (IntervalStatus.CURRENT, ("0.44", "0.57"), "2"),
+        (IntervalStatus.PENDING, ("", ""), ""),
+        (IntervalStatus.NONE, ("", ""), ""),
     ]
 
 

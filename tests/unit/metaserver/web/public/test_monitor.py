@@ -2,7 +2,7 @@ import pytest
 
 from metaserver.model.states import Outcome, ServerState
 from metaserver.web.public import monitor
-from metaserver.web.public.monitor import Filter, Totals
+from metaserver.web.public.monitor import MonitorFilter, Totals
 from tests.unit.metaserver.web.challenge import Challenge
 
 
@@ -29,16 +29,16 @@ def test_totals_of_nothing():
 
 def test_filter_finds_by_state_and_part_of_the_name():
     servers = Challenge().monitor().servers
-    assert [s.name for s in servers if Filter(find="tEaM 1").shows(s)] == [
+    assert [s.name for s in servers if MonitorFilter(find="tEaM 1").shows(s)] == [
         "Team 10 · S03", "Team 13 · S04", "Team 14 · S05", "Team 16 · S06", "Team 18 · S07",
     ]  # fmt: skip
-    assert [s.name for s in servers if Filter(state="down").shows(s)] == ["Team 14 · S05"]
+    assert [s.name for s in servers if MonitorFilter(state="down").shows(s)] == ["Team 14 · S05"]
 
 
 @pytest.mark.parametrize("query", [{"state": "dead"}, {"outcome": "bad"}])
 def test_filter_refuses_what_is_no_state_or_outcome(query):
     with pytest.raises(ValueError, match="is none of"):
-        Filter.parse(query)
+        MonitorFilter.parse(query)
 
 
 def test_strip_and_sparkline_tell_answers_from_failures():

@@ -1,5 +1,5 @@
 from metaserver.model.states import ServerState
-from metaserver.model.viewer import ANYBODY, Reader
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.web.public.redaction import PublicMonitor
 from tests.unit.metaserver.web.challenge import Challenge
 
@@ -23,7 +23,7 @@ def test_anybody_sees_names_states_and_outcomes_but_no_message_and_no_address():
 
 def test_a_team_sees_the_messages_of_its_own_servers():
     monitor = Challenge().monitor()
-    own = shown(monitor, Reader(team=OWN))
+    own = shown(monitor, Viewer(team=OWN))
     for before, after in zip(monitor.errors, own.errors, strict=True):
         assert (after == before) is (before.server.startswith(OWN))
     [server] = [one for one in own.servers if one.name.startswith(OWN)]
@@ -32,7 +32,7 @@ def test_a_team_sees_the_messages_of_its_own_servers():
 
 def test_organisers_see_all():
     monitor = Challenge().monitor()
-    assert shown(monitor, Reader(organiser=True)) is monitor
+    assert shown(monitor, Viewer(organiser=True)) is monitor
 
 
 def test_a_row_that_has_not_changed_is_the_same_one_again():

@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from metaserver.web.ui.live import Asked, Broadcaster, Channel, News, Parts, Row
+from metaserver.web.ui.live import Asked, Broadcaster, Channel, LiveParts, LiveRow, News
 
 
 class Page:
@@ -15,7 +15,7 @@ class Page:
         self.lists = {"rows": ["a"]}
 
     def render(self):
-        return Parts(html=dict(self.html), lists=dict(self.lists))
+        return LiveParts(html=dict(self.html), lists=dict(self.lists))
 
 
 def data(event):
@@ -23,8 +23,8 @@ def data(event):
 
 
 def test_parts_since_are_those_that_differ():
-    old = Parts(html={"a": "1", "b": "1"}, lists={"rows": ["a", "b"]})
-    new = Parts(html={"a": "1", "b": "2", "c": "1"}, lists={"rows": ["a", "b"]})
+    old = LiveParts(html={"a": "1", "b": "1"}, lists={"rows": ["a", "b"]})
+    new = LiveParts(html={"a": "1", "b": "2", "c": "1"}, lists={"rows": ["a", "b"]})
     assert new.since(old) == News(html={"b": "2", "c": "1"}, lists={})
     assert not new.since(new)
 
@@ -72,18 +72,21 @@ def test_an_event_is_one_line_of_data():
 
 
 def test_of_a_row_only_the_slots_that_differ_are_told_and_a_new_row_is_drawn():
-    one, two = Row({"last": "1", "state": "up"}, lambda: "<tr>1"), Row({"x": "1"}, lambda: "<tr>2")
-    old = Parts(rows={"a": one})
-    new = Parts(rows={"a": Row({"last": "2", "state": "up"}, lambda: "<tr>3"), "b": two})
+    one, two = (
+        LiveRow({"last": "1", "state": "up"}, lambda: "<tr>1"),
+        LiveRow({"x": "1"}, lambda: "<tr>2"),
+    )
+    old = LiveParts(rows={"a": one})
+    new = LiveParts(rows={"a": LiveRow({"last": "2", "state": "up"}, lambda: "<tr>3"), "b": two})
     assert new.since(old) == News(html={"b": "<tr>2"}, lists={}, rows={"a": {"last": "2"}})
-    assert not Parts(rows={"a": one}).since(old)
+    assert not LiveParts(rows={"a": one}).since(old)
     assert new.whole() == News(html={"a": "<tr>3", "b": "<tr>2"}, lists={})
 
 
 async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
     broadcaster = Broadcaster(None, interval=1.0, heartbeat=1.0)
     async with AsyncExitStack() as stack:
-        pages = [Asked(_no_parts, Parts()) for _ in range(3)]
+        pages = [Asked(_no_parts, LiveParts()) for _ in range(3)]
         for number, page in enumerate(pages):
             await stack.enter_async_context(broadcaster._watch(str(number), page))
         assert broadcaster._pause() == 1.0
@@ -94,4 +97,4 @@ async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
 
 
 async def _no_parts():
-    return Parts()
+    return LiveParts()

@@ -1,6 +1,6 @@
 """Servers that test a hub: one that is slow, and one that goes wrong differently on each article.
 
-The faulty server takes the ways of `annotators.ways` in turn: the first article it sees gets the
+The faulty server takes the ways of `annotators.faults` in turn: the first article it sees gets the
 first way, the next one the second, and so on, so a run over as many articles shows every outcome a
 server can cause. An article keeps its way; some ways heal, so that a retry is answered.
 """
@@ -18,9 +18,9 @@ from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.errors import RequestError
+from annotators.faults import WAYS, FaultyAnswer
 from annotators.protocol import decode_call
 from annotators.server import GET_ANNOTATION, Kit, article_of
-from annotators.ways import WAYS, Way
 
 
 def slow(
@@ -42,7 +42,7 @@ def slow(
 class Turn:
     """Which way an article got, and how often it has been asked for."""
 
-    way: Way
+    way: FaultyAnswer
     asked: int = 0
 
 
@@ -50,10 +50,10 @@ class Turn:
 class Turns:
     """Deals the ways to articles in the order in which they are first seen."""
 
-    ways: tuple[Way, ...]
+    ways: tuple[FaultyAnswer, ...]
     _of_article: dict[bytes, Turn] = field(default_factory=dict)
 
-    def take(self, text: str) -> Way | None:
+    def take(self, text: str) -> FaultyAnswer | None:
         """Return the way for this request, or None where the article has healed."""
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()
         turn = self._of_article.setdefault(

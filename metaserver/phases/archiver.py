@@ -27,7 +27,7 @@ OVER = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 log = logging.getLogger(__name__)
 
 
-class Freezing:
+class BoardArchiver:
     """Keeps the boards of the phases that are over; `clock` gives Unix seconds."""
 
     def __init__(self, store: Store, dispatcher: Dispatcher, clock: Callable[[], float]) -> None:

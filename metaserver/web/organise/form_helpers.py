@@ -13,14 +13,14 @@ from multidict import MultiMapping
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.access.form_bodies import SentFile
-from metaserver.web.ui.console import MENDED, Desk
+from metaserver.web.ui.console import MENDED, ConsoleContext
 from metaserver.web.ui.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sheet:
+class OperationForm:
     """A form over some fields of what an operation is given."""
 
     given: type[msgspec.Struct]
@@ -50,14 +50,18 @@ class Sheet:
 
 
 async def tried(
-    desk: Desk, request: web.Request, name: str, fields: Sequence[str] = (), **values: Any
+    console: ConsoleContext,
+    request: web.Request,
+    name: str,
+    fields: Sequence[str] = (),
+    **values: Any,
 ) -> Any:
     """Do an operation; return its result, or the `RefusedError` that the reader can mend.
 
     Any refusal of one of `fields` is shown at it; what cannot be stored now is told, too.
     """
     try:
-        return await desk.ask(request, name, **values)
+        return await console.ask(request, name, **values)
     except RefusedError as error:
         if error.refusal in MENDED or error.field in fields:
             return error

@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
-from metaserver.lanes.cut import CutError, Cuttable
+from metaserver.lanes.interruptible import CutError, Interruptible
 
 
 async def test_a_wait_that_is_not_cut_gives_what_is_awaited() -> None:
-    assert await Cuttable().wait(asyncio.sleep(0, "it")) == "it"
+    assert await Interruptible().wait(asyncio.sleep(0, "it")) == "it"
 
 
 async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
-    waits = Cuttable()
+    waits = Interruptible()
     gone_on: list[int] = []
 
     async def wait(number: int) -> None:
@@ -30,7 +30,7 @@ async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
 
 
 async def test_a_cut_does_not_reach_later_waits() -> None:
-    waits = Cuttable()
+    waits = Interruptible()
     waits.cut()
     assert await waits.wait(asyncio.sleep(0, "it")) == "it"
 
@@ -40,11 +40,11 @@ async def test_a_time_out_of_what_is_awaited_is_no_cut() -> None:
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        await Cuttable().wait(slow())
+        await Interruptible().wait(slow())
 
 
 async def test_a_task_that_is_cancelled_is_cancelled_even_if_its_wait_is_cut_too() -> None:
-    waits = Cuttable()
+    waits = Interruptible()
     task = asyncio.create_task(waits.wait(asyncio.Event().wait()))
     await asyncio.sleep(0)
     waits.cut()

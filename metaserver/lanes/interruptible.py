@@ -13,7 +13,7 @@ class CutError(Exception):
     """The wait was cut."""
 
 
-class Cuttable:
+class Interruptible:
     """Waits that `cut` ends, all at once."""
 
     def __init__(self) -> None:

@@ -13,15 +13,15 @@ from aiohttp import web
 
 from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations.challenges import ChallengeDetail
+from metaserver.operations.conformance import TrialState
+from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
-from metaserver.operations.service import Service
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
-from metaserver.operations.trials import TrialState
-from metaserver.web.ui.console import Desk
+from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
 """So many names are told of what needs a look; the others are counted."""
@@ -29,7 +29,7 @@ NAMED = 5
 NEW_PHASE, NEW_CHALLENGE = "/organise/new-phase", "/organise/new-challenge"
 
 
-class Step(NamedTuple):
+class SetupStep(NamedTuple):
     """A step on the way to the first article."""
 
     done: bool
@@ -48,7 +48,7 @@ class Need(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Outlook:
+class Overview:
     """What a hub has, as of now."""
 
     challenges: Sequence[ChallengeDetail]
@@ -80,63 +80,65 @@ class Outlook:
         return token.expires_at is not None and token.expires_at <= self.now
 
 
-async def outlook(desk: Desk, request: web.Request) -> Outlook:
+async def outlook(console: ConsoleContext, request: web.Request) -> Overview:
     """Ask for all that a hub has."""
-    return Outlook(
-        challenges=await desk.ask(request, "challenges.list"),
-        corpora=await desk.ask(request, "corpora.list"),
-        phases=await desk.ask(request, "phases.list"),
-        teams=await desk.ask(request, "teams.list"),
-        tokens=await desk.ask(request, "tokens.list"),
-        servers=await desk.ask(request, "servers.list"),
-        releases=releases(desk.service),
-        now=desk.service.clock(),
+    return Overview(
+        challenges=await console.ask(request, "challenges.list"),
+        corpora=await console.ask(request, "corpora.list"),
+        phases=await console.ask(request, "phases.list"),
+        teams=await console.ask(request, "teams.list"),
+        tokens=await console.ask(request, "tokens.list"),
+        servers=await console.ask(request, "servers.list"),
+        releases=releases(console.hub),
+        now=console.hub.clock(),
     )
 
 
-def releases(service: Service) -> Sequence[str]:
+def releases(hub: HubContext) -> Sequence[str]:
     """Return the names of the UniProt releases that were built, the newest name first."""
-    folder = Path(service.settings.uniprot.releases)
+    folder = Path(hub.settings.uniprot.releases)
     if not folder.is_dir():
         return []
     found = (path.name for path in folder.iterdir() if path.is_dir())
     return sorted((name for name in found if re.fullmatch(NAME, name)), reverse=True)
 
 
-def steps(known: Outlook) -> Sequence[Step]:
+def steps(known: Overview) -> Sequence[SetupStep]:
     """Return the way from an empty hub to a team that can begin."""
     newest = known.phases[-1].phase if known.phases else ""
     phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
     gold = any(one.gold for one in known.phases)
     teams = [team for team in known.teams if team.retired_at is None]
     return [
-        Step(
+        SetupStep(
             bool(known.challenges),
             "Make a challenge",
             "Its title, and the time zone its dates are told in.",
             NEW_CHALLENGE,
         ),
-        Step(
+        SetupStep(
             bool(known.corpora),
             "Import a corpus",
             "The articles that servers are sent: a file, or a zip of files.",
             "/organise/corpora",
         ),
-        Step(
+        SetupStep(
             bool(known.releases),
             "Build a UniProt release",
             "Beside the hub, once: metaserver uniprot build. Answers are checked by it.",
             "",
         ),
-        Step(
+        SetupStep(
             bool(known.phases),
             "Plan a phase",
             "Corpus, release, tasks, dates, limits, and who sees the scores.",
             NEW_PHASE if known.challenges else "",
         ),
-        Step(gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase),
-        Step(bool(teams), "Let a team take part", "By its name.", "/organise/teams"),
-        Step(
+        SetupStep(
+            gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase
+        ),
+        SetupStep(bool(teams), "Let a team take part", "By its name.", "/organise/teams"),
+        SetupStep(
             len(known.tokenless) < len(teams),  # those of later teams are told as needs
             "Give it a token",
             "It is shown once; the team signs in with it.",
@@ -158,12 +160,12 @@ def phase_path(phase: str) -> str:
 # -- what needs a look -----------------------------------------------------------------------------
 
 
-def needs(known: Outlook) -> Sequence[Need]:
+def needs(known: Overview) -> Sequence[Need]:
     """Return what needs a look, the worst first."""
     return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
 
 
-def _standing(known: Outlook) -> Iterator[tuple[str, LaneStanding]]:
+def _standing(known: Overview) -> Iterator[tuple[str, LaneStanding]]:
     opened = {phase.phase for phase in known.phases if phase.state in OPEN_STATES}
     for server in known.servers:
         for standing in server.phases:
@@ -171,7 +173,7 @@ def _standing(known: Outlook) -> Iterator[tuple[str, LaneStanding]]:
                 yield server.server, standing
 
 
-def _down(known: Outlook) -> Iterator[Need]:
+def _down(known: Overview) -> Iterator[Need]:
     for state, word in (
         (ServerState.DOWN, "answer no more"),
         (ServerState.SUSPENDED, "are suspended"),
@@ -187,7 +189,7 @@ def _down(known: Outlook) -> Iterator[Need]:
         yield Need("slow", "given up", text, _servers(state="given up"))
 
 
-def _unscored(known: Outlook) -> Iterator[Need]:
+def _unscored(known: Overview) -> Iterator[Need]:
     for phase in known.phases:
         missing = [task for task in phase.tasks if task not in phase.gold]
         if phase.state is PhaseState.CLOSED or (phase.gold and not missing):
@@ -198,7 +200,7 @@ def _unscored(known: Outlook) -> Iterator[Need]:
         yield Need("down" if alarming else "waiting", "no gold", text, phase_path(phase.phase))
 
 
-def _untested(known: Outlook) -> Iterator[Need]:
+def _untested(known: Overview) -> Iterator[Need]:
     failed = [
         f"{one.server} ({tested.phase})"
         for one in known.servers
@@ -210,7 +212,7 @@ def _untested(known: Outlook) -> Iterator[Need]:
         yield Need("down", "test failed", text, _servers(state="test failed"))
 
 
-def _waiting(known: Outlook) -> Iterator[Need]:
+def _waiting(known: Overview) -> Iterator[Need]:
     if known.tokenless:
         text = f"Teams that hold no token: {_some(known.tokenless)}"
         yield Need("waiting", "no token", text, team_path(known.tokenless[0]))

@@ -21,7 +21,7 @@ Play: TypeAlias = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamRe
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Way:
+class FaultyAnswer:
     """One way to answer: the outcome a hub should record, and how it is played.
 
     `heals_after` failures the same article is answered honestly; 0 is never.
@@ -216,41 +216,49 @@ QUIRKS = b"""<value><struct>
 <member><name>confidence</name><value><double> 0.75 </double></value></member>
 </struct></value></data></array></value></member></struct></value>"""
 
-WAYS: tuple[Way, ...] = (
-    Way(name="honest", outcome="ok", play=_honest),
-    Way(
+WAYS: tuple[FaultyAnswer, ...] = (
+    FaultyAnswer(name="honest", outcome="ok", play=_honest),
+    FaultyAnswer(
         name="fault", outcome="fault", play=_sent(encode_fault(17, "out of memory")), heals_after=1
     ),
-    Way(name="malformed", outcome="xml", play=_sent(b"<methodResponse><params><param><value>")),
-    Way(name="http 500", outcome="http", play=_sent(b"oops", status=500), heals_after=2),
-    Way(name="wrong types", outcome="shape", play=_altered(_wrong_types)),
-    Way(name="unknown accessions only", outcome="no_valid_hit", play=_altered(_unknown_only)),
-    Way(name="some bad hits", outcome="partial", play=_altered(_some_bad)),
-    Way(name="hangs up", outcome="connect", play=_hang_up, heals_after=2),
-    Way(name="silent", outcome="timeout", play=_silent, heals_after=1),
-    Way(name="oversized", outcome="too_large", play=_oversized, heals_after=1),
-    Way(name="gzip", outcome="ok", play=_gzip),
-    Way(name="truncated", outcome="connect", play=_truncated, heals_after=2),
-    Way(name="entity attack", outcome="xml", play=_sent(ATTACK)),
-    Way(name="bad ranks", outcome="partial", play=_altered(_bad_ranks)),
-    Way(name="untyped", outcome="ok", play=_altered(_untyped)),
-    Way(
+    FaultyAnswer(
+        name="malformed", outcome="xml", play=_sent(b"<methodResponse><params><param><value>")
+    ),
+    FaultyAnswer(name="http 500", outcome="http", play=_sent(b"oops", status=500), heals_after=2),
+    FaultyAnswer(name="wrong types", outcome="shape", play=_altered(_wrong_types)),
+    FaultyAnswer(
+        name="unknown accessions only", outcome="no_valid_hit", play=_altered(_unknown_only)
+    ),
+    FaultyAnswer(name="some bad hits", outcome="partial", play=_altered(_some_bad)),
+    FaultyAnswer(name="hangs up", outcome="connect", play=_hang_up, heals_after=2),
+    FaultyAnswer(name="silent", outcome="timeout", play=_silent, heals_after=1),
+    FaultyAnswer(name="oversized", outcome="too_large", play=_oversized, heals_after=1),
+    FaultyAnswer(name="gzip", outcome="ok", play=_gzip),
+    FaultyAnswer(name="truncated", outcome="connect", play=_truncated, heals_after=2),
+    FaultyAnswer(name="entity attack", outcome="xml", play=_sent(ATTACK)),
+    FaultyAnswer(name="bad ranks", outcome="partial", play=_altered(_bad_ranks)),
+    FaultyAnswer(name="untyped", outcome="ok", play=_altered(_untyped)),
+    FaultyAnswer(
         name="fault on 500", outcome="fault", play=_sent(encode_fault(500, "internal"), status=500)
     ),
-    Way(name="web page", outcome="xml", play=_sent(b"<html><body>Welcome!<br></body></html>")),
-    Way(name="unranked", outcome="ok", play=_altered(_unranked)),
-    Way(name="drips", outcome="timeout", play=_drip, heals_after=1),
-    Way(name="not a struct", outcome="shape", play=_altered(lambda _: "P04637"), heals_after=1),
-    Way(
+    FaultyAnswer(
+        name="web page", outcome="xml", play=_sent(b"<html><body>Welcome!<br></body></html>")
+    ),
+    FaultyAnswer(name="unranked", outcome="ok", play=_altered(_unranked)),
+    FaultyAnswer(name="drips", outcome="timeout", play=_drip, heals_after=1),
+    FaultyAnswer(
+        name="not a struct", outcome="shape", play=_altered(lambda _: "P04637"), heals_after=1
+    ),
+    FaultyAnswer(
         name="redirect",
         outcome="http",
         play=_sent(b"", status=302, headers={"Location": "http://127.0.0.1:9/"}),
     ),
-    Way(name="nested", outcome="xml", play=_sent(RESPONSE % NESTED)),
-    Way(name="not HTTP", outcome="http", play=_not_http, heals_after=1),
-    Way(name="gzip bomb", outcome="too_large", play=_gzip_bomb, heals_after=1),
-    Way(name="quirks", outcome="ok", play=_sent(RESPONSE % QUIRKS)),
-    Way(name="closes after", outcome="ok", play=_closes_after),
-    Way(name="no hits", outcome="ok", play=_altered(_no_hits)),
+    FaultyAnswer(name="nested", outcome="xml", play=_sent(RESPONSE % NESTED)),
+    FaultyAnswer(name="not HTTP", outcome="http", play=_not_http, heals_after=1),
+    FaultyAnswer(name="gzip bomb", outcome="too_large", play=_gzip_bomb, heals_after=1),
+    FaultyAnswer(name="quirks", outcome="ok", play=_sent(RESPONSE % QUIRKS)),
+    FaultyAnswer(name="closes after", outcome="ok", play=_closes_after),
+    FaultyAnswer(name="no hits", outcome="ok", play=_altered(_no_hits)),
 )
 """Every way, in the order in which articles get them."""

@@ -15,13 +15,13 @@ from metaserver.conformance.runner import Conditions, Trial, verdict
 from metaserver.conformance.steps import Conformance
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
-from metaserver.operations.service import Service, noted
 from metaserver.operations.table import operation
-from metaserver.phases.freezing import OVER
+from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.trials import NO_PHASE
 
@@ -57,7 +57,9 @@ class ServerTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     ] = None
 
 
-def tested_for(service: Service, registered: Registered, running: RunningPhase | None) -> Tested:
+def tested_for(
+    hub: HubContext, registered: RegisteredServer, running: RunningPhase | None
+) -> Tested:
     """Return how a server's test for a phase stands; without one how that for no phase does."""
     phase = running.name if running else NO_PHASE
     found = verdict(registered, phase)
@@ -65,21 +67,21 @@ def tested_for(service: Service, registered: Registered, running: RunningPhase |
         return Tested(phase=phase, state=TrialState.NEVER)
     if not found.passed:
         return Tested(phase=phase, state=TrialState.FAILED, at=found.at, reasons=found.reasons)
-    now = Conditions.of(registered.server, running, service.settings).terms
+    now = Conditions.of(registered.server, running, hub.settings).terms
     changes = tuple(now.changes(found.terms))
     state = TrialState.OUTDATED if changes else TrialState.PASSED
     return Tested(phase=phase, state=state, at=found.at, reasons=changes)
 
 
-def tests(service: Service, registered: Registered) -> Sequence[Tested]:
+def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
     """Return how a server's tests stand for all phases that are not over."""
-    return [tested_for(service, registered, running) for running in likely_phases(service)]
+    return [tested_for(hub, registered, running) for running in likely_phases(hub)]
 
 
-def newest_test(service: Service, registered: Registered) -> Tested:
+def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
     """Return how a server's newest test stands, whichever phase it was for."""
     made = [
-        tested_for(service, registered, service.dispatcher.phases.get(PhaseName(phase)))
+        tested_for(hub, registered, hub.dispatcher.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
     ]
     return max(
@@ -87,9 +89,9 @@ def newest_test(service: Service, registered: Registered) -> Tested:
     )
 
 
-def need_passed(service: Service, registered: Registered, running: RunningPhase) -> None:
+def require_passed(hub: HubContext, registered: RegisteredServer, running: RunningPhase) -> None:
     """Raise `RefusedError` unless a server has passed its test for a phase."""
-    tested = tested_for(service, registered, running)
+    tested = tested_for(hub, registered, running)
     reasons, phase = "; ".join(tested.reasons), running.name
     message = {
         TrialState.NEVER: f"it has not been tested for phase {phase}: test it first",
@@ -102,37 +104,37 @@ def need_passed(service: Service, registered: Registered, running: RunningPhase)
 
 
 @operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
-async def test(service: Service, caller: Caller, given: ServerTest) -> Conformance:
+async def test(hub: HubContext, caller: Caller, request: ServerTest) -> Conformance:
     """Test a server as the hub will use it in a phase; what fails keeps it out of that queue.
 
     The phase's tasks, UniProt release and limits are those of the test. Takes as long as the server
     takes for some ten articles.
     """
-    trial = await begin_test(service, caller, given.server, given.phase)
+    trial = await begin_test(hub, caller, request.server, request.phase)
     return await asyncio.shield(trial.task)
 
 
-async def begin_test(service: Service, caller: Caller, server: str, phase: str | None) -> Trial:
+async def begin_test(hub: HubContext, caller: Caller, server: str, phase: str | None) -> Trial:
     """Begin a server's conformance run for a phase, or join the one under way."""
-    registered = await service.server_in_use(caller, server)
-    running = phase_to_test(service, phase)
+    registered = await hub.server_in_use(caller, server)
+    running = phase_to_test(hub, phase)
     detail = {} if running is None else {"phase": running.name}
-    async with service.store.writing() as connection:
-        await noted(connection, caller, "servers.test", server, **detail)
-    given = Conditions.of(registered.server, running, service.settings)
-    return service.trials.begin(registered, given)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, "servers.test", server, **detail)
+    request = Conditions.of(registered.server, running, hub.settings)
+    return hub.conformance.begin(registered, request)
 
 
-def phase_to_test(service: Service, name: str | None) -> RunningPhase | None:
+def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
     """Return the phase that a server is tested for; None where none is open or planned.
 
     Without a name it is the one that is open, and while none is open the one that opens next.
     `RefusedError` where several are open, or where one of several that are planned has no date.
     """
     if name is not None:
-        return service.phase(name)
-    found = likely_phases(service)
-    now = service.clock()
+        return hub.phase(name)
+    found = likely_phases(hub)
+    now = hub.clock()
     opened = [one for one in found if one.phase.state(now) in OPEN_STATES]
     undated = not opened and any(one.phase.plan.opens is None for one in found)
     if len(opened) > 1 or (undated and len(found) > 1):
@@ -142,9 +144,9 @@ def phase_to_test(service: Service, name: str | None) -> RunningPhase | None:
     return next(iter(found), None)
 
 
-def likely_phases(service: Service) -> Sequence[RunningPhase]:
+def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
     """Return the phases that a server may be started in: the open ones, then by their opening."""
-    now, phases = service.clock(), service.dispatcher.phases.values()
+    now, phases = hub.clock(), hub.dispatcher.phases.values()
     found = [running for running in phases if running.phase.state(now) not in OVER]
     return sorted(found, key=lambda running: _order(running, now))
 

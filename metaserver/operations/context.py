@@ -11,37 +11,37 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
-from metaserver.conformance.runner import Trials
+from metaserver.conformance.runner import ConformanceRunner
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName, ServerName, TeamName
-from metaserver.model.servers import Registered
+from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import OPEN_STATES
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
-from metaserver.phases.freezing import Freezing
+from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Dispatcher
-from metaserver.phases.state_log import StateLog
+from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Service:
+class HubContext:
     """The running hub, as operations see it; `clock` gives Unix seconds."""
 
     store: Store
     client: HttpClient
     settings: Settings
     dispatcher: Dispatcher
-    states: StateLog
-    freezing: Freezing
+    state_recorder: ServerStateRecorder
+    archiver: BoardArchiver
     notifier: Notifier
     metrics: Metrics
-    trials: Trials
+    conformance: ConformanceRunner
     jobs: Jobs
     clock: Callable[[], float] = time.time
 
@@ -53,7 +53,7 @@ class Service:
             raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
         return team
 
-    async def server(self, caller: Caller, name: str) -> Registered:
+    async def server(self, caller: Caller, name: str) -> RegisteredServer:
         """Return a server that is the caller's to see; `RefusedError` otherwise."""
         async with self.store.reading() as connection:
             registered = await servers.get(connection, ServerName(name))
@@ -65,7 +65,7 @@ class Service:
             )
         return registered
 
-    async def server_in_use(self, caller: Caller, name: str) -> Registered:
+    async def server_in_use(self, caller: Caller, name: str) -> RegisteredServer:
         """Return a server that is the caller's and not retired."""
         registered = await self.server(caller, name)
         if registered.retired_at is not None:
@@ -90,7 +90,7 @@ class Service:
         return opened[0]
 
 
-async def noted(
+async def audit_log(
     connection: AsyncConnection, caller: Caller, action: str, subject: str, **detail: Any
 ) -> None:
     """Write into the audit log that a caller did something; no secret may be in `detail`."""

@@ -9,19 +9,19 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from metaserver.conformance.runner import Conditions
-from metaserver.conformance.steps import Conformance, Step, StepState, Terms
+from metaserver.conformance.steps import Conformance, ConformanceStep, StepState, Terms
 from metaserver.model.errors import RefusedError
 from metaserver.model.records import ServerName
 from metaserver.model.states import Role
-from metaserver.operations.trials import Tested, begin_test, likely_phases, tested_for
+from metaserver.operations.conformance import Tested, begin_test, likely_phases, tested_for
 from metaserver.store.trials import NO_PHASE
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import TESTED
-from metaserver.web.ui.console import Desk, mended, phase_named, posted
-from metaserver.web.ui.live import Parts
+from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
+from metaserver.web.ui.live import LiveParts
 
 SHAPES = {
     StepState.PASSED: "up",
@@ -33,7 +33,7 @@ SHAPES = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Standing:
+class TestStatus:
     """How a server's test for a phase stands: `last` is the report of the last whole run for it.
 
     `phase` is empty where there is none. `under_way` is for which phase the server is being tested
@@ -42,7 +42,7 @@ class Standing:
 
     server: str
     phase: str
-    steps: Sequence[Step]
+    steps: Sequence[ConformanceStep]
     under_way: str | None
     last: Conformance | None
     tested: Tested
@@ -63,7 +63,7 @@ class Standing:
 class TrialPages:
     """The handlers of the test."""
 
-    desk: Desk
+    console: ConsoleContext
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -74,19 +74,19 @@ class TrialPages:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the steps of the run under way, or of the last one, for a phase."""
-        return await self._show(request, phase_of(self.desk, request))
+        return await self._show(request, phase_of(self.console, request))
 
     async def _show(
         self, request: web.Request, phase: str | None, refused: str = "", status: int = 200
     ) -> web.Response:
         name = request.match_info["server"]
-        card = await one_card(self.desk, request, name)
-        return self.desk.answer(
+        card = await one_card(self.console, request, name)
+        return self.console.answer(
             "team_test.html",
             status=status,
-            scope=await scope_of(self.desk, request, card.server.team),
+            scope=await scope_of(self.console, request, card.server.team),
             card=card,
-            trial=await _standing(self.desk, request, name, phase),
+            trial=await _standing(self.console, request, name, phase),
             shapes=SHAPES,
             view=view,
             refused=refused,
@@ -97,9 +97,9 @@ class TrialPages:
         caller = caller_of(request)
         caller.need(Role.TEAM)
         sent = await posted(request)
-        phase = str(sent["phase"]) if sent.get("phase") else phase_of(self.desk, request)
+        phase = str(sent["phase"]) if sent.get("phase") else phase_of(self.console, request)
         try:
-            await begin_test(self.desk.service, caller, request.match_info["server"], phase)
+            await begin_test(self.console.hub, caller, request.match_info["server"], phase)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(request, phase, in_words(refused), refused.refusal)
@@ -107,47 +107,49 @@ class TrialPages:
         raise web.HTTPSeeOther(f"{request.path}{query}")
 
 
-def phase_of(desk: Desk, request: web.Request) -> str | None:
+def phase_of(console: ConsoleContext, request: web.Request) -> str | None:
     """Return the phase that a test's page is for: the one that is named, else the likeliest.
 
     None where there is none to test for.
     """
-    named = phase_named(desk, request)
+    named = phase_named(console, request)
     if named is not None:
         return named
-    found = likely_phases(desk.service)
+    found = likely_phases(console.hub)
     return found[0].name if found else None
 
 
-async def _standing(desk: Desk, request: web.Request, name: str, phase: str | None) -> Standing:
-    caller, service = caller_of(request), desk.service
+async def _standing(
+    console: ConsoleContext, request: web.Request, name: str, phase: str | None
+) -> TestStatus:
+    caller, hub = caller_of(request), console.hub
     caller.need(Role.TEAM)
-    registered = await service.server(caller, name)
-    running = None if phase is None else service.phase(phase)
-    trial = service.trials.under_way(ServerName(name))
-    last = await service.trials.report(registered, running.phase.id if running else None)
+    registered = await hub.server(caller, name)
+    running = None if phase is None else hub.phase(phase)
+    trial = hub.conformance.under_way(ServerName(name))
+    last = await hub.conformance.report(registered, running.phase.id if running else None)
     here = trial is not None and trial.terms.phase == (phase or NO_PHASE)
     known = last.steps if last else ()
-    return Standing(
+    return TestStatus(
         server=name,
         phase=phase or NO_PHASE,
         steps=tuple(trial.steps) if trial and here else known,
         under_way=None if trial is None else trial.terms.phase,
         last=last,
-        tested=tested_for(service, registered, running),
-        terms=Conditions.of(registered.server, running, service.settings).terms,
+        tested=tested_for(hub, registered, running),
+        terms=Conditions.of(registered.server, running, hub.settings).terms,
     )
 
 
-async def trial_parts(desk: Desk, request: web.Request, name: str) -> Parts:
+async def trial_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
     """Return the live parts of a test's page."""
-    trial = await _standing(desk, request, name, phase_of(desk, request))
-    part = desk.templates.part
+    trial = await _standing(console, request, name, phase_of(console, request))
+    part = console.templates.part
     steps = {
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
         for number, step in enumerate(trial.steps)
     }
-    return Parts(
+    return LiveParts(
         html=steps | {"verdict": part("team_parts.html", "verdict", trial)},
         lists={"steps": list(steps)},
     )
