@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from metaserver.model.records import TASK_GROUP
 from metaserver.model.settings import LimitSettings
 from metaserver.model.states import Outcome, Role
 
 DEFAULT_URL = "http://127.0.0.1:8020"
 URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
 PARAMETERS = ("text", "text+context")
-TASK_GROUP = "metaserver.tasks"
-"""The entry points of tasks; their names are enough for the options of `run`."""
 
 
 def add_run(parser: ArgumentParser) -> None:
-    """Add what `run` is given."""
+    """Add what `run` is given; the names of the installed tasks are enough for its options."""
+    from importlib.metadata import entry_points  # no other command needs it
+
     parser.description = (
         "Sends articles to annotation servers, checks, stores and scores their answers."
         " Started again with the same --out it goes on where it stopped."

@@ -92,7 +92,7 @@ BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sy
 
 
 class Version(argparse.Action):
-    """The option that prints the version, which takes as long to find as all of the help."""
+    """The option that prints the version; nothing else has to find it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         """Print it and end."""
