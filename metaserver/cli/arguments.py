@@ -50,7 +50,7 @@ def add_run(parser: ArgumentParser) -> None:
 def add_attempts(parser: ArgumentParser) -> None:
     """Add what `attempts` is given."""
     parser.description = (
-        "Tells what became of each request of a run: outcome, times, every problem with"
+        "Shows what became of each request of a run: outcome, times, every problem with"
         " its place in the answer. Also while the run goes on."
     )
     add = parser.add_argument

@@ -1,6 +1,6 @@
-"""The `metaserver` command: what there is, and how one of it is done.
+"""The `metaserver` command: the table of its commands, and how one of them is run.
 
-A command's module is imported when the command is done, not when its help is asked for.
+A command's module is imported when the command is run, not when its help is asked for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metaserver.model.errors import InputError, MetaserverError
 
 
 class Command(NamedTuple):
-    """A command: its line of help, what adds its arguments, and the module that does it.
+    """A command: its line of help, what adds its arguments, and the module that runs it.
 
     The module has `main(args)`, which returns the exit status.
     """
@@ -36,7 +36,7 @@ COMMANDS: dict[str, Command] = {
         "metaserver.cli.run",
     ),
     "attempts": Command(
-        "tell what became of each request, and why an answer was refused",
+        "show what became of each request, and why an answer was refused",
         arguments.add_attempts,
         "metaserver.cli.attempts",
     ),
@@ -115,7 +115,7 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
         below = commands.add_parser(name, help=command.help)
         if chosen in (None, name):
             command.add(below)
-            below.set_defaults(run=partial(_do, command.module))
+            below.set_defaults(run=partial(_run, command.module))
     if chosen not in COMMANDS:
         from metaserver.cli.remote.commands import add_nouns
         from metaserver.cli.remote.outlines import outlines
@@ -124,8 +124,8 @@ def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
     return parser
 
 
-def _do(module: str, args: argparse.Namespace) -> int:
-    """Do a command of this machine; return its exit status."""
+def _run(module: str, args: argparse.Namespace) -> int:
+    """Run a command of this machine; return its exit status."""
     status: int = import_module(module).main(args)
     return status
 

@@ -57,9 +57,9 @@ def test_the_changelog_is_in_order() -> None:
 def test_ci_runs_the_versions_that_are_named() -> None:
     [job] = WORKFLOW["jobs"].values()
     versions = job["strategy"]["matrix"]["python"]
-    told = re.search(r"runs `\.ci/run` on (.+)\.$", CONTRIBUTING, re.MULTILINE)
-    assert told
-    assert re.findall(r"3\.\d+", told[1]) == versions
+    named = re.search(r"runs `\.ci/run` on (.+)\.$", CONTRIBUTING, re.MULTILINE)
+    assert named
+    assert re.findall(r"3\.\d+", named[1]) == versions
     assert all(SpecifierSet(PROJECT["requires-python"]).contains(one) for one in versions)
     assert min(map(Version, versions)) == Version(PROJECT["requires-python"].removeprefix(">="))
     assert any(step.get("run") == "bash .ci/run" for step in job["steps"])

@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -371,3 +373,10 @@ def test_help_of_every_command_loads_numpy_alone() -> None:
     assert len(lines) > 9
     for words, libraries in zip(lines, loaded("scoring.cli", lines), strict=True):
         assert libraries <= {"numpy"}, words
+
+
+def test_the_module_is_the_command() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("usage: scoring ")

@@ -78,7 +78,7 @@ def test_help_knows_all_commands_and_the_version(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("name", command.COMMANDS)
-def test_every_command_is_done_by_its_module(name: str) -> None:
+def test_every_command_has_its_module(name: str) -> None:
     assert callable(import_module(command.COMMANDS[name].module).main)
 
 
