@@ -1,4 +1,4 @@
-"""What a team uses: a server kit, a self-test and ready baselines. Needs no hub, no evaluator."""
+"""The team kit: a server, a self-test and ready baselines. Needs no hub, no evaluator."""
 
 from annotators.contract import Answer, Context, Mention, Normalization, Pair
 from annotators.server import serve
