@@ -1,6 +1,6 @@
-"""The control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
+"""Control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
 
-Where the phase is not named, it is the one that is open.
+By default the phase is the one that is open.
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ class InLane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lane to suspend, and the reason that its team is told."""
+    """A lane to suspend, and the reason that its team sees."""
 
     server: ServerField
-    reason: Annotated[str, Meta(min_length=1, max_length=500, description="What its team is told")]
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=500, description="The reason that its team sees")
+    ]
     phase: InPhase = None
 
 
@@ -52,13 +54,13 @@ class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Requeued(msgspec.Struct, frozen=True, kw_only=True):
-    """How many articles are in the queue again."""
+    """The number of articles that are in the queue again."""
 
     articles: int
 
 
 class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left in a lane: how many articles, the next ones' ids, and seconds to the end."""
+    """The rest of a lane: the number of articles, the next ones' ids, the seconds to the end."""
 
     phase: str
     state: str
@@ -83,7 +85,7 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
 async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
-    """Send a paused server just the next article of its queue."""
+    """Send a paused server only the next article of its queue."""
     registered, running = await _ready(hub, caller, request)
     note = _noting(caller, "servers.next", running, registered)
     await hub.dispatcher.lanes.start_next(running, registered, note)
@@ -138,7 +140,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
 
 @operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
 async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
-    """Return what is left in a server's queue, and how long it will take."""
+    """Return the rest of a server's queue, and the time that it will take."""
     registered, running = await lane_of(hub, caller, request)
     status = running.boards.watch.status(registered.server.name)
     waiting = await hub.store.next_positions(
@@ -162,7 +164,7 @@ async def lane_of(
     registered = await hub.server(caller, request.server)
     running = hub.phase(request.phase)
     if registered.server.name not in running.servers:
-        message = f"{request.server} takes no part in phase {running.name}: start it first"
+        message = f"{request.server} does not take part in phase {running.name}: start it first"
         raise RefusedError(Refusal.STATE, message, field="server")
     return registered, running
 
@@ -205,7 +207,7 @@ def _noting(
     registered: RegisteredServer,
     reason: str | None = None,
 ) -> Noting:
-    """Return what writes into the audit log that a caller did something to a lane."""
+    """Return a function that writes a caller's action on a lane into the audit log."""
     return functools.partial(
         audit_log,
         caller=caller,

@@ -1,7 +1,7 @@
-"""docs/api.md and metaserver/cli/remote/commands.json out of the table of operations.
+"""The generated reference: docs/api.md and metaserver/cli/remote/commands.json.
 
-`python -m metaserver.operations.reference` writes both. The command line is made from the second:
-loading the operations themselves takes longer than asking a hub does.
+`python -m metaserver.operations.reference` writes both from the table of operations. The command
+line is built from the second: importing the operations takes longer than a call to a hub.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ API_FILE = PACKAGE.parent / "docs" / "api.md"
 INTRODUCTION = """\
 # Operations
 
-Everything that can be asked of a running hub, each as a command, over HTTP and in XML-RPC. How the
-three work is in [interfaces.md](interfaces.md). This page is made from the hub's own table:
-`python -m metaserver.operations.reference` writes it.
+All operations of a running hub, each as a command, over HTTP and in XML-RPC. How the
+three work is in [interfaces.md](interfaces.md). This page is generated from the hub's own table by
+`python -m metaserver.operations.reference`.
 
 Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--only FIELD`.
 """
@@ -36,7 +36,7 @@ def outlines(operations: Mapping[str, Operation]) -> list[Outline]:
 
 
 def to_json(operations: Mapping[str, Operation]) -> bytes:
-    """Return the outlines as the command line reads them."""
+    """Return the outlines as JSON for the command line."""
     return msgspec.json.format(msgspec.json.encode(outlines(operations)), indent=1) + b"\n"
 
 
@@ -67,10 +67,10 @@ def _operation(outline: Outline) -> str:
 def _table(parameters: Iterable[Parameter]) -> Iterator[str]:
     yield "| field | option | type | default | |"
     yield "|---|---|---|---|---|"
-    for request in parameters:
-        option = "" if request.in_path else f"`{request.option}`"
-        default = "required" if request.required else request.default
-        cells = (f"`{request.name}`", option, request.word, default, request.help)
+    for parameter in parameters:
+        option = "" if parameter.in_path else f"`{parameter.option}`"
+        default = "required" if parameter.required else parameter.default
+        cells = (f"`{parameter.name}`", option, parameter.word, default, parameter.help)
         yield "| " + " | ".join(map(_cell, cells)) + " |"
 
 
@@ -100,7 +100,7 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Write both files."""
-    from metaserver.operations.catalogue import OPERATIONS  # not for who only wants the words
+    from metaserver.operations.catalogue import OPERATIONS  # slow to import
 
     COMMANDS_FILE.write_bytes(to_json(OPERATIONS))
     API_FILE.write_text(to_markdown(OPERATIONS), "utf-8")
