@@ -21,7 +21,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.table import operation
-from metaserver.phases.lane_control import Noting
+from metaserver.phases.lane_control import AuditWriter
 from metaserver.phases.runtime import RunningPhase
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
@@ -78,7 +78,7 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     It must have passed its test for this phase.
     """
     registered, running = await _ready(hub, caller, request)
-    note = _noting(caller, "servers.start", running, registered)
+    note = _audit_writer(caller, "servers.start", running, registered)
     await hub.dispatcher.lanes.start(running, registered, note)
     return detail(hub, registered)
 
@@ -87,7 +87,7 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a paused server only the next article of its queue."""
     registered, running = await _ready(hub, caller, request)
-    note = _noting(caller, "servers.next", running, registered)
+    note = _audit_writer(caller, "servers.next", running, registered)
     await hub.dispatcher.lanes.start_next(running, registered, note)
     return detail(hub, registered)
 
@@ -96,7 +96,7 @@ async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a server no more articles; what is in flight is finished and counted."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.pause", running, registered)
+    note = _audit_writer(caller, "servers.pause", running, registered)
     await hub.dispatcher.lanes.pause(running, registered, note)
     return detail(hub, registered)
 
@@ -105,7 +105,7 @@ async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.cancel", running, registered)
+    note = _audit_writer(caller, "servers.cancel", running, registered)
     await hub.dispatcher.lanes.cancel(running, registered, caller.name, note)
     return detail(hub, registered)
 
@@ -114,7 +114,7 @@ async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
 async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.suspend", running, registered, reason=request.reason)
+    note = _audit_writer(caller, "servers.suspend", running, registered, reason=request.reason)
     await hub.dispatcher.lanes.suspend(running, registered, request.reason, note)
     return detail(hub, registered)
 
@@ -123,7 +123,7 @@ async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> Serve
 async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.resume", running, registered)
+    note = _audit_writer(caller, "servers.resume", running, registered)
     await hub.dispatcher.lanes.resume(running, registered, note)
     return detail(hub, registered)
 
@@ -133,7 +133,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
     """Ask a server again for articles that were given up; earlier attempts are not charged."""
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
-    note = _noting(caller, "servers.requeue", running, registered)
+    note = _audit_writer(caller, "servers.requeue", running, registered)
     count = await hub.dispatcher.lanes.requeue(running, registered, positions, caller.name, note)
     return Requeued(articles=count)
 
@@ -200,13 +200,13 @@ def position_of(running: RunningPhase, article: str) -> int:
     return position
 
 
-def _noting(
+def _audit_writer(
     caller: Caller,
     action: str,
     running: RunningPhase,
     registered: RegisteredServer,
     reason: str | None = None,
-) -> Noting:
+) -> AuditWriter:
     """Return a function that writes a caller's action on a lane into the audit log."""
     return functools.partial(
         audit_log,
