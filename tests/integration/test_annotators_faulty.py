@@ -1,4 +1,4 @@
-"""Each fault of the faulty server, told apart by a plain HTTP client."""
+"""Each fault of the faulty server, recognized by a plain HTTP client."""
 
 from xmlrpc.client import Fault, dumps, loads
 
@@ -33,7 +33,7 @@ async def url():
 
 
 async def ask(session, url, text, deadline):
-    """Return (outcome so far as a client without a schema can tell, value)."""
+    """Return (outcome as far as a client without a schema sees it, value)."""
     try:
         async with session.post(
             url,

@@ -1,4 +1,4 @@
-"""Organisers set gold: runs are scored anew, the boards before are kept, nobody else sees it."""
+"""Gold set by organisers: runs are scored again, old boards are frozen, nobody else sees it."""
 
 from __future__ import annotations
 
