@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.contract import MEMBER_OF_TASK
 from annotators.errors import BadInputError
 
+SUMMARY = "Serve a baseline, check a server, start a new one."
 SERVERS = {
     "dictionary": ("INT",),
     "cooccurrence": ("INT", "IPT"),
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command and its subcommands."""
-    top = argparse.ArgumentParser(prog="annotators", description=__doc__)
+    top = argparse.ArgumentParser(prog="annotators", description=SUMMARY)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="serve a baseline, or a server that tests a hub"))
     _add_check(commands.add_parser("check", help="test an annotation server as the hub would"))
@@ -141,6 +141,8 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
 
 
 def _check(options: argparse.Namespace) -> int:
+    import asyncio
+
     from annotators.check import check
 
     return 0 if asyncio.run(check(options.url, limit=options.timeout)) else 1
