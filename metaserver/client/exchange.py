@@ -5,27 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import aiohttp
 
 from metaserver.files.compression import pack
+from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Timings
 from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
+
+Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
+"""A reader of an answer's whole body, in one step; it raises nothing and declines with None."""
 
 
 class Exchange:
     """The marks (monotonic seconds) and sizes of one request; `raw` returns the answer as received.
 
-    `report` has the notes that the decoder made on the answer.
+    `report` has the notes that the decoder made on the answer. `usual` is asked first: what it
+    makes of the body is `checked`, None where the answer is to be decoded.
 
     One exchange may take several requests: where a kept-alive connection was closed by the server,
     or a busy server asked to wait, the request is sent again, and only the last time counts.
     `bytes_in` counts the bytes of all answers.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, usual: Shortcut = lambda _: None) -> None:
+        self.usual = usual
         self._clock = asyncio.get_running_loop().time
         self._max_bytes = max_bytes
         self._taken = self._clock()
@@ -41,6 +47,7 @@ class Exchange:
         self._pending = bytearray()
         self._packed: list[bytes] = []
         self.report = Report()
+        self.checked: CheckedAnswer | None = None
 
     @property
     def stale(self) -> bool:

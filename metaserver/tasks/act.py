@@ -6,6 +6,7 @@ of a result file has its rank as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from metaserver.tasks.plugin import ArticleLevel, Column, RunFile, RunIntervals
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
+from metaserver.wire.usual import CONFIDENCE, SPACE
 from metaserver.wire.validation import Report, Vocabulary
 from scoring import (
     ActGold,
@@ -31,6 +33,10 @@ from scoring import (
 )
 
 ActPayload: TypeAlias = list[Any]
+
+_USUAL = re.compile(
+    f"<value>{SPACE}<boolean>([01])</boolean>{SPACE}</value>{SPACE}{CONFIDENCE}{SPACE}"
+)
 
 COLUMNS = (
     Column(
@@ -81,6 +87,18 @@ class ArticleClassification:
             report.hit(f"{self.key}[1]", f"expected ]0, 1], got {confidence}")
             return []
         return [relevant, confidence]
+
+    def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
+        """Return the classification in an array's text; None where it is not the usual one."""
+        if not array:
+            return []
+        found = _USUAL.fullmatch(array)
+        if found is None or not 0.0 < (confidence := float(found[2] or 1)) <= 1.0:
+            return None
+        report.hits_sent += 1
+        if found[2] is None:
+            read(1, float, f"{self.key}[1]", report)
+        return [found[1] == "1", confidence]
 
     def count(self, payload: ActPayload) -> int:
         """Return 1, or 0 where there is no classification."""

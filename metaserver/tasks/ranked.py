@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -20,6 +21,7 @@ from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
 from metaserver.wire.contract import check_optional, read, read_member
+from metaserver.wire.usual import HitColumns, HitPattern
 from metaserver.wire.validation import Report, Ruling, Vocabulary
 from scoring import (
     Answer,
@@ -86,6 +88,25 @@ class RankedTask:
         readable = [hit for hit in sent if hit is not None]
         payload = _unique(self._accepted(readable, report, vocabulary), report)
         return payload if len(readable) == len(array) else None
+
+    def check_usual(
+        self, array: str, report: Report, vocabulary: Vocabulary
+    ) -> RankedPayload | None:
+        """Return the hits in an array's text; None unless it has the usual form and all are valid.
+
+        Nothing is dropped, so the only problems are confidences that were sent as an int.
+        """
+        hits = self._usual.read(array)
+        if hits is None or vocabulary.rulings(list(chain(*zip(*hits.names, strict=True)))):
+            return None
+        report.hits_sent += len(hits.confidences)
+        for place in hits.integers:
+            read(1, float, f"{self.key}[{place}].confidence", report)
+        return _valid(hits)
+
+    @cached_property
+    def _usual(self) -> HitPattern:
+        return HitPattern(self.fields, self.optional)
 
     def count(self, payload: RankedPayload) -> int:
         """Return the number of hits in the payload."""
@@ -215,6 +236,23 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
             items[item] = ranks[rank] = hit
             payload.append([*item, rank, hit.confidence])
     return payload
+
+
+def _valid(hits: HitColumns) -> RankedPayload | None:
+    """Return the hits by rank; None where a value is invalid, or an item or a rank comes again."""
+    size = len(hits.confidences)
+    items = [tuple(sorted(names)) for names in zip(*hits.names, strict=True)]
+    keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
+    order = sorted(range(size), key=keys.__getitem__)
+    ranks = range(1, size + 1) if hits.ranks is None else [hits.ranks[place] for place in order]
+    confident = all(0.0 < confidence <= 1.0 for confidence in hits.confidences)
+    unique = len(set(items)) == size == len(set(ranks))
+    if not confident or not unique or (size and ranks[0] < 1):
+        return None
+    return [
+        [*items[place], rank, hits.confidences[place]]
+        for place, rank in zip(order, ranks, strict=True)
+    ]
 
 
 def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
