@@ -91,7 +91,7 @@ BEHIND = ["", "\n", "\r\n", "\0", " \0\n"]
 ODD_BEHIND = ["x", "<!-- a -->", "<?a?>", "<a/>", "&", "\x0b", "</methodResponse>", "\u00a0"]
 SPACES = ["", "", "\n", "\r\n", "\n  ", "\t"]
 ODD_SPACES = ["x", "\x0b", "\x0c", "\u00a0", "<!-- -->", "\0", "<?a?>", "&#32;", "  "]
-CHARSETS = [None] * 15 + ["utf-8"] * 8 + ["us-ascii", "iso-8859-1", "utf-16", "x"]
+CHARSETS = [None] * 15 + ["utf-8"] * 8 + ["us-ascii", "iso-8859-1", "x"]
 ENCODINGS = ["utf-8"] * 40 + ["utf-16", "iso-8859-1", "utf-8-sig"]
 TOKENS = [
     *"<>&/0123456789eE.+-_ \"'P=]", "<value>", "</value>", "<int>", "</int>", "<i4>", "</i4>",
@@ -130,10 +130,10 @@ class Grammar:
         self._typed = True
         self._ones = 0.0
 
-    def answer(self) -> str:
-        """Return the text of an answer."""
+    def answer(self, odd: float | None = None) -> str:
+        """Return the text of an answer; `odd` is the share of its choices that are odd."""
         dice = self._dice
-        self._odd = dice.choice([0.0, 0.0, ODD / 4, ODD, ODD * 5])
+        self._odd = dice.choice([0.0, ODD / 4, ODD, ODD * 5]) if odd is None else odd
         self._space = dice.choice(SPACES)
         self._integer = dice.choice(INTEGERS)
         self._typed = dice.random() < 0.8
@@ -206,9 +206,10 @@ class Grammar:
             members.append(("rank", self._value(self._integer, text)))
         if dice.random() < 0.2:
             members.append(("evidence", self._string(self._pick(WORDS, ODD_WORDS))))
-        if dice.random() < 0.1:
+        single = len(fields) == 1 or self._is_odd()
+        if single and dice.random() < 0.1:
             members.append(("taxid", self._value(self._integer, self._pick(["9606"], RANKS))))
-        if dice.random() < 0.1:
+        if single and dice.random() < 0.1:
             members.append(("dbname", self._string(self._pick(WORDS, ODD_WORDS))))
         if self._is_odd():
             members.append(
@@ -318,17 +319,33 @@ def swapped(text: str, dice: random.Random) -> str:
     return "<".join(pieces)
 
 
-CHANGES = (swapped, revalued, retagged, untagged)
+def respaced(text: str, dice: random.Random) -> str:
+    """Return a text with another character between two tags, mostly white space."""
+    edges = [found.start() + 1 for found in re.finditer(r">\s*<", text)]
+    place = dice.choice(edges)
+    space = dice.choice([*SPACES, *SPACES, *ODD_SPACES])
+    return text[:place] + space + text[place:]
+
+
+def redigited(text: str, dice: random.Random) -> str:
+    """Return a text with another digit, sign or point in the place of one character of a number."""
+    digits = [found.start() for found in re.finditer(r"[0-9.](?=[^<>]*</[di])", text)]
+    if not digits:
+        return text
+    place = dice.choice(digits)
+    return text[:place] + dice.choice("00112233456789.eE+- _") + text[place + dice.randint(0, 1) :]
+
+
+CHANGES = (respaced, redigited, swapped, revalued, retagged, untagged)
 
 
 def answers(dice: random.Random) -> Iterator[bytes]:
-    """Yield answers without end: one of the grammar, and mutants of it."""
+    """Yield answers without end: any of the grammar, and mutants of one that is nearly usual."""
     grammar = Grammar(dice)
     while True:
-        text = grammar.answer()
-        body = text.encode(dice.choice(ENCODINGS), "replace")
-        yield body
-        yield mutated(body, dice)
+        yield grammar.answer().encode(dice.choice(ENCODINGS), "replace")
+        text = grammar.answer(dice.choice([0.0, 0.0, ODD / 10]))
+        yield mutated(text.encode("utf-8", "replace"), dice)
         for change in CHANGES:
             yield change(text, dice).encode()
 
