@@ -22,8 +22,8 @@ Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
 class Exchange:
     """The marks (monotonic seconds) and sizes of one request; `raw` returns the answer as received.
 
-    `report` has the notes that the decoder made on the answer. `usual` is asked first: what it
-    makes of the body is `checked`, None where the answer is to be decoded.
+    `report` has the notes that the decoder made on the answer. A short body is given to
+    `usual` first: what that returns is `checked`, None where the answer is to be decoded.
 
     One exchange may take several requests: where a kept-alive connection was closed by the server,
     or a busy server asked to wait, the request is sent again, and only the last time counts.

@@ -30,7 +30,8 @@ async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Lim
         await _feed(response, exchange, decoder.feed, limits.bytes)
     finally:
         exchange.mark("last")
-    exchange.checked = exchange.usual(decoder.held)
+    if decoder.held:
+        exchange.checked = exchange.usual(decoder.held)
     return None if exchange.checked else decoder.response()
 
 
