@@ -89,16 +89,14 @@ class ArticleClassification:
         return [relevant, confidence]
 
     def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
-        """Return the classification in an array's text; None where it is not the usual one."""
+        """Return the classification in an array's text, None where it has another form."""
         if not array:
-            return []
+            return self.check([], report, vocabulary)
         found = _USUAL.fullmatch(array)
-        if found is None or not 0.0 < (confidence := float(found[2] or 1)) <= 1.0:
+        if found is None:
             return None
-        report.hits_sent += 1
-        if found[2] is None:
-            read(1, float, f"{self.key}[1]", report)
-        return [found[1] == "1", confidence]
+        confidence = 1 if found[2] is None else float(found[2])
+        return self.check([found[1] == "1", confidence], report, vocabulary)
 
     def count(self, payload: ActPayload) -> int:
         """Return 1, or 0 where there is no classification."""

@@ -92,17 +92,33 @@ class RankedTask:
     def check_usual(
         self, array: str, report: Report, vocabulary: Vocabulary
     ) -> RankedPayload | None:
-        """Return the hits in an array's text; None unless it has the usual form and all are valid.
+        """Return the valid hits in an array's text, None where it has another form.
 
-        Nothing is dropped, so the only problems are confidences that were sent as an int.
+        Where a hit is to be dropped, `check` reports it.
         """
         hits = self._usual.read(array)
-        if hits is None or vocabulary.rulings(list(chain(*zip(*hits.names, strict=True)))):
+        if hits is None:
             return None
-        report.hits_sent += len(hits.confidences)
+        names = list(zip(*hits.names, strict=True))
+        payload = None if vocabulary.rulings(list(chain(*names))) else _valid(names, hits)
+        if payload is None:
+            return self.check(self._structs(names, hits), report, vocabulary)
+        report.hits_sent += len(names)
         for place in hits.integers:
             read(1, float, f"{self.key}[{place}].confidence", report)
-        return _valid(hits)
+        return payload
+
+    def _structs(self, names: Sequence[tuple[str, ...]], hits: HitColumns) -> list[dict[str, Any]]:
+        """Return the hits as the values that the decoder would read."""
+        structs: list[dict[str, Any]] = [
+            dict(zip(self.fields, each, strict=True)) | {"confidence": confidence}
+            for each, confidence in zip(names, hits.confidences, strict=True)
+        ]
+        for place in hits.integers:
+            structs[place]["confidence"] = 1
+        for struct, rank in zip(structs, hits.ranks or (), strict=False):
+            struct["rank"] = rank
+        return structs
 
     @cached_property
     def _usual(self) -> HitPattern:
@@ -238,10 +254,10 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
     return payload
 
 
-def _valid(hits: HitColumns) -> RankedPayload | None:
+def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:
     """Return the hits by rank; None where a value is invalid, or an item or a rank comes again."""
-    size = len(hits.confidences)
-    items = [tuple(sorted(names)) for names in zip(*hits.names, strict=True)]
+    size = len(names)
+    items = [tuple(sorted(each)) for each in names]
     keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
     order = sorted(range(size), key=keys.__getitem__)
     ranks = range(1, size + 1) if hits.ranks is None else [hits.ranks[place] for place in order]

@@ -1,10 +1,10 @@
 """Fast path for the usual answer: from its text straight to checked payloads, without values.
 
 Patterns match the few forms that XML-RPC libraries write: a response of one struct, whose members
-are the arrays of tasks. A form is matched as a whole or not at all, and an answer is taken only
-where every hit of it is valid. For anything else (`None`) the decoder and `validation.check` read
-the answer and report its problems. So the only requirement is that what is taken here is what they
-would have returned: `benchmarks/fuzz_decoding.py` compares the two.
+are the arrays of tasks. A form is matched as a whole or not at all, and every value in it is of the
+agreed type, or 1 for 1.0. Any other answer is declined (`None`), and left to the decoder and
+`validation.check`. So the only requirement is that what is taken here is what they would have
+returned, problems included: `benchmarks/fuzz_decoding.py` compares the two.
 
 Between tags there is nothing but white space, names, scalars and words without `<` and `>`: no
 CDATA section, comment or attribute, and every `<member>` is one.
@@ -121,18 +121,23 @@ def _string(characters: str) -> str:
     )
 
 
-_ACCESSION: Final = _string("([0-9A-Z]++)")
+_ACCESSION: Final = _string("([ !-%'-;=?-~]++)")
 _INTEGER: Final = (
-    rf"<value>{SPACE}(?:<int>(?=[0-9]+</int>)|<i4>(?=[0-9]+</i4>))"
-    rf"([0-9]{{1,18}})</(?:int|i4)>{SPACE}</value>"
+    rf"<value>{SPACE}(?:<int>(?=[^<]*+</int>)|<i4>(?=[^<]*+</i4>))"
+    rf"([-+]?[0-9]{{1,18}})</(?:int|i4)>{SPACE}</value>"
 )
-_DOUBLE: Final = r"\+?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[Ee][-+]?[0-9]++)?"
+_DOUBLE: Final = (  # always a number, and finite
+    r"[-+]?(?:[0-9]{1,99}(?:\.[0-9]*+)?|\.[0-9]++)(?:[Ee](?:-[0-9]++|\+?[0-9]{1,2}))?"
+)
 CONFIDENCE: Final = (
     rf"<value>{SPACE}(?:<double>({_DOUBLE})</double>|(<int>1</int>|<i4>1</i4>)){SPACE}</value>"
 )
 """A confidence: a double in any notation, in group 1, or 1 as an int, in group 2."""
 
-_IGNORED: Final[Mapping[type, str]] = {str: _string(_WORDS), int: _INTEGER.replace("([", "(?:[")}
+_IGNORED: Final[Mapping[type, str]] = {
+    str: _string(_WORDS),
+    int: _INTEGER.replace("([-+]", "(?:[-+]"),
+}
 
 
 @dataclass(frozen=True, slots=True)
