@@ -41,7 +41,7 @@ NOUNS = (
     "teams",
     "tokens",
 )
-"""What operations are about: `metaserver servers start NAME` asks a running hub."""
+"""The nouns of the operations: `metaserver servers start NAME` asks a running hub."""
 COMMANDS |= dict.fromkeys(NOUNS, "metaserver.cli.remote.commands")
 """The module of each command; its `add_parser` adds it, and what else the module has."""
 

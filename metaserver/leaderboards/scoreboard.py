@@ -14,7 +14,7 @@ from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.tasks.plugin import Score, Scorer, TaskPlugin
 
 View: TypeAlias = str
-"""What was done to hits before they were scored: "raw", "mapped", "filtered" or "both"."""
+"""The treatment of hits before they are scored: "raw", "mapped", "filtered" or "both"."""
 
 RAW: View = "raw"
 
@@ -62,7 +62,7 @@ class BoardKey:
 
 
 Prepared: TypeAlias = dict[BoardKey, Any]
-"""What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
+"""The prepared values of one answer, by board: results of `Scorer.prepare`."""
 NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 
 
