@@ -12,9 +12,9 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.config import LimitSettings
 from metaserver.conformance.steps import Conformance
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.settings import LimitSettings
 from tests.integration.console import token_of, visiting
 from tests.integration.hub import answer_for, build_release
 from tests.integration.kits import served
