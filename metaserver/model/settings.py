@@ -28,7 +28,7 @@ class LogLevel(StrEnum):
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The limits of one article, and the number that is sent at a time."""
+    """What one article may take, and how many are sent at a time."""
 
     timeout: Seconds = 600.0
     connect: Seconds = 10.0
