@@ -1,4 +1,4 @@
-"""A hub as a service in a thread of its own, with annotation servers that do as a test wants."""
+"""A hub as a service in a thread of its own, with annotation servers that a test controls."""
 
 from __future__ import annotations
 
@@ -70,20 +70,20 @@ class Hub:
         return done.result(timeout=30)
 
     def ask(self, operation: str, **values: Any) -> Any:
-        """Do an operation as an organiser."""
+        """Call an operation as an organiser."""
         return self.do(self.running.do(operation, **values))
 
     def ask_as_team(self, operation: str, **values: Any) -> Any:
-        """Do an operation as team blue."""
+        """Call an operation as team blue."""
         return self.do(self.running.do(operation, self.running.team("blue"), **values))
 
     def wait(self, *, held: bool) -> None:
-        """Hold the annotation server's answers back, or let them go."""
+        """Hold the annotation server's answers back, or release them."""
         event = self.annotator.waits
         self._loop.call_soon_threadsafe(event.clear if held else event.set)
 
     def start(self) -> None:
-        """Start it all."""
+        """Start the hub and its servers."""
         self._thread.start()
         self.do(self._start())
 
@@ -100,14 +100,14 @@ class Hub:
         self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
 
     async def fill(self) -> None:
-        """Put into the hub what is there from the start."""
+        """Create the hub's initial objects."""
         await plan_phase(self.running, freezes="2030-01-15T17:00")
         await self.running.do("teams.create", team="blue", title="The blue team")
         issued = await self.running.do("tokens.create", team="blue", role="team", label="browser")
         self.token = issued.token
 
     def stop(self) -> None:
-        """End it all."""
+        """Stop the hub and its servers."""
         self.do(self._stack.aclose())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -27,7 +27,7 @@ SECONDS = 60.0  # a time limit that no test reaches
 
 
 class Accessions:
-    """A vocabulary that accepts a handful of accessions."""
+    """A vocabulary that accepts a few accessions."""
 
     def __init__(self, *accepted: str) -> None:
         self._accepted = frozenset(accepted)

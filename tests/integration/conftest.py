@@ -1,4 +1,4 @@
-"""What tests of a service at work share."""
+"""Fixtures of tests of a running service."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests of whole runs share: servers made with the kit, the hub as a process."""
+"""Helpers of tests of whole runs: servers of the kit, the hub as a process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ACCESSIONS = [line.split("\t")[0] for line in NAMES.read_text("utf-8").splitline
 
 @dataclass
 class Ended:
-    """How a command ended."""
+    """The result of a command."""
 
     status: int
     stdout: str
@@ -86,7 +86,7 @@ def answer_for(text: str) -> Answer:
 
 @dataclass
 class Asked:
-    """A server that answers by `answer_for` after a while, and counts how often it is asked."""
+    """A server that answers by `answer_for` after a delay, and counts its requests."""
 
     seconds: float = 0.0
     texts: Counter[str] = field(default_factory=Counter)

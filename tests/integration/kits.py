@@ -1,4 +1,4 @@
-"""Annotation servers made with the team's kit, in the test's own process."""
+"""Annotation servers of the team's kit, in the test's own process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from annotators.server import Kit, application
 
 @asynccontextmanager
 async def served(kit: Kit) -> AsyncIterator[str]:
-    """Serve a kit while the context lasts; gives its URL."""
+    """Serve a kit while the context lasts; yield its URL."""
     runner = web.AppRunner(
         application(kit), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
     )

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.slow
 
 ARTICLES = [f"sample{number:02}" for number in range(1, 11)]
 LABELS = (True, False, False, True, True, False, True, False, False, True)
-LEAST = 8  # hexadecimal digits that tell more than chance
+LEAST = 8  # hexadecimal digits that reveal more than chance
 HEX = re.compile(rf"[0-9a-f]{{{LEAST},}}", re.IGNORECASE)
 READERS = ("", "reader", "red", "blue")
 EVERYBODY = (*READERS, "organiser")
@@ -126,7 +126,7 @@ async def test_no_guess_at_the_gold_can_be_checked(hub: Hub, visibility: Visibil
         assert guessed(told) == [], who
     told = await told_to(hub, "organiser")
     shown = {place: text for place, text in told.items() if not place.startswith("gold.get")}
-    assert guessed(shown) == []  # organisers are told keyed digests
+    assert guessed(shown) == []  # organisers see keyed digests
     assert any("|mark:" in text for text in shown.values())
 
 
@@ -258,9 +258,9 @@ async def test_a_password_is_kept_unless_it_is_written_again(tmp_path: Path) -> 
         changed = await running.do("servers.update", blue, **one, url=f"{seen.url}other?a=1")
         assert changed.url == f"{seen.url}other?***"
         assert await kept() == f"{given}other?a=1"
-        with pytest.raises(RefusedError, match=r"url: \*\*\* stands for what is kept of another"):
+        with pytest.raises(RefusedError, match=r"url: \*\*\* means the stored secret of another"):
             await running.do("servers.update", blue, **one, url="http://***@127.0.0.1:1/")
-        with pytest.raises(RefusedError, match=r"url: .*there is nothing: write it"):
+        with pytest.raises(RefusedError, match=r"url: .*none is stored; enter the secret"):
             await running.do("servers.register", blue, server="blue-2", url="http://***@x.org/")
         assert await kept() == f"{given}other?a=1"
 

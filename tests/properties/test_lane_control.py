@@ -37,7 +37,7 @@ ENDINGS = st.sampled_from([Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.C
 
 
 class World:
-    """A server whose answers come when they are told to, and a store."""
+    """A server whose answers are released one by one, and a store."""
 
     def __init__(self) -> None:
         self.epoch = 0
@@ -80,7 +80,7 @@ class World:
             self.entries.append(entry)
 
     def take_lane(self) -> LaneState:
-        """As the store does it."""
+        """Take a lane, as the store does."""
         self.epoch += 1
         return self.state_of_lane()
 
@@ -186,7 +186,7 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule()
     def kill(self) -> None:
-        """The hub stops, and is there again."""
+        """Kill the hub and start it again."""
 
         async def again() -> None:
             self.hub.cancel()
@@ -241,7 +241,7 @@ class LaneMachine(RuleBasedStateMachine):
                 assert set(range(entry.cursor)) <= final
 
     def teardown(self) -> None:
-        """Whatever happened before, every article comes to an end, once."""
+        """Check that every article comes to an end, once, whatever happened before."""
         if not hasattr(self, "runner"):
             return
         self.world.quick, self.world.there, self.world.blocked = True, True, None

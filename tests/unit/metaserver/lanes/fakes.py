@@ -18,7 +18,7 @@ LIMITS = LaneLimits(attempts=3, backoff=SOON, circuit=1000, probe=SOON)
 
 
 class Peer:
-    """A caller whose outcomes are given by article and attempt; OK where nothing is said."""
+    """A caller with outcomes by article and attempt; OK where none is given."""
 
     def __init__(self, outcomes: Mapping[tuple[int, int], Outcome] | None = None) -> None:
         self.outcomes = outcomes or {}
@@ -55,7 +55,7 @@ class Peer:
 
 
 class Memory:
-    """A recorder that keeps the entries; stale from a given one on."""
+    """A recorder that keeps the entries; it is stale from a given one on."""
 
     blocked: str | None = None
 

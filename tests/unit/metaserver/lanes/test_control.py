@@ -1,6 +1,6 @@
-"""A lane under control: paused, cancelled, sent on article by article; and while nothing is stored.
+"""Control of a lane: paused, cancelled, advanced article by article; and while nothing is stored.
 
-All in virtual time: an answer takes as many seconds as it is told to.
+All tests run in virtual time: an answer takes the seconds that the test sets.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ FRAGILE = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=DAY, c
 
 
 def slow(seconds: float = 10.0, **outcomes: Outcome) -> Peer:
-    """Return a peer that takes its time; `a3=FAULT` is how the first attempt for 3 ends."""
+    """Return a peer that takes time; `a3=FAULT` is the outcome of the first attempt for 3."""
     peer = Peer({(int(name[1:]), 1): outcome for name, outcome in outcomes.items()})
     peer.seconds = seconds
     return peer
@@ -39,7 +39,7 @@ async def after(seconds: float, act: Callable[[], None]) -> None:
 
 
 async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd:
-    """Run a lane, and do something after a while."""
+    """Run a lane, and call a function after some seconds."""
     ended, _ = await asyncio.gather(one.run(), after(seconds, act))
     return ended
 
@@ -48,14 +48,14 @@ async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd
 
 
 @timed
-async def test_a_paused_lane_finishes_what_is_in_flight_and_takes_no_more() -> None:
+async def test_a_paused_lane_finishes_its_calls_and_takes_no_more() -> None:
     peer, memory = slow(), Memory()
-    told: list[AttemptEnded | LaneChanged] = []
-    one = lane(peer, memory, concurrency=2, publish=told.append)
+    events: list[AttemptEnded | LaneChanged] = []
+    one = lane(peer, memory, concurrency=2, publish=events.append)
     assert await run_and(one, 15, one.pause) is LaneEnd.PAUSED
     assert stored(memory) == [(at, 1, Outcome.OK) for at in range(4)]
-    assert isinstance(told[-1], LaneChanged)
-    assert (told[-1].end, told[-1].in_flight) == (LaneEnd.PAUSED, 0)
+    assert isinstance(events[-1], LaneChanged)
+    assert (events[-1].end, events[-1].in_flight) == (LaneEnd.PAUSED, 0)
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.calls == [(at, 1) for at in range(5)]
@@ -182,14 +182,14 @@ async def test_the_next_article_is_one_that_waits_for_another_attempt_at_once() 
 @timed
 async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
     peer = slow(a0=Outcome.CONNECT)
-    told: list[LaneChanged] = []
+    events: list[LaneChanged] = []
     one = lane(peer, Memory(), limits=FRAGILE, publish=lambda event: (
-        told.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
+        events.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
     assert await run_and(one, 60, one.pause) is LaneEnd.PAUSED
-    assert told[-1].down == "connect: "
+    assert events[-1].down == "connect: "
     one.allow(1)
     assert await one.run() is LaneEnd.PAUSED
-    assert told[-1].down == ""
+    assert events[-1].down == ""
     assert peer.calls == [(0, 1), (0, 2)]
     assert peer.probed == 0
     assert now() == 70
@@ -214,12 +214,12 @@ class Blocked(Memory):
     def __init__(self) -> None:
         super().__init__()
         self.full = asyncio.Event()
-        self.room = asyncio.Event()
+        self.unblocked = asyncio.Event()
 
     async def record(self, entry: AttemptRecord) -> None:
         if self.full.is_set():
             self.blocked = "database or disk is full"  # known when the first entry is tried
-            await self.room.wait()
+            await self.unblocked.wait()
             self.blocked = None
         await super().record(entry)
 
@@ -227,7 +227,7 @@ class Blocked(Memory):
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.FAULT, Outcome.CONNECT])
 @timed
 async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> None:
-    """Neither the next article nor one whose back-off is over, nor a trial."""
+    """Neither the next article is sent nor one whose back-off is over, nor a trial."""
     peer, memory = slow(a0=outcome), Blocked()
     limits = LaneLimits(backoff=Backoff(base=30, cap=30), circuit=1, probe=LIMITS.probe)
     one = lane(peer, memory, articles=9, concurrency=3, limits=limits)
@@ -237,7 +237,7 @@ async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> 
     await asyncio.sleep(3600)
     assert sorted(peer.calls) == [(0, 1), (1, 1), (2, 1)]
     memory.full.clear()
-    memory.room.set()
+    memory.unblocked.set()
     assert await working is LaneEnd.FINISHED
     assert sorted(e.position for e in memory.entries if e.final) == list(range(9))
 

@@ -1,4 +1,4 @@
-"""Lanes on the engine: each to its end, fairly, whatever becomes of the others."""
+"""Lanes on the engine: each runs to its end, fairly, independently of the others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Servers:
 
 
 class Memory:
-    """A recorder that keeps what lanes record, but for the lane that is `broken`."""
+    """A recorder that keeps the lanes' entries, except for the lane that is `broken`."""
 
     blocked: str | None = None
 
@@ -120,7 +120,7 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
     assert max(first.values()) < min(seconds)
 
 
-async def test_a_lane_that_fails_by_our_fault_ends_alone() -> None:
+async def test_a_lane_with_a_fault_of_the_hub_ends_alone() -> None:
     servers, memory = Servers(), Memory(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
     with pytest.raises(HubError, match=r"lane s1 stopped .*: HubError\('not stored: no reason'\)"):
@@ -161,7 +161,7 @@ Ends = dict[LaneKey, tuple[LaneEnd, Exception | None]]
 
 @asynccontextmanager
 async def running(**options: int) -> AsyncIterator[tuple[Engine, Ends]]:
-    """Run an engine while the context lasts; gives it, and the ends it has told."""
+    """Run an engine while the context lasts; yield it, and the ends that it reports."""
     ends: Ends = {}
 
     def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
@@ -284,7 +284,7 @@ async def test_a_lane_that_is_pausing_can_go_on() -> None:
     assert ends == {lane.key: (LaneEnd.FINISHED, None)}
 
 
-async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> None:
+async def test_a_lane_resumed_just_after_its_pause_continues() -> None:
     class Late(Memory):
         async def record(self, entry: AttemptRecord) -> None:
             if not self.entries:
@@ -300,7 +300,7 @@ async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> No
     assert sorted(memory.entries) == everything(1, 9)
 
 
-async def test_a_fault_ends_its_lane_alone_and_is_told() -> None:
+async def test_a_fault_ends_its_lane_alone_and_is_reported() -> None:
     servers, memory = Servers(), Memory(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
     async with running() as (engine, ends):
@@ -313,7 +313,7 @@ async def test_a_fault_ends_its_lane_alone_and_is_told() -> None:
     assert set(ends.values()) == {(LaneEnd.FINISHED, None)}
 
 
-async def test_a_lane_may_be_started_again_when_it_is_told_that_it_ended() -> None:
+async def test_a_lane_may_be_started_again_from_on_end() -> None:
     servers, memory = Servers(), Memory()
     (lane,) = make_lanes(1, 4, servers, memory)
     ends: list[LaneEnd] = []
@@ -331,7 +331,7 @@ async def test_a_lane_may_be_started_again_when_it_is_told_that_it_ended() -> No
     assert ends == [LaneEnd.PAUSED] * 3 + [LaneEnd.FINISHED]
 
 
-async def test_what_fails_after_an_end_does_not_stop_the_engine() -> None:
+async def test_an_error_of_on_end_does_not_stop_the_engine() -> None:
     def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
         raise ZeroDivisionError
 
@@ -346,7 +346,7 @@ async def test_what_fails_after_an_end_does_not_stop_the_engine() -> None:
 
 
 async def test_lanes_that_come_to_a_full_hub_have_their_turn_too() -> None:
-    """Those at work had no end of their turn when they began."""
+    """The lanes at work had no limit of their turns when they began."""
     servers, memory = Servers(), Memory()
     first, second, *late = make_lanes(4, 3 * SLICE, servers, memory)
     async with running(max_lanes=2) as (engine, ends):
@@ -389,7 +389,7 @@ async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:
 async def test_a_clock_that_jumps_starts_nothing_twice_and_keeps_nothing_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A day forth, a job's heartbeat seems lost; a day back, a job seems to be for tomorrow."""
+    """A day ahead, a job's heartbeat seems lost; a day back, a job seems due tomorrow."""
     servers, memory = Servers(), Memory()
     lanes = make_lanes(6, 3 * SLICE, servers, memory)
 
@@ -428,7 +428,7 @@ async def test_a_supervisor_that_dies_is_started_again(monkeypatch: pytest.Monke
 async def test_a_supervisor_that_dies_at_work_takes_its_lanes_along_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As where its database restarts: what waits for an answer is asked again."""
+    """As when its database restarts: articles in flight are sent again."""
     monkeypatch.setattr("metaserver.lanes.engine.RESTART_SECONDS", 0.0)
     servers, memory = Servers(silent=("s0",)), Memory()
     died = False

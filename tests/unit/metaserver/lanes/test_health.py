@@ -1,4 +1,4 @@
-"""What a server says of itself, and what its lane makes of it."""
+"""Reported states of servers, and the reactions of their lanes."""
 
 import asyncio
 from itertools import groupby, pairwise
@@ -15,7 +15,7 @@ LIMITS = LaneLimits(health=HEALTH, probe=Backoff(base=5.0, cap=5.0))
 
 
 def saying(*states: ServerReport | None) -> Peer:
-    """Return a peer that needs 10 s an article and says this of itself, the last for good."""
+    """Return a peer that needs 10 s an article and reports these states, the last for good."""
     peer = Peer()
     peer.seconds, peer.states = 10.0, list(states)
     return peer
@@ -56,18 +56,18 @@ async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None
 async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> None:
     peer = saying(ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport())
     peer.probes = ["the server says it is Suspended"] * 3
-    memory, told = Memory(), list[AttemptEnded | LaneChanged]()
-    one = lane(peer, memory, articles=20, limits=LIMITS, publish=told.append)
+    memory, events = Memory(), list[AttemptEnded | LaneChanged]()
+    one = lane(peer, memory, articles=20, limits=LIMITS, publish=events.append)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.probed == 4
     assert "the server says it is Suspended" in [
-        event.down for event in told if isinstance(event, LaneChanged)
+        event.down for event in events if isinstance(event, LaneChanged)
     ]
     assert len(memory.entries) == 20  # nothing failed for it
 
 
 @timed
-async def test_a_server_that_never_says_anything_is_left_alone() -> None:
+async def test_a_server_that_reports_no_state_is_not_asked_again() -> None:
     peer = saying(None)
     await lane(peer, Memory(), articles=100, limits=LIMITS).run()
     assert len(peer.asked_at) == 1
@@ -84,7 +84,7 @@ async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
 
 @timed
 async def test_the_question_takes_an_articles_place() -> None:
-    """A server that can do but one thing at a time is not asked while it has an article."""
+    """A server for one request at a time is not asked for its state while it has an article."""
 
     class Single(Peer):
         async def state(self, server: Server) -> ServerReport | None:
