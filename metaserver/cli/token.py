@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from metaserver.cli.app import STORE_FILE, make_folder
+from metaserver.cli.folder import STORE_FILE, make_folder
 from metaserver.config import Settings, read_settings
 from metaserver.files.cells import inert
 from metaserver.model.errors import InputError

@@ -15,8 +15,8 @@ import pytest
 from aiohttp import web
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from metaserver.web.app import make_app
 from tests.unit.metaserver.web.challenge import Challenge
+from tests.unit.metaserver.web.site import make_app
 
 ARGUMENTS = [
     "--no-sandbox",

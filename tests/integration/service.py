@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metaserver.cli.serve import open_service, work
+from metaserver.cli.hub import work
+from metaserver.cli.serve import open_service
 from metaserver.config import (
     RetrySettings,
     SecuritySettings,

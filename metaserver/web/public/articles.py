@@ -60,7 +60,7 @@ class Articles:
     task: TaskPlugin
     choice: Choice
     views: Sequence[str]
-    base: str = ""  # what the addresses of the phase's pages begin with
+    base: str  # the beginning of the addresses of the phase's pages
 
     columns = COLUMNS
 

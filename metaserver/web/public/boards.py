@@ -154,8 +154,7 @@ class BoardPages:
         html = {
             name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
         }
-        if head := site.head():
-            html["phase-head"] = part("phase_parts.html", "head", head)
+        html["phase-head"] = part("phase_parts.html", "head", site.head())
         for name in BOARD_PARTS:
             html[name] = self._chart(site, name, shown, reader)
         for task_name, count in site.source.counts(reader).items():
@@ -216,11 +215,10 @@ def _chosen(shown: Leaderboard | Articles) -> str:
 
 def csv_file(text: str, phase: str, name: str) -> web.Response:
     """Return an answer with a table to be saved under a name, which begins with its phase's."""
-    named = f"{phase}-{name}" if phase else name
     return web.Response(
         text=text,
         content_type="text/csv",
-        headers={"Content-Disposition": f'attachment; filename="{named}.csv"'},
+        headers={"Content-Disposition": f'attachment; filename="{phase}-{name}.csv"'},
     )
 
 

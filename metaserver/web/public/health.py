@@ -1,4 +1,4 @@
-"""How the hub is, for those who watch over it: alive, ready, and its metrics."""
+"""Health of the hub: alive, ready, and its metrics."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.monitoring import hub_status
 from metaserver.store import servers
 from metaserver.web.access.addresses import read_address
-from metaserver.web.access.visitor import VISITOR
+from metaserver.web.access.visitor import VISITOR, caller_of
 
 NO_STORE = {"Cache-Control": "no-store"}
 FORWARDED = ("Forwarded", "X-Forwarded-For", "Via")
 
 
 async def alive(_: web.Request) -> web.Response:
-    """Tell that the hub answers."""
+    """Answer: the hub does."""
     return web.json_response({"status": "ok"}, headers=NO_STORE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthPages:
-    """The handlers of a service."""
+    """The handlers."""
 
     hub: HubContext
 
@@ -40,13 +40,13 @@ class HealthPages:
         ]
 
     async def ready(self, _: web.Request) -> web.Response:
-        """Tell whether the hub can do its work; status 503 while answers cannot be stored."""
+        """Answer whether the hub can do its work; status 503 while answers cannot be stored."""
         ready = hub_status(self.hub).ready
-        told = {"status": "ready" if ready else "blocked"}
-        return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
+        status = {"status": "ready" if ready else "blocked"}
+        return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Answer with the metrics, to who may read them (`web.metrics`).
+        """Answer with the metrics, to who may read them (`web.metrics`; in a run, everybody).
 
         A team's token gives those of its servers, a reader's those that name no server.
         """
@@ -54,7 +54,7 @@ class HealthPages:
             raise RefusedError(
                 Refusal.TOKEN, "an API token is needed to read the metrics from here"
             )
-        body, kind = await self._metrics_for(request[VISITOR].caller)
+        body, kind = await self._metrics_for(caller_of(request))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
 
     async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
@@ -66,8 +66,8 @@ class HealthPages:
         return metrics.render_hub() if caller.role is Role.READER else metrics.render()
 
     def _may_read(self, request: web.Request) -> bool:
-        known, readers = request[VISITOR], self.hub.settings.web.metrics
-        if known.caller.role is not None or readers is MetricsReaders.PUBLIC:
+        known, readers = request.get(VISITOR), self.hub.settings.web.metrics
+        if known is None or known.caller.role is not None or readers is MetricsReaders.PUBLIC:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
             return False  # a proxy on this machine asks for others

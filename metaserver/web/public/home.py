@@ -1,4 +1,4 @@
-"""The first page of a service: its challenges, their phases, and how to take part."""
+"""The first page: challenges, their phases, and how to take part."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from aiohttp import web
 
 from metaserver.operations.context import HubContext
 from metaserver.store import phases
-from metaserver.web.public.boards import page, reader_of
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.ui.templates import Templates
 
@@ -30,6 +31,6 @@ class Home:
                 "home.html",
                 challenges=challenges,
                 heads=self.sites.heads(),
-                organiser=reader_of(request).organiser,
+                organiser=caller_of(request).organiser,
             )
         )

@@ -87,11 +87,11 @@ class Leaderboard:
     board: Board
     task: ShownTask
     choice: Choice
+    phase: str
+    base: str  # the beginning of the addresses of the phase's pages
     views: Sequence[str] = ("raw",)
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
-    phase: str = ""  # its name, where there are several
-    base: str = ""  # what the addresses of the phase's pages begin with
 
     @property
     def columns(self) -> tuple[Column, ...]:

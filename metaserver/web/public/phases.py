@@ -1,4 +1,4 @@
-"""The sites of a service's phases, which come and change while it runs."""
+"""The sites of a hub's phases, which come and change while it runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OWN_NOTE = "The runs of your team, placed among themselves."
 
 
 class PhaseSource:
-    """The boards of one phase, as far as each reader may see them (`web.source.Source`).
+    """The boards of one phase, as far as each reader may see them (a `BoardSource`).
 
     `links` are the permanent links of its frozen boards, by task.
     """
@@ -52,25 +52,25 @@ class PhaseSource:
         return self._running.phase.plan.visibility
 
     def tasks(self) -> Sequence[TaskPlugin]:
-        """The tasks that have a leaderboard."""
+        """Return the tasks that have a leaderboard."""
         return self._running.boards.tasks()
 
     def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """How many runs each task has that the reader may see."""
+        """Count the runs of each task that the reader may see."""
         if reader.organiser or self._visibility is Visibility.PUBLIC:
             return self._running.boards.counts()
         return {task.name: len(self.board(task.name, reader=reader).rows) for task in self.tasks()}
 
     def monitor(self) -> Monitor:
-        """The monitor as of now, all of it."""
+        """Return the monitor as of now, all of it."""
         return self._running.boards.monitor()
 
     def views(self, task: TaskName) -> Sequence[str]:
-        """The views a task is scored in, the raw one first."""
+        """Return the views a task is scored in, the raw one first."""
         return self._running.boards.views(task)
 
     def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
-        """A leaderboard as far as the reader may see it."""
+        """Return a leaderboard as far as the reader may see it."""
         board = seen(self._running.boards.board(task, view), self._visibility, reader)
         if board.hidden:
             return board
@@ -81,7 +81,7 @@ class PhaseSource:
         return OWN_NOTE if self._visibility is Visibility.OWN else ""
 
     def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
-        """How hard the articles are; only who may see all scores may know."""
+        """Return the difficulty of the articles; only who may see all scores may know it."""
         board = self._running.boards.articles(task, view)
         if reader.organiser or self._visibility is Visibility.PUBLIC:
             return board
@@ -89,7 +89,7 @@ class PhaseSource:
         return replace(board, levels=(), withheld=0, hidden=hidden)
 
     async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """The frozen board of a link, of whichever phase, as far as the reader may see it."""
+        """Return the frozen board of a link, of any phase, as far as the reader may see it."""
         async with self._hub.store.reading() as connection:
             found = await boards.get(connection, key)
         if found is None:
@@ -115,7 +115,7 @@ class PhaseSource:
 
 @dataclass(kw_only=True)
 class _Live:
-    """A phase that is shown; `seen` is what its head said when it was last looked at."""
+    """A phase that is shown; `seen` is its head when it was last looked at."""
 
     site: Site
     source: PhaseSource
@@ -133,7 +133,7 @@ class PhaseSites:
         self._live: dict[RunningPhase, _Live] = {}
 
     def named(self, phase: str) -> Site | None:
-        """The site of a phase; with an empty name the current one's."""
+        """Return the site of a phase; with an empty name the current one's."""
         running = self._current() if not phase else self._phases.get(phase)
         return None if running is None else self._shown(running).site
 
@@ -142,7 +142,7 @@ class PhaseSites:
         return {str(name): running for name, running in self._hub.dispatcher.phases.items()}
 
     def _current(self) -> RunningPhase | None:
-        """The phase that is open, else the newest."""
+        """Return the phase that is open, else the newest."""
         return max(
             self._phases.values(),
             key=lambda running: (running.state in OPEN_STATES, running.phase.id),
@@ -150,7 +150,7 @@ class PhaseSites:
         )
 
     def heads(self) -> Sequence[PhaseHead]:
-        """What there is to say of all phases, oldest first."""
+        """Return all phases in short, oldest first."""
         known = sorted(self._phases.values(), key=lambda running: running.phase.id)
         return [self._head(running) for running in known]
 
@@ -162,10 +162,9 @@ class PhaseSites:
             source = PhaseSource(self._hub, running)
             broadcaster = Broadcaster(source, interval=self._interval, heartbeat=self._heartbeat)
             site = Site(
+                phase=running.name,
                 source=source,
                 broadcaster=broadcaster,
-                phase=running.name,
-                running=running,
                 head=lambda: self._head(running),
                 phases=self.heads,
                 visible=PublicMonitor(lambda server: _team(running, server)),
@@ -179,7 +178,7 @@ class PhaseSites:
         return self._live[running]
 
     async def run(self) -> None:
-        """Tell pages of what was changed of their phase, end those of phases that are gone."""
+        """Refresh pages whose phase was changed, end those of phases that are gone."""
         while True:
             for running, live in list(self._live.items()):
                 if self._phases.get(running.name) is not running:
@@ -217,7 +216,7 @@ def _team(running: RunningPhase, server: ServerName) -> str:
 
 
 def head_of(running: RunningPhase, now: float) -> PhaseHead:
-    """Return what there is to say of a phase at a moment (Unix seconds)."""
+    """Return a phase in short as of a moment (Unix seconds)."""
     phase = running.phase
     coming = tuple((change.date, change.at.timestamp()) for change in phase.coming(now))
     return PhaseHead(

@@ -18,6 +18,7 @@ from metaserver.phases.runtime import RunningPhase
 from metaserver.store import states
 from metaserver.store.states import StateChange
 from metaserver.web.access.headers import OPEN_TO
+from metaserver.web.access.visitor import VISITOR
 from metaserver.web.public import badges
 from metaserver.web.public.boards import or_400, page, reader_of
 from metaserver.web.public.redaction import TOLD
@@ -32,7 +33,11 @@ PARTS = ("server_head", "server_totals", "measures", "events", "server_errors", 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerView:
-    """A server in a phase as one reader sees it; `attempts` is None for who may not see them."""
+    """A server in a phase as one reader sees it.
+
+    `attempts` is None for who may not see them; `console` is the path of all of them in the team's
+    console, empty where there is no sign-in.
+    """
 
     phase: str
     base: str
@@ -44,16 +49,12 @@ class ServerView:
     events: Sequence[StateChange]  # newest first
     errors: Sequence[ErrorEntry]
     attempts: Sequence[StoredAttempt] | None
+    console: str
 
     @property
     def address(self) -> str:
         """The path of its page."""
         return f"{self.base}/servers/{quote(self.status.name, safe='')}"
-
-    @property
-    def console(self) -> str:
-        """The path of its attempts in the team's console."""
-        return f"/team/servers/{quote(self.status.name, safe='')}/attempts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +79,7 @@ class PublicServerPages:
     async def badge(self, request: web.Request) -> web.Response:
         """Answer with a picture of a server's state, which any page may show."""
         site, name = site_of(request), ServerName(request.match_info["server"])
-        status = _running(site, name).boards.watch.status(name)
+        status = self._running(site, name).boards.watch.status(name)
         headers = {
             hdrs.CACHE_CONTROL: "no-cache",
             OPEN_TO: "cross-origin",
@@ -93,7 +94,8 @@ class PublicServerPages:
         view = await self._view(request, ServerName(name))
 
         async def parts() -> LiveParts:
-            return self._parts(site, await self._seen(site, view.status.name, reader, view.window))
+            seen = await self._seen(site, view.status.name, reader, view.window)
+            return self._parts(site, replace(seen, console=view.console))
 
         key = f"servers/{name} {view.window} {reader}"
         return await site.broadcaster.follow(request, key, parts)
@@ -101,18 +103,19 @@ class PublicServerPages:
     def _parts(self, site: Site, view: ServerView) -> LiveParts:
         part = self.templates.part
         html = {name: part("server_parts.html", name, view) for name in PARTS}
-        if head := site.head():
-            html["phase-head"] = part("phase_parts.html", "head", head)
+        html["phase-head"] = part("phase_parts.html", "head", site.head())
         return LiveParts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
-        return await self._seen(site_of(request), name, reader_of(request), window)
+        view = await self._seen(site_of(request), name, reader_of(request), window)
+        path = f"/team/servers/{quote(name, safe='')}/attempts" if VISITOR in request else ""
+        return replace(view, console=path)
 
     async def _seen(
         self, site: Site, name: ServerName, reader: Viewer, window: Window
     ) -> ServerView:
-        running = _running(site, name)
+        running = self._running(site, name)
         registered = running.servers[name]
         own = reader.organiser or (bool(reader.team) and registered.team == reader.team)
         shown = site.monitor(reader)
@@ -129,18 +132,19 @@ class PublicServerPages:
             events=[_event(change, own=own) for change in reversed(changes)],
             errors=[error for error in shown.errors if error.server == name],
             attempts=await self._attempts(running, name) if own else None,
+            console="",
         )
+
+    def _running(self, site: Site, name: ServerName) -> RunningPhase:
+        running = self.hub.phase(site.phase)
+        if name not in running.servers:
+            raise web.HTTPNotFound(text=f"No server called {name} takes part in this phase.")
+        return running
 
     async def _attempts(self, running: RunningPhase, name: ServerName) -> Sequence[StoredAttempt]:
         return await self.hub.store.newest_attempts(
             running.key(running.servers[name]), name, running.corpus, limit=ATTEMPTS
         )
-
-
-def _running(site: Site, name: ServerName) -> RunningPhase:
-    if site.running is None or name not in site.running.servers:
-        raise web.HTTPNotFound(text=f"No server called {name} takes part in this phase.")
-    return site.running
 
 
 def _event(change: StateChange, *, own: bool) -> StateChange:

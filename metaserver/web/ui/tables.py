@@ -31,7 +31,7 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
     """Return a board as JSON-ready values: what the CSV has, numbers as numbers."""
     frozen = shown.frozen
     return {
-        "phase": shown.phase or None,
+        "phase": shown.phase,
         "task": shown.board.task,
         "view": shown.choice.view,
         "show": shown.choice.show,

@@ -12,9 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
-from metaserver.web.app import make_app
 from metaserver.web.public.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
+from tests.unit.metaserver.web.site import make_app
 
 PAGES = (
     "/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/NER", "/t/INT?sort=-f_score",
@@ -43,11 +43,6 @@ async def test_every_page_renders(page, names):
         assert "<!doctype html>" in await text_of(client, page)
 
 
-async def test_home_is_the_monitor():
-    async with browsing(Challenge()) as client, client.get("/") as response:
-        assert response.url.path == "/monitor"
-
-
 async def test_pages_have_no_inline_script_or_style():
     async with browsing(Challenge()) as client:
         for page in (*PAGES, "/nope"):
@@ -57,7 +52,7 @@ async def test_pages_have_no_inline_script_or_style():
 
 
 @pytest.mark.parametrize(
-    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/healthz", "/", "/nope", "/events?page=x"]
+    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/p/test", "/nope", "/events?page=x"]
 )
 async def test_every_response_has_the_security_headers(address):
     async with (

@@ -62,7 +62,7 @@ ROWS = (
 def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
     board = Board(task=TASK.name, rows=rows, signature="sig", resampling=resampling)
     choice = Choice(show=show, sort=Sort.parse(sort, columns(TASK)))
-    return Leaderboard(board=board, task=TASK, choice=choice)
+    return Leaderboard(board=board, task=TASK, choice=choice, phase="test", base="/p/test")
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_a_change_of_place_keeps_a_runs_colour():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_tasks_board_has_its_plugins_columns(task):
     board = Challenge().board(task.name)
-    view = Leaderboard(board=board, task=task, choice=Choice())
+    view = Leaderboard(board=board, task=task, choice=Choice(), phase="test", base="/p/test")
     header = to_csv(view).splitlines()[0].split(",")
     assert header == field_names(view)
     keys = [column.key for column in task.columns]
