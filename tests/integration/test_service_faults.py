@@ -21,22 +21,13 @@ from metaserver.config import CircuitSettings, LimitSettings, RetrySettings
 from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles
+from tests.fakes.clock import ShiftedClock
 from tests.integration.hub import answer_for, asked_server
 from tests.integration.kits import served
 from tests.integration.service import Running, at_work, plan_phase, settings
 from tests.integration.test_service_lanes import ARTICLES, annotate, registered
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0
-
-
-class Clock:
-    """A wall clock that can be set."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 async def begin(running: Running, url: str) -> None:
@@ -55,7 +46,7 @@ def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
 
 @pytest.mark.parametrize("ahead", [YEAR, -YEAR, 2 * LimitSettings().timeout])
 async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahead: float) -> None:
-    clock, jumped = Clock(), asyncio.Event()
+    clock, jumped = ShiftedClock(), asyncio.Event()
 
     async def after_the_jump(text: str, _context: Context) -> Answer:
         if running.service.phase("test").state is PhaseState.TEST:
@@ -81,7 +72,7 @@ async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahea
 async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
     tmp_path: Path,
 ) -> None:
-    clock = Clock()
+    clock = ShiftedClock()
     given = await settings(
         tmp_path, circuit=CircuitSettings(failures=1, probe_base=0.1, probe_cap=0.2)
     )
@@ -98,7 +89,7 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
 
 
 async def test_a_clock_that_is_set_back_opens_no_frozen_phase(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ShiftedClock()
     given = await settings(tmp_path)
 
     def date(ahead: float) -> str:

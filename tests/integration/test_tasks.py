@@ -24,6 +24,7 @@ from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring
+from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.hub import DEMO, NAMES, boards, build_release, metaserver, stored
 from tests.shared import ROOT
 
@@ -127,24 +128,24 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     installed_tasks.cache_clear()
 
 
-class Anything:
-    def rulings(self, accessions: object) -> dict[int, Any]:
-        return {}
-
-
 def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
     task = installed_tasks()[TaskName("ORG")]
     gold = outside / "gold.tsv"
     gold.write_text("1\t9606\n2\t10090\n")
     board = Scoreboard([ScoredTask(plugin=task, gold=task.read_gold(gold), release="r")])
     for article, sent in (("1", 9606), ("2", "9606"), ("3", 9606)):
-        answer = check({"organism": sent}, [task], Anything())
+        answer = check({"organism": sent}, [task], FakeVocabulary.of_everything())
         assert answer.outcome is Outcome.OK
         board.put(ServerName("one"), ArticleId(article), answer.payloads)
     [row] = board.board(task.name).rows
     assert row.score.values == {"right": 1, "accuracy": 0.5}
-    assert check({"organism": 0}, [task], Anything()).outcome is Outcome.NO_VALID_HIT
-    assert check({"organism": "man"}, [task], Anything()).outcome is Outcome.SHAPE
+    assert (
+        check({"organism": 0}, [task], FakeVocabulary.of_everything()).outcome
+        is Outcome.NO_VALID_HIT
+    )
+    assert (
+        check({"organism": "man"}, [task], FakeVocabulary.of_everything()).outcome is Outcome.SHAPE
+    )
 
 
 async def test_a_task_from_outside_runs(
