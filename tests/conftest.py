@@ -1,7 +1,15 @@
 """What holds for every test."""
 
+import pytest
 from hypothesis import settings
+
+from tests.hubs import release
 
 # No test asserts on time: on a busy machine an example may take as long as it likes.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _place_of_the_release(tmp_path_factory: pytest.TempPathFactory) -> None:
+    release.place.append(tmp_path_factory.mktemp("release"))

@@ -15,9 +15,8 @@ from aiohttp import web
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.web.service import make_service_app
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, served
 
 T = TypeVar("T")
 NOBODY = "http://127.0.0.1:9/"

@@ -14,8 +14,8 @@ from tests.browser.conftest import Visits
 from tests.browser.console import NOBODY, Hub
 from tests.browser.test_accessibility import OPTIONS, SIZES
 from tests.browser.test_team_console import forgive_refusals, signed_in, tab_to
-from tests.integration.hub import DEMO
-from tests.integration.service import plan_phase
+from tests.hubs.command import DEMO
+from tests.hubs.inside import plan_phase
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest_asyncio
 from aiohttp.test_utils import TestServer
 
 from metaserver.web.service import make_service_app
-from tests.integration.service import at_work, settings
+from tests.hubs.inside import at_work, settings
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

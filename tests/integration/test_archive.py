@@ -28,9 +28,9 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import ServerName
 from metaserver.phases.jobs import Progress
 from metaserver.store.tables import metadata
-from tests.integration.hub import DEMO
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
 from tests.integration.test_service_gold import ARTICLES, annotate, run_file, run_to_end
 
 SECRET = "hunter2"

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.integration.hub import start
+from tests.hubs.command import start
 
 
 @pytest.mark.slow

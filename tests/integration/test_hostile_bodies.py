@@ -23,10 +23,10 @@ from metaserver.config import WebSettings
 from metaserver.web.access import throttle
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
-from tests.integration.console import organiser_token
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.sites import organiser_token
 from tests.integration.gated import browser, gated_site
 from tests.integration.hostile import heart
-from tests.integration.service import Running, at_work, settings
 from tests.integration.test_hostile_clients import MIB, memory, status
 from tests.integration.test_limits import token, with_raw_answers
 
@@ -118,11 +118,8 @@ def _fault(text: str) -> int:
 
 
 @pytest.fixture
-async def hub(
-    tmp_path: Path, releases: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
     monkeypatch.setattr(throttle, "LOOP_BURST", NEVER)  # one client tries all attacks in a row
-    (tmp_path / "releases").symlink_to(releases)
     web = WebSettings(requests_a_minute=NEVER, anonymous_requests_a_minute=NEVER)
     async with at_work(await settings(tmp_path, web=web)) as running:
         await running.do("teams.create", team="blue")

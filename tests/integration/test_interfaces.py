@@ -12,7 +12,7 @@ from aiohttp.test_utils import TestServer
 
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.web.service import make_service_app
-from tests.integration.service import at_work, settings
+from tests.hubs.inside import at_work, settings
 
 
 @pytest.fixture

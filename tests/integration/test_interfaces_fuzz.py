@@ -28,7 +28,7 @@ from metaserver.store import tokens
 from metaserver.web.service import make_service_app
 from metaserver.wire.values import EncodeError
 from metaserver.wire.xmlrpc import encode_call
-from tests.integration.service import at_work, plan_phase, settings
+from tests.hubs.inside import at_work, plan_phase, settings
 
 ENDS = {"teams.retire", "servers.retire", "phases.close", "phases.freeze", "tokens.revoke"}
 """After these little could be asked any more."""

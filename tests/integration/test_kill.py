@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.hub import (
-    ACCESSIONS,
-    asked_server,
-    boards,
-    build_release,
-    metaserver,
-    start,
-    stored,
-)
+from tests.hubs.command import boards, metaserver, start, stored
+from tests.hubs.release import ACCESSIONS, release_at
+from tests.integration.kits import asked_server
 
 KILLS = 20
 ARTICLES = 150
@@ -45,7 +39,7 @@ def write_challenge(folder: Path) -> list[object]:
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     options = [*write_challenge(tmp_path), "--uniprot", release, "--concurrency", "2"]
     rng = random.Random(5)
     async with asked_server(0.06) as one, asked_server(0.09) as two:

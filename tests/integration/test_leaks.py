@@ -22,8 +22,8 @@ from metaserver.model.settings import LogLevel
 from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
 from scoring import ActGold
+from tests.hubs.inside import at_work, settings
 from tests.integration.kits import served
-from tests.integration.service import at_work, settings
 from tests.integration.test_roles import (
     BLUE,
     GOLD,

@@ -24,7 +24,7 @@ from metaserver.store.tables import attempts, raw_answers
 from metaserver.web.access.auth import GATE
 from metaserver.web.api import xmlrpc_api
 from metaserver.web.service import make_service_app
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 
 SIZE = 6 * 2**20  # of a raw answer
 

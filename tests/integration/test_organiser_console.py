@@ -6,6 +6,7 @@ import asyncio
 import html
 import io
 import re
+import shutil
 import zipfile
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -18,9 +19,10 @@ from aiohttp import FormData
 
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
-from tests.integration.console import Page, Visitor, organiser_token, token_of, visiting
-from tests.integration.hub import DEMO, asked_server
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.integration.kits import asked_server
 
 MARKUP = '<img src=x onerror="alert(1)">'
 ARTICLES = 32
@@ -29,9 +31,8 @@ PHASE = "/organise/phases/test"
 
 
 @pytest.fixture
-async def empty(tmp_path: Path, releases: Path) -> AsyncIterator[Running]:
+async def empty(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with nothing in it but a release."""
-    (tmp_path / "releases").symlink_to(releases)
     async with at_work(await settings(tmp_path)) as running:
         yield running
 
@@ -668,7 +669,7 @@ async def test_everything_is_exported_as_one_archive(running: Running, ana: Visi
 
 
 async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:
-    (Path(running.service.settings.uniprot.releases)).unlink()
+    shutil.rmtree(running.service.settings.uniprot.releases)
     await ana.post("/organise/export")
     async with asyncio.timeout(60):
         while "No archive was made" not in (page := await ana.get("/organise/export")).said:

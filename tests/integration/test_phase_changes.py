@@ -21,10 +21,9 @@ from metaserver.model.plans import DATES
 from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.web.service import make_service_app
 from tests.fakes.clock import FakeClock
-from tests.integration.console import Visitor
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Visitor
+from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
 
 BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)

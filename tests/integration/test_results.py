@@ -24,7 +24,8 @@ from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS
 from metaserver.model.errors import HubError
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.uniprot import Release
-from tests.integration.hub import DEMO, build_release
+from tests.hubs.command import DEMO
+from tests.hubs.release import release_at
 from tests.integration.peers import GOOD, answering, peer, response
 
 SETTINGS = {
@@ -52,7 +53,7 @@ async def worked(folder: Path) -> AsyncIterator[Hub]:
             phase="test",
             servers=read_servers([f"one={there.url}"], 1),
             gold=read_gold({TaskName("INT"): DEMO / "gold_int.tsv"}),
-            release=Release.open(await build_release(folder / "uniprot")),
+            release=Release.open(release_at(folder / "uniprot")),
             folder=folder / "out",
             settings=msgspec.convert(SETTINGS, Settings),
         )

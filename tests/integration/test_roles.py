@@ -25,9 +25,9 @@ from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_call
-from tests.integration.hub import DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired

@@ -6,25 +6,16 @@ from pathlib import Path
 import pytest
 
 from scoring import evaluate_files
-from tests.integration.hub import (
-    DEMO,
-    GOLD,
-    NAMES,
-    Ended,
-    asked_server,
-    boards,
-    boards_in,
-    build_release,
-    metaserver,
-    stored,
-)
+from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver, stored
+from tests.hubs.release import NAMES, release_at
+from tests.integration.kits import asked_server
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 
 
 @pytest.fixture
 async def release(tmp_path: Path) -> Path:
-    return await build_release(tmp_path / "uniprot")
+    return release_at(tmp_path / "uniprot")
 
 
 def given(release: Path, out: Path, **servers: str) -> list[object]:

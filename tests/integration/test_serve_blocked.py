@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, Asked, asked_server, stored
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, stored
+from tests.hubs.process import (
     PATIENCE,
     STORE,
     Api,
@@ -27,6 +27,7 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
 
 GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = len(list((DEMO / "articles").iterdir()))

@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, asked_server, metaserver, stored
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.process import (
     PATIENCE,
     Api,
     RefusedRequestError,
@@ -28,6 +28,7 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import asked_server
 from tests.integration.test_serve_blocked import locked
 
 pytestmark = pytest.mark.slow

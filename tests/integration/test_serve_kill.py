@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.hub import Asked, asked_server, stored
-from tests.integration.serving import (
+from tests.hubs.command import stored
+from tests.hubs.process import (
     Api,
     Hub,
     RefusedRequestError,
@@ -27,6 +27,7 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
 from tests.integration.test_kill import write_challenge
 
 KILLS = 20

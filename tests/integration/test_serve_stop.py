@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, Asked, asked_server, metaserver, stored
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.process import (
     STORE,
     Api,
     Hub,
@@ -26,6 +26,7 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
 
 pytestmark = pytest.mark.slow
 

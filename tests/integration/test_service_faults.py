@@ -22,9 +22,8 @@ from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.fakes.clock import ShiftedClock
-from tests.integration.hub import answer_for, asked_server
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, asked_server, served
 from tests.integration.test_service_lanes import ARTICLES, annotate, registered
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0

@@ -26,9 +26,10 @@ from metaserver.phases.archiver import LOOK_SECONDS
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
-from tests.integration.hub import ACCESSIONS, DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.release import ACCESSIONS
+from tests.integration.kits import answer_for, served
 
 ARTICLES = 32
 ANYBODY = Caller()

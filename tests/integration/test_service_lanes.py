@@ -12,9 +12,8 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import PhaseState
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, served
 
 ARTICLES = 32
 

@@ -18,10 +18,8 @@ from metaserver.conformance.procedure import conformance
 from metaserver.conformance.steps import Conformance, StepState
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
-from tests.integration.callers import VOCABULARY, article_caller, server
-from tests.integration.hub import DEMO, asked_server, stored
-from tests.integration.peers import GOOD, Connection, peer
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, stored
+from tests.hubs.process import (
     PATIENCE,
     Api,
     challenge,
@@ -31,6 +29,9 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.kits import asked_server
+from tests.integration.peers import GOOD, Connection, peer
 
 LIMIT = 2.0  # seconds for an article
 LONG = LIMIT + STALL + 0.5

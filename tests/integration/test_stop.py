@@ -11,18 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.hub import (
-    DEMO,
-    GOLD,
-    Asked,
-    asked_server,
-    boards,
-    boards_in,
-    build_release,
-    metaserver,
-    start,
-    stored,
-)
+from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver, start, stored
+from tests.hubs.release import release_at
+from tests.integration.kits import Asked, asked_server
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +24,7 @@ PATIENCE = 60.0  # seconds, of the test, not of the hub
 
 @pytest.fixture
 async def release(tmp_path: Path) -> Path:
-    return await build_release(tmp_path / "uniprot")
+    return release_at(tmp_path / "uniprot")
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
-from tests.integration.hub import DEMO, NAMES, boards, build_release, metaserver, stored
+from tests.hubs.command import DEMO, boards, metaserver, stored
+from tests.hubs.release import NAMES, release_at
 from tests.shared import ROOT
 
 GOLD_NER = DEMO / "gold_ner.tsv"
@@ -67,7 +68,7 @@ async def serving(annotate: Callable[[str, Context], Any]) -> AsyncIterator[str]
 @pytest.fixture
 async def run(tmp_path: Path) -> list[object]:
     """The beginning of a command that runs the sample articles."""
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     return ["run", "--articles", DEMO / "articles", "--uniprot", release, "--attempts", "1"]
 
 

@@ -17,10 +17,9 @@ from aiohttp.typedefs import Handler
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 from metaserver.model.plans import NoticePlan
-from tests.integration.console import Visitor, organiser_token, token_of, visiting
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
+from tests.integration.kits import answer_for, served
 
 ARTICLES = 32
 MARKUP = '<img src=x onerror="alert(1)">'
@@ -33,8 +32,7 @@ def annotate(text: str, _context: Context) -> Answer:
 
 
 @pytest.fixture
-async def running(tmp_path: Path, releases: Path) -> AsyncIterator[Running]:
-    (tmp_path / "releases").symlink_to(releases)
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
     async with at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
         for team in ("blue", "red"):

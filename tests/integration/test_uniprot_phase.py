@@ -18,7 +18,7 @@ from metaserver.cli.main import main
 from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
-from tests.integration.hub import boards, metaserver, stored
+from tests.hubs.command import boards, metaserver, stored
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
 
 pytestmark = pytest.mark.slow

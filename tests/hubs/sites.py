@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.web.service import make_service_app
-from tests.integration.service import Running
+from tests.hubs.inside import Running
 
 Form = Mapping[str, Any]
 

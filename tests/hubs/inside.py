@@ -26,7 +26,8 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
-from tests.integration.hub import DEMO, build_release
+from tests.hubs.command import DEMO
+from tests.hubs.release import release_at
 
 ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 
@@ -62,7 +63,7 @@ class Running:
 async def settings(folder: Path, **changes: Any) -> Settings:
     """Return a service's settings with a small release; time-outs and pauses are short."""
     if not (folder / "releases" / "test").exists():
-        await build_release(folder / "releases" / "test")
+        release_at(folder / "releases" / "test")
     values: dict[str, Any] = {
         "folder": str(folder / "hub"),
         "uniprot": UniprotSettings(releases=str(folder / "releases")),
