@@ -15,9 +15,11 @@ PATIENCE = 120.0  # seconds
 PAUSE = 0.02  # seconds between two looks
 
 
-async def until(condition: Callable[[], object], pause: float = PAUSE) -> None:
+async def until(
+    condition: Callable[[], object], *, pause: float = PAUSE, seconds: float = PATIENCE
+) -> None:
     """Return when `condition` holds; it may be a coroutine function."""
-    async with patience():
+    async with asyncio.timeout(seconds):
         while not await _looked(condition):
             await asyncio.sleep(pause)
 

@@ -28,6 +28,7 @@ from metaserver.operations.table import perform
 from metaserver.store import phases
 from tests.hubs.command import DEMO
 from tests.hubs.release import release_at
+from tests.waiting import until
 
 ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 
@@ -55,9 +56,7 @@ class Running:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until something is so; `TimeoutError` where it is not so for long."""
-        async with asyncio.timeout(30):
-            while not true():
-                await asyncio.sleep(0.01)
+        await until(true)
 
 
 async def settings(folder: Path, **changes: Any) -> Settings:

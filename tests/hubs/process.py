@@ -14,9 +14,9 @@ import yaml
 
 from tests.hubs.command import metaserver, start
 from tests.hubs.release import release_at
+from tests.waiting import PATIENCE, patience
 
 STORE = "metaserver.sqlite"
-PATIENCE = 60.0  # seconds, of the tests
 
 
 class RefusedRequestError(Exception):
@@ -130,7 +130,7 @@ class Hub:
 
     async def ready(self) -> Hub:
         """Wait until it answers."""
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             await self._ready.wait()
         assert self.address, self.log
         return self

@@ -1,4 +1,4 @@
-"""The team console of a service at work, and a client that is signed in to it."""
+"""The site of a service inside, and browsers without scripts that visit it."""
 
 from __future__ import annotations
 
@@ -67,10 +67,20 @@ async def _page(response: Any) -> Page:
     return Page(response.status, text, str(response.url.relative()), response.headers)
 
 
+def site_of(running: Running) -> TestServer:
+    """Return a server of the service's site, to enter."""
+    return TestServer(make_service_app(running.service))
+
+
+def client_of(running: Running) -> TestClient[Any, Any]:
+    """Return a client of the service's site, to enter: the site lasts as long as it does."""
+    return TestClient(site_of(running))
+
+
 @asynccontextmanager
 async def visiting(running: Running) -> AsyncIterator[Visitor]:
     """Serve the console, for a browser that is not signed in yet."""
-    async with TestClient(TestServer(make_service_app(running.service))) as client:
+    async with client_of(running) as client:
         yield Visitor(client)
 
 

@@ -16,6 +16,7 @@ from aiohttp import ClientSession
 
 from metaserver.model.states import Role
 from tests.integration.gated import LARGE, Site, browser, gated_site, raw
+from tests.waiting import patience, until
 
 MIB = 2**20
 HEAD = b"POST /api/v1/send HTTP/1.1\r\nHost: hub\r\n"
@@ -245,11 +246,9 @@ async def test_who_takes_no_answer_is_let_go(tmp_path: Path) -> None:
     async with gated_site(tmp_path, body_seconds=0.5) as site:
         reader, writer = await asyncio.open_connection("127.0.0.1", site.port, limit=1024)
         writer.write(b"GET /large HTTP/1.1\r\nHost: hub\r\n\r\n")
-        async with asyncio.timeout(60):
-            while not site.connections:
-                await asyncio.sleep(0.01)
-            while site.connections:
-                await asyncio.sleep(0.1)
+        async with patience():
+            await until(lambda: site.connections)
+            await until(lambda: not site.connections)
             got = 0
             with pytest.raises(ConnectionError):  # noqa: PT012 - what was on the way may come first
                 while data := await reader.read(65_536):
@@ -330,7 +329,7 @@ async def test_live_pages_are_bounded_and_places_are_given_back(tmp_path: Path) 
             assert [first, second, third] == [200, 200, 429]
             await lives(site)
         again = 0
-        async with asyncio.timeout(30):
+        async with patience():
             while again != 200:  # as soon as the site has seen them go
                 await asyncio.sleep(0.05)
                 async with watching(site) as again:

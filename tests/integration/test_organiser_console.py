@@ -23,6 +23,7 @@ from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
 from tests.integration.kits import asked_server
+from tests.waiting import patience
 
 MARKUP = '<img src=x onerror="alert(1)">'
 ARTICLES = 32
@@ -67,7 +68,7 @@ async def send(ana: Visitor, path: str, name: str, content: bytes, **fields: str
 
 async def ended(ana: Visitor, page: Page) -> Page:
     """Look at the page of a job, as a browser without scripts does, until it leads elsewhere."""
-    async with asyncio.timeout(60):
+    async with patience():
         while page.path.startswith("/organise/jobs/") and "at work" in page.said:
             assert '<meta http-equiv="refresh"' in page.text
             await asyncio.sleep(0.05)
@@ -656,7 +657,7 @@ async def test_everything_is_exported_as_one_archive(running: Running, ana: Visi
     assert page.path == "/organise/export"
     assert "at work" in page.said
     await ana.post("/organise/export")
-    async with asyncio.timeout(60):
+    async with patience():
         while "Download the archive" not in (page := await ana.get("/organise/export")).said:
             assert "No archive was made" not in page.said, page.said
             await asyncio.sleep(0.1)
@@ -671,7 +672,7 @@ async def test_everything_is_exported_as_one_archive(running: Running, ana: Visi
 async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:
     shutil.rmtree(running.service.settings.uniprot.releases)
     await ana.post("/organise/export")
-    async with asyncio.timeout(60):
+    async with patience():
         while "No archive was made" not in (page := await ana.get("/organise/export")).said:
             await asyncio.sleep(0.1)
     assert "releases/test" in page.said

@@ -12,19 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import RefusedError
 from metaserver.model.plans import DATES
 from metaserver.model.states import OPEN_STATES, PhaseState
-from metaserver.web.service import make_service_app
 from tests.fakes.clock import FakeClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor
+from tests.hubs.sites import Visitor, client_of
 from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
+from tests.waiting import patience
 
 BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)
 
@@ -48,7 +47,7 @@ async def pages(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Pages]:
     """The pages of a hub on a clock of the test's own, with an organiser and team blue."""
     async with (
         at_work(await settings(tmp_path), clock=clock) as running,
-        TestClient(TestServer(make_service_app(running.service))) as client,
+        client_of(running) as client,
     ):
         pages = Pages(running, client)
         token = await running.do("tokens.create", role="organiser", label="o")
@@ -264,7 +263,7 @@ async def test_a_frozen_board_is_shown_with_its_own_phase(pages: Pages) -> None:
     await plan_phase(running, "other", visibility="public")
     await running.do("phases.freeze", phase="test")
     source = "/p/test/t/INT"
-    async with asyncio.timeout(30):
+    async with patience():
         while not (found := re.search(r'href="(/b/\w+)"', await pages.get(source))):
             await asyncio.sleep(0.1)
     board = found[1]

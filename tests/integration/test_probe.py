@@ -12,16 +12,15 @@ from subprocess import PIPE, Popen
 
 import msgspec
 import pytest
-from aiohttp.test_utils import TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.conformance.steps import Conformance, Terms
-from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings
 from tests.hubs.release import release_at
+from tests.hubs.sites import site_of
 from tests.integration.kits import answer_for, served
 from tests.integration.peers import answering, peer
 from tests.shared import ROOT
@@ -89,7 +88,7 @@ async def test_a_server_is_probed_as_a_phase_of_a_hub_asks(tmp_path: Path) -> No
     limits = {"timeout": 7.0, "answer_bytes": 100_000}
     async with (
         at_work(await settings(tmp_path)) as running,
-        TestServer(make_service_app(running.service)) as site,
+        site_of(running) as site,
         served(Kit(listens, workers=2)) as url,
     ):
         await plan_phase(running, limits=limits, tasks=["INT"])

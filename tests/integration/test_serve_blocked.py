@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,7 +15,6 @@ import pytest
 
 from tests.hubs.command import DEMO, stored
 from tests.hubs.process import (
-    PATIENCE,
     STORE,
     Api,
     Hub,
@@ -28,6 +27,7 @@ from tests.hubs.process import (
     write_config,
 )
 from tests.integration.kits import Asked, asked_server
+from tests.waiting import until
 
 GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = len(list((DEMO / "articles").iterdir()))
@@ -62,12 +62,6 @@ def full(hub: Hub, folder: Path) -> Iterator[str]:
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession() as session:
         yield session
-
-
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await true():
-            await asyncio.sleep(0.05)
 
 
 async def ready(hub: Hub, session: aiohttp.ClientSession) -> bool:

@@ -18,7 +18,6 @@ import pytest
 
 from tests.hubs.command import DEMO, metaserver, stored
 from tests.hubs.process import (
-    PATIENCE,
     Api,
     RefusedRequestError,
     challenge,
@@ -30,6 +29,7 @@ from tests.hubs.process import (
 )
 from tests.integration.kits import asked_server
 from tests.integration.test_serve_blocked import locked
+from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def another(number: int) -> Mapping[str, str]:
 
 
 async def ended(api: Api, job: Mapping[str, Any]) -> Mapping[str, Any]:
-    async with asyncio.timeout(PATIENCE):
+    async with patience():
         while job["state"] == "running":
             job = await api("GET", f"/jobs/{job['job']}", wait=5)
     return job
@@ -72,7 +72,7 @@ async def answered(organiser: Api, url: str) -> None:
     blue = organiser.of(await enrol(organiser, "blue", {"blue-1": url}))
     await organiser("POST", "/phases/test/open")
     await blue("POST", "/servers/blue-1/start")
-    async with asyncio.timeout(PATIENCE):
+    async with patience():
         while (await lane(organiser, "blue-1")).get("done", 0) < ARTICLES:
             await asyncio.sleep(0.05)
 
@@ -161,7 +161,7 @@ async def test_a_lost_client_changes_nothing_for_its_job(
             stdout=asyncio.subprocess.DEVNULL,
         )
         mine: list[Mapping[str, Any]] = []
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             while not mine:
                 jobs = await organiser("GET", "/jobs")
                 mine = [job for job in jobs if job["asked_by"] != "config"]

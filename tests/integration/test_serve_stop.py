@@ -27,6 +27,7 @@ from tests.hubs.process import (
     write_config,
 )
 from tests.integration.kits import Asked, asked_server
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -60,8 +61,7 @@ async def busy(hub: Hub, session: aiohttp.ClientSession, config: Path, slow: Ask
     await organiser("POST", "/phases/test/open")
     before, slow.seconds = slow.texts.total(), 3600.0
     await blue("POST", "/servers/blue-1/start")
-    while slow.texts.total() == before:
-        await asyncio.sleep(0.02)
+    await until(lambda: slow.texts.total() != before)
     return blue
 
 

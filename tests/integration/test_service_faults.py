@@ -25,6 +25,7 @@ from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import answer_for, asked_server, served
 from tests.integration.test_service_lanes import ARTICLES, annotate, registered
+from tests.waiting import until
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0
 
@@ -205,9 +206,7 @@ async def test_attempts_leave_nothing_in_memory(tmp_path: Path) -> None:
         watch = running.service.phase("test").boards.watch
 
         async def held_after(attempts: int) -> int:
-            async with asyncio.timeout(300):
-                while watch.outcomes().total() < attempts:
-                    await asyncio.sleep(0.05)
+            await until(lambda: watch.outcomes().total() >= attempts, seconds=300)
             gc.collect()
             return tracemalloc.get_traced_memory()[0]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import PhaseState
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import answer_for, served
+from tests.waiting import until
 
 ARTICLES = 32
 
@@ -68,12 +68,11 @@ async def test_next_sends_one_article(running: Running) -> None:
         await registered(running, url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
+        key = phase.key(phase.servers["blue-1"])
+        engine = running.service.dispatcher.lanes.engine
         for done in (1, 2):
             await running.do("servers.next", blue, server="blue-1")
-            key = phase.key(phase.servers["blue-1"])
-            engine = running.service.dispatcher.lanes.engine
-            while engine.at_work(key):
-                await asyncio.sleep(0.01)
+            await until(lambda: not engine.at_work(key))
             assert phase.boards.watch.status("blue-1").done == done
         queue = await running.do("servers.queue", blue, server="blue-1")
         assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")

@@ -32,6 +32,7 @@ from tests.hubs.process import (
 from tests.integration.callers import VOCABULARY, article_caller, server
 from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, peer
+from tests.waiting import patience, until
 
 LIMIT = 2.0  # seconds for an article
 LONG = LIMIT + STALL + 0.5
@@ -154,14 +155,12 @@ async def test_a_hub_that_is_stopped_and_goes_on_charges_nobody(tmp_path: Path) 
         before, asked.seconds = asked.texts.total(), 1.0
         await organiser("POST", "/phases/test/open")
         await blue("POST", "/servers/blue-1/start")
-        async with asyncio.timeout(PATIENCE):
-            while asked.texts.total() == before:
-                await asyncio.sleep(0.02)
+        await until(lambda: asked.texts.total() != before)
         hub.process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(6.0)
         hub.process.send_signal(signal.SIGCONT)
         asked.seconds = 0.0
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             while (await lane(blue, "blue-1"))["state"] != "finished":
                 await asyncio.sleep(0.1)
         metrics = await (await session.get(f"{hub.address}metrics")).text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +21,7 @@ from metaserver.model.records import ArticleId, Server, ServerName
 from metaserver.model.states import Backoff
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
+from tests.waiting import patience, until
 
 
 def make_lanes(
@@ -88,8 +89,7 @@ async def test_a_lane_that_fails_by_our_fault_ends_alone() -> None:
 async def test_cancelled_it_stops_its_lanes_first() -> None:
     servers, memory = FakeCaller(silent=("s0", "s2")), FakeRecorder()
     engine = asyncio.create_task(work_lanes(make_lanes(3, 4, servers, memory)))
-    while len(memory.entries) < 4 or len(servers.called) < 6:
-        await asyncio.sleep(0)
+    await until(lambda: len(memory.entries) >= 4 and len(servers.called) >= 6, pause=0)
     engine.cancel()
     with pytest.raises(asyncio.CancelledError):
         await engine
@@ -106,7 +106,7 @@ async def test_cancelled_at_any_moment_it_stops() -> None:
             await asyncio.sleep(0)
         engine.cancel()
         with pytest.raises(asyncio.CancelledError):
-            async with asyncio.timeout(20):
+            async with patience():
                 await engine
         assert sorted(servers.cancelled) == sorted(servers.called)
 
@@ -136,21 +136,15 @@ async def running(**options: int) -> AsyncIterator[tuple[Engine, Ends]]:
             await working
 
 
-async def until(happened: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not happened():
-            await asyncio.sleep(0)
-
-
 async def test_lanes_are_started_while_others_are_at_work() -> None:
     servers, memory = FakeCaller(silent=("s0",)), FakeRecorder()
     lanes = make_lanes(3, 4, servers, memory)
     async with running() as (engine, ends):
         engine.start(lanes[0])
-        await until(lambda: "s0" in servers.called)
+        await until(lambda: "s0" in servers.called, pause=0)
         engine.start(lanes[1])
         engine.start(lanes[2], allowance=1)
-        await until(lambda: len(ends) == 2)
+        await until(lambda: len(ends) == 2, pause=0)
         assert engine.at_work(lanes[0].key)
         assert not engine.at_work(lanes[1].key)
         assert ends == {
@@ -172,7 +166,7 @@ async def test_a_lane_is_not_started_twice() -> None:
         await engine.stop(lane.key, cancel="the team")
         servers.silent = ()
         engine.start(lane)
-        await until(lambda: not engine.at_work(lane.key))
+        await until(lambda: not engine.at_work(lane.key), pause=0)
     assert sorted(set(memory.places)) == everything(1, 4)
 
 
@@ -182,9 +176,9 @@ async def test_a_lane_that_was_stopped_has_really_ended() -> None:
     (lane,) = make_lanes(1, 9, servers, memory, concurrency=2)
     async with running() as (engine, ends):
         engine.start(lane)
-        await until(lambda: len(servers.called) == 2)
+        await until(lambda: len(servers.called) == 2, pause=0)
         stopping = asyncio.create_task(engine.stop(lane.key))
-        await until(lambda: engine.pausing(lane.key))
+        await until(lambda: engine.pausing(lane.key), pause=0)
         for _ in range(100):
             await asyncio.sleep(0)
         assert not stopping.done()
@@ -203,7 +197,7 @@ async def test_a_lane_that_is_stopped_at_once_is_cancelled_by_name() -> None:
     (lane,) = make_lanes(1, 9, servers, memory, concurrency=2)
     async with running() as (engine, _):
         engine.start(lane)
-        await until(lambda: len(servers.called) == 2)
+        await until(lambda: len(servers.called) == 2, pause=0)
         await asyncio.gather(engine.stop(lane.key), engine.stop(lane.key, cancel="an organiser"))
     messages = [entry.attempt.message for entry in memory.entries]
     assert messages == ["cancelled by an organiser"] * 2
@@ -218,12 +212,12 @@ async def test_a_lane_can_be_stopped_at_any_moment(turns: int) -> None:
         engine.start(lane)
         for _ in range(turns):
             await asyncio.sleep(0)
-        async with asyncio.timeout(20):
+        async with patience():
             await engine.stop(lane.key, cancel="the team")
         assert ends == {lane.key: (LaneEnd.PAUSED, None)}
         sent = len(servers.called)
         engine.start(other)
-        await until(lambda: other.key in ends)
+        await until(lambda: other.key in ends, pause=0)
     assert servers.called[sent:] == ["s1"] * 3
 
 
@@ -233,12 +227,12 @@ async def test_a_lane_that_is_pausing_can_go_on() -> None:
     (lane,) = make_lanes(1, 9, servers, memory)
     async with running() as (engine, ends):
         engine.start(lane, allowance=1)
-        await until(lambda: servers.called)
+        await until(lambda: servers.called, pause=0)
         assert engine.pausing(lane.key)
         engine.resume(lane.key)
         assert not engine.pausing(lane.key)
         servers.open.set()
-        await until(lambda: ends)
+        await until(lambda: ends, pause=0)
     assert ends == {lane.key: (LaneEnd.FINISHED, None)}
 
 
@@ -251,7 +245,7 @@ async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> No
     (lane,) = make_lanes(1, 9, servers, memory)
     async with running() as (engine, ends):
         engine.start(lane, allowance=1)
-        await until(lambda: ends)
+        await until(lambda: ends, pause=0)
     assert ends == {lane.key: (LaneEnd.FINISHED, None)}
     assert memory.places == everything(1, 9)
 
@@ -262,7 +256,7 @@ async def test_a_fault_ends_its_lane_alone_and_is_told() -> None:
     async with running() as (engine, ends):
         for lane in lanes:
             engine.start(lane)
-        await until(lambda: len(ends) == 3)
+        await until(lambda: len(ends) == 3, pause=0)
     end, failure = ends.pop(lanes[1].key)
     assert end is LaneEnd.STOPPED
     assert str(failure) == "not stored: no reason"
@@ -282,7 +276,7 @@ async def test_a_lane_may_be_started_again_when_it_is_told_that_it_ended() -> No
     engine = Engine(on_end=ended)
     engine.start(lane, allowance=1)
     working = asyncio.create_task(engine.run())
-    await until(lambda: LaneEnd.FINISHED in ends)
+    await until(lambda: LaneEnd.FINISHED in ends, pause=0)
     working.cancel()
     assert ends == [LaneEnd.PAUSED] * 3 + [LaneEnd.FINISHED]
 
@@ -296,7 +290,7 @@ async def test_what_fails_after_an_end_does_not_stop_the_engine() -> None:
     working = asyncio.create_task(engine.run())
     for lane in make_lanes(3, 4, servers, memory):
         engine.start(lane)
-        await until(lambda key=lane.key: not engine.at_work(key))  # type: ignore[misc]
+        await until(lambda key=lane.key: not engine.at_work(key), pause=0)  # type: ignore[misc]
     working.cancel()
     assert memory.places == everything(3, 4)
 
@@ -308,10 +302,10 @@ async def test_lanes_that_come_to_a_full_hub_have_their_turn_too() -> None:
     async with running(max_lanes=2) as (engine, ends):
         engine.start(first)
         engine.start(second)
-        await until(lambda: len(servers.called) > 10)
+        await until(lambda: len(servers.called) > 10, pause=0)
         for lane in late:
             engine.start(lane)
-        await until(lambda: len(ends) == 4)
+        await until(lambda: len(ends) == 4, pause=0)
     half = servers.called[: 6 * SLICE]
     assert half.count("s2") + half.count("s3") > SLICE
     assert memory.places == everything(4, 3 * SLICE)
@@ -323,7 +317,7 @@ async def test_a_lane_that_waits_for_its_turn_is_stopped_at_once() -> None:
     async with running(max_lanes=2) as (engine, ends):
         for lane in lanes:
             engine.start(lane)
-        await until(lambda: len(servers.called) == 2)
+        await until(lambda: len(servers.called) == 2, pause=0)
         await engine.stop(lanes[2].key)
         assert ends == {lanes[2].key: (LaneEnd.PAUSED, None)}
         await engine.stop(lanes[0].key, cancel="the team")
@@ -335,10 +329,10 @@ async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:
     (lane,) = make_lanes(1, 4, servers, FakeRecorder())
     async with running() as (engine, _):
         engine.start(lane)
-        await until(lambda: servers.called)
+        await until(lambda: servers.called, pause=0)
         stopping = asyncio.create_task(engine.stop(lane.key))
-        await until(lambda: engine.pausing(lane.key))
-    async with asyncio.timeout(20):
+        await until(lambda: engine.pausing(lane.key), pause=0)
+    async with patience():
         await stopping
 
 
@@ -354,7 +348,7 @@ async def test_a_clock_that_jumps_starts_nothing_twice_and_keeps_nothing_waiting
         return datetime.now(UTC) + timedelta(days=days)
 
     monkeypatch.setattr("pgqueuer.adapters.inmemory.queries.utc_now", jumping)
-    async with asyncio.timeout(60):
+    async with patience():
         ends = await work_lanes(lanes, max_lanes=2)
     assert set(ends.values()) == {LaneEnd.FINISHED}
     assert memory.places == everything(6, 3 * SLICE)
@@ -396,14 +390,13 @@ async def test_a_supervisor_that_dies_at_work_takes_its_lanes_along_and_loses_no
             await run(queue, **options)
             return
         working = asyncio.create_task(run(queue, **options))
-        while len(memory.entries) < 8 or "s0" not in servers.called:
-            await asyncio.sleep(0)
+        await until(lambda: len(memory.entries) >= 8 and "s0" in servers.called, pause=0)
         died, servers.silent = True, ()
         working.add_done_callback(lambda task: task.cancelled() or task.exception())
         raise ConnectionError("gone")
 
     monkeypatch.setattr(PgQueuer, "run", dying)
-    async with asyncio.timeout(timedelta(minutes=1).total_seconds()):
+    async with patience():
         ends = await work_lanes(make_lanes(3, 4, servers, memory))
     assert set(ends.values()) == {LaneEnd.FINISHED}
     assert servers.cancelled == ["s0"]
