@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import json
+import os
 import re
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 DEMO = Path(str(files("metaserver.cli.demo_data")))
@@ -30,12 +36,52 @@ class Ended:
     stderr: str
 
 
-async def metaserver(*arguments: object) -> Ended:
-    """Run a `metaserver` command to its end."""
-    process = await start(*arguments)
-    stdout, stderr = await process.communicate()
-    assert process.returncode is not None
-    return Ended(process.returncode, stdout.decode(), stderr.decode())
+async def metaserver(*arguments: object, fresh: bool = False) -> Ended:
+    """Run a `metaserver` command to its end, in a process that is forked from a loaded one.
+
+    A `fresh` one loads all code itself, from where the environment says.
+    """
+    if fresh:
+        process = await start(*arguments)
+        stdout, stderr = await process.communicate()
+        assert process.returncode is not None
+        return Ended(process.returncode, stdout.decode(), stderr.decode())
+    with TemporaryDirectory() as folder:
+        out, err = Path(folder, "stdout"), Path(folder, "stderr")
+        asked = {
+            "arguments": [str(argument) for argument in arguments],
+            "environment": dict(os.environ),
+            "folder": str(Path.cwd()),
+            "stdout": str(out),
+            "stderr": str(err),
+        }
+        reader, writer = await asyncio.open_unix_connection(_zygote())
+        writer.write(json.dumps(asked).encode() + b"\n")
+        status = await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        assert status, "the command was killed"
+        return Ended(int(status), out.read_text("utf-8"), err.read_text("utf-8"))
+
+
+@cache
+def _zygote() -> Path:
+    """Start the loaded process, once a session; it ends with the standard input it is given."""
+    path = Path(mkdtemp()) / "socket"
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.hubs.zygote", str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    atexit.register(_end, process, path)
+    return path
+
+
+def _end(process: subprocess.Popen[bytes], path: Path) -> None:
+    process.communicate()
+    rmtree(path.parent)
 
 
 async def start(*arguments: object) -> asyncio.subprocess.Process:

@@ -101,7 +101,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
     assert await announced(pages) == "closes 2030-05-01 15:00"
     page = await pages.get("/organise/phases/test", "organiser")
     assert page.count("changes nothing: it is frozen already") == 2
-    clock.set(1.5)  # its date to open has passed
+    clock.now = after(1.5)  # its date to open has passed
     await asyncio.sleep(1.5)  # a look of the clock at least: it does nothing
     assert running.service.phase("test").state is PhaseState.FROZEN
     assert await announced(pages) == "closes 2030-05-01 15:00"
@@ -109,7 +109,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
     assert await announced(pages) == "freezes 2030-05-01 14:00"
     clock.now = after(2)
     await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
-    clock.set(0.5)  # set back, before its first date
+    clock.now = after(0.5)  # set back, before its first date
     assert await announced(pages) == "closes 2030-05-01 15:00"
     await running.do("phases.close", phase="test")
     assert await announced(pages) == ""

@@ -160,7 +160,7 @@ async def test_a_task_from_outside_runs(
 
     async with serving(annotate) as one:
         ended = await metaserver(
-            *run, "--gold-org", gold, "--server", f"one={one}", "--out", out
+            *run, "--gold-org", gold, "--server", f"one={one}", "--out", out, fresh=True
         )  # fmt: skip
     assert ended.status == 0, ended.stderr
     assert "Accuracy" in ended.stdout
