@@ -1,9 +1,14 @@
 """What holds for every test."""
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from tests.hubs import release
+
+# A worker a core is enough: with threads of their own they would wait for one another.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # No test asserts on time: on a busy machine an example may take as long as it likes.
 settings.register_profile("untimed", deadline=None)

@@ -109,7 +109,7 @@ async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
 
 
 async def conform(blocking: Blocking) -> Conformance:
-    async with peer(blocking) as there, open_client(HttpLimits(connect=0.1)) as client:
+    async with peer(blocking) as there, open_client(HttpLimits(connect=1.0)) as client:
         await awake()
         tasks = list(installed_tasks().values())
         return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
