@@ -222,7 +222,7 @@ def test_an_archive_is_made_and_fetched(hub: OrganisedHub, visits: Visits) -> No
     page.get_by_role("button", name="Make an archive").click()
     page.wait_for_url("**/organise/export")
     link = page.get_by_role("link", name="Download the archive")
-    expect(link).to_be_visible(timeout=60_000)
+    expect(link).to_be_visible()
     with page.expect_download() as fetched:
         link.click()
     assert fetched.value.suggested_filename.startswith("metaserver-")
