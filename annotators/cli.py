@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -141,6 +140,8 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
 
 
 def _check(options: argparse.Namespace) -> int:
+    import asyncio
+
     from annotators.check import check
 
     return 0 if asyncio.run(check(options.url, limit=options.timeout)) else 1

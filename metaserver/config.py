@@ -16,7 +16,7 @@ from metaserver.client.http import HttpLimits
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, PhaseLimits, Seconds
-from metaserver.model.settings import LogFormat, LogLevel
+from metaserver.model.settings import LimitSettings, LogFormat, LogLevel
 from metaserver.model.states import Backoff, Visibility
 from metaserver.uniprot.verdicts import SecondaryPolicy
 from metaserver.wire.xmlrpc import Limits
@@ -30,17 +30,6 @@ _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
-
-
-class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one article may take, and how many are sent at a time."""
-
-    timeout: Seconds = 600.0
-    connect: Seconds = 10.0
-    attempts: Count = 5
-    concurrency: Annotated[int, Meta(ge=1, le=10_000)] = 1
-    answer_bytes: Count = 64 * 2**20
-    answer_values: Count = 2_000_000
 
 
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

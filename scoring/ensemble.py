@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
 from scoring.errors import OptionError
 from scoring.files import Run
@@ -86,7 +85,9 @@ def train(
     articles: frozenset[str] | None = None,
 ) -> Ensemble:
     """Train a consensus on runs and gold, on the gold's articles or on some of them."""
-    from sklearn.linear_model import LogisticRegression  # takes a second: only when training
+    # These take a second to load: only when training.
+    from scipy.sparse import csr_array, vstack
+    from sklearn.linear_model import LogisticRegression
 
     hits = [item_hits(run) for run in runs]
     rows, labels = [], []

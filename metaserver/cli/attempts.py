@@ -5,31 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 from datetime import UTC, datetime
-from pathlib import Path
 
 from metaserver.cli.app import STORE_FILE
 from metaserver.model.errors import InputError
 from metaserver.model.records import Attempt
-from metaserver.model.states import Outcome
 from metaserver.store.reader import ReadStore, StoredLane, open_reader
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `attempts` command."""
-    parser = commands.add_parser(
-        "attempts",
-        help="tell what became of each request, and why an answer was refused",
-        description="Tells what became of each request of a run: outcome, times, every problem with"
-        " its place in the answer. Also while the run goes on.",
-    )
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a run's folder")
-    parser.add_argument("--server", metavar="NAME", help="only this server's")
-    parser.add_argument("--article", metavar="ID", help="only this article's")
-    parser.add_argument(
-        "--outcome", type=Outcome, choices=list(Outcome), help="only those that ended so"
-    )
-    parser.add_argument("--raw", action="store_true", help="with the answer as it came")
-    parser.set_defaults(run=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -12,19 +12,6 @@ from metaserver.model.errors import InputError
 from metaserver.store.copies import copy_store
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `backup` command."""
-    parser = commands.add_parser(
-        "backup",
-        help="copy a hub's store while it is at work",
-        description="Copies a hub's store, as it is at this moment, into one file, and checks the"
-        " copy. To go back to it, stop the hub and put it in the store's place.",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
-    parser.set_defaults(run=main)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     store, out = store_file(args.config), args.out

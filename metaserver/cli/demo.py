@@ -62,23 +62,6 @@ START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `demo` command."""
-    parser = commands.add_parser(
-        "demo",
-        help="run a small challenge with five servers on this machine",
-        description="Runs a small challenge with five annotation servers on this machine, and"
-        " leaves its pages up until Ctrl-C.",
-    )
-    parser.add_argument(
-        "--ner", action="store_true", help="instead, three servers that name proteins and genes"
-    )
-    parser.add_argument("--exit", action="store_true", help="stop after the leaderboards")
-    parser.add_argument("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the results there")
-    parser.set_defaults(run=main)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = msgspec.convert(SETTINGS, Settings)

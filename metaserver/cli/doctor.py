@@ -56,20 +56,6 @@ class Finding:
         return f"{self.severity:8} {self.place}: {self.message}"
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `doctor` command."""
-    parser = commands.add_parser(
-        "doctor",
-        help="check a configuration, and say what is wrong where",
-        description="Checks settings, store, releases, articles, gold and dates, and changes"
-        " nothing. Exit status 1 where the hub would not start or a phase could not run.",
-    )
-    parser.add_argument(
-        "--config", type=Path, required=True, metavar="FILE", help="settings (see config.yaml)"
-    )
-    parser.set_defaults(run=main)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     findings = list(examine(read_settings(args.config)))

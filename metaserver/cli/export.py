@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from metaserver.archive.counting import Told, untold
 from metaserver.archive.writing import export_store
 from metaserver.cli.backup import store_file
 from metaserver.config import Settings, read_settings
 from metaserver.phases.jobs import Progress
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `export` command."""
-    parser = commands.add_parser(
-        "export",
-        help="write everything a hub holds into one zip",
-        description="Writes runs, attempts, leaderboards, raw answers, gold, corpora, teams and the"
-        " audit log into one zip, also while the hub is at work. It has no tokens, but it has the"
-        " gold. `metaserver import` reads it back.",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE.zip", help="the archive")
-    parser.add_argument(
-        "--phase", action="append", metavar="NAME", help="only this phase; give it once for each"
-    )
-    parser.set_defaults(run=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -12,19 +12,6 @@ from metaserver.config import Settings, read_settings
 from metaserver.phases.jobs import Progress
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `import` command."""
-    parser = commands.add_parser(
-        "import",
-        help="read an archive back into an empty hub",
-        description="Reads what `metaserver export` wrote into a hub's folder that has no store"
-        " yet. Teams need new tokens. A phase that was open goes on when the hub is started.",
-    )
-    parser.add_argument("archive", type=Path, metavar="FILE.zip", help="the archive")
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
-    parser.set_defaults(run=main)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = read_settings(args.config) if args.config else Settings()

@@ -1,4 +1,7 @@
-"""The `metaserver` command."""
+"""The `metaserver` command: the table of its commands, and how one of them is run.
+
+A command's module is imported when the command is run, not when its help is asked for.
+"""
 
 from __future__ import annotations
 
@@ -6,68 +9,131 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
-from importlib.metadata import version
+from typing import Any, NamedTuple
 
+from metaserver.cli import arguments
 from metaserver.model.errors import InputError, MetaserverError
 
-COMMANDS = {
-    "run": "metaserver.cli.run",
-    "attempts": "metaserver.cli.attempts",
-    "probe": "metaserver.cli.probe",
-    "serve": "metaserver.cli.serve",
-    "doctor": "metaserver.cli.doctor",
-    "backup": "metaserver.cli.backup",
-    "export": "metaserver.cli.export",
-    "import": "metaserver.cli.import_",
-    "demo": "metaserver.cli.demo",
-    "token": "metaserver.cli.token",
-    "uniprot": "metaserver.cli.uniprot",
+
+class Command(NamedTuple):
+    """A command: its line of help, what adds its arguments, and the module that runs it.
+
+    The module has `main(args)`, which returns the exit status.
+    """
+
+    help: str
+    add: Callable[[argparse.ArgumentParser], None]
+    module: str
+
+
+COMMANDS: dict[str, Command] = {
+    "run": Command(
+        "send articles to servers, check and score their answers",
+        arguments.add_run,
+        "metaserver.cli.run",
+    ),
+    "attempts": Command(
+        "show what became of each request, and why an answer was refused",
+        arguments.add_attempts,
+        "metaserver.cli.attempts",
+    ),
+    "probe": Command(
+        "test an annotation server as the hub does before its first article counts",
+        arguments.add_probe,
+        "metaserver.cli.probe",
+    ),
+    "serve": Command(
+        "run the hub as a service: challenges, teams, their servers, pages",
+        arguments.add_serve,
+        "metaserver.cli.serve",
+    ),
+    "doctor": Command(
+        "check a configuration, and say what is wrong where",
+        arguments.add_doctor,
+        "metaserver.cli.doctor",
+    ),
+    "backup": Command(
+        "copy a hub's store while it is at work",
+        arguments.add_backup,
+        "metaserver.cli.backup",
+    ),
+    "export": Command(
+        "write everything a hub holds into one zip",
+        arguments.add_export,
+        "metaserver.cli.export",
+    ),
+    "import": Command(
+        "read an archive back into an empty hub",
+        arguments.add_import,
+        "metaserver.cli.import_",
+    ),
+    "demo": Command(
+        "run a small challenge with five servers on this machine",
+        arguments.add_demo,
+        "metaserver.cli.demo",
+    ),
+    "token": Command(
+        "make, list and revoke tokens in a hub's store",
+        arguments.add_token,
+        "metaserver.cli.token",
+    ),
+    "uniprot": Command(
+        "build and ask UniProt releases",
+        arguments.add_uniprot,
+        "metaserver.cli.uniprot",
+    ),
 }
-NOUNS = (
-    "annotations",
-    "audit",
-    "boards",
-    "challenges",
-    "corpora",
-    "gold",
-    "hub",
-    "jobs",
-    "phases",
-    "resources",
-    "runs",
-    "servers",
-    "teams",
-    "tokens",
-)
-"""What operations are about: `metaserver servers start NAME` asks a running hub."""
-COMMANDS |= dict.fromkeys(NOUNS, "metaserver.cli.remote.commands")
-"""The module of each command; its `add_parser` adds it, and what else the module has."""
+"""The commands of this machine; those that ask a running hub are made from its operations."""
 
 BAD_INPUT, FAULT, INTERRUPTED, PIPE_CLOSED = 2, 70, 130, 141  # as shells and sysexits.h count
 
 
-def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of all commands, or of the wanted one alone.
+class Version(argparse.Action):
+    """The option that prints the version; nothing else has to find it."""
 
-    What a hub is made of takes a second to load; looking an accession up should not.
-    """
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        """Print it and end."""
+        from importlib.metadata import version
+
+        print(version("biocreative-metaserver"))
+        parser.exit()
+
+
+def build_parser(chosen: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of all commands; where one is chosen, only that has its arguments."""
     parser = argparse.ArgumentParser(
         prog="metaserver", description="The hub that text-mining challenges run on."
     )
-    parser.add_argument("--version", action="version", version=version("biocreative-metaserver"))
+    parser.add_argument(
+        "--version", action=Version, nargs=0, help="show program's version number and exit"
+    )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    modules = [COMMANDS[wanted]] if wanted in COMMANDS else dict.fromkeys(COMMANDS.values())
-    for module in modules:
-        import_module(module).add_parser(commands)
+    for name, command in COMMANDS.items():
+        below = commands.add_parser(name, help=command.help)
+        if chosen in (None, name):
+            command.add(below)
+            below.set_defaults(run=partial(_run, command.module))
+    if chosen not in COMMANDS:
+        from metaserver.cli.remote.commands import add_nouns
+        from metaserver.cli.remote.outlines import outlines
+
+        add_nouns(commands, outlines())
     return parser
+
+
+def _run(module: str, args: argparse.Namespace) -> int:
+    """Run a command of this machine; return its exit status."""
+    status: int = import_module(module).main(args)
+    return status
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; return its exit status."""
     words = sys.argv[1:] if argv is None else argv
-    args = build_parser(words[0] if words else None).parse_args(words)
+    args = build_parser(words[0] if words else "").parse_args(words)
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )

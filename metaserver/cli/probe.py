@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,6 @@ from pathlib import Path
 import msgspec
 
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
-from metaserver.cli.remote.commands import DEFAULT_URL, URL_VARIABLE
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.urls import check_url
 from metaserver.config import Settings
@@ -32,40 +30,6 @@ from metaserver.wire.validation import Vocabulary
 PASSED, FAILED = 0, 1  # exit statuses
 _METHOD = re.compile(r"[A-Za-z0-9_.:/]+")  # what the specification of XML-RPC allows
 _NAME_WIDTH = max(len(article.name) for article in ARTICLES)
-PARAMETERS = ("text", "text+context")
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `probe` command."""
-    limits = Settings().limits
-    parser = commands.add_parser(
-        "probe",
-        help="test an annotation server as the hub does before its first article counts",
-        description="Tests an annotation server as the hub does before its first article counts,"
-        " and says of each step how long it took and what was wrong. Exit status: 0 if the server"
-        " passes, 1 if not.",
-    )
-    add = parser.add_argument
-    add("url", metavar="URL", help="where the server is")
-    add("--method", default="Annotator.getAnnotation", metavar="M",
-        help="the method that annotates (default %(default)s)")  # fmt: skip
-    add("--parameters", choices=PARAMETERS, default="text",
-        help="what it is sent (default %(default)s)")  # fmt: skip
-    add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
-    add("--concurrency", type=int, default=limits.concurrency, metavar="N",
-        help="requests it shall have in flight (default %(default)s)")  # fmt: skip
-    add("--phase", metavar="NAME",
-        help="test as for this phase of the hub: with its tasks and limits")  # fmt: skip
-    add("--hub", metavar="URL", default=os.environ.get(URL_VARIABLE, DEFAULT_URL),
-        help=f"the phase's hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
-    add("--timeout", type=float, metavar="S",
-        help=f"seconds an article (default the phase's, else {limits.timeout:g})")  # fmt: skip
-    add("--answer-bytes", type=int, metavar="N",
-        help=f"the largest answer (default the phase's, else {limits.answer_bytes})")  # fmt: skip
-    add("--uniprot", type=Path, metavar="RELEASE_DIR",
-        help="the release that accessions are checked by (default: their form alone)")  # fmt: skip
-    add("--json", action="store_true", help="print the result as JSON, the steps on stderr")
-    parser.set_defaults(run=main)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 import msgspec
 from rich.console import Console
@@ -26,37 +25,6 @@ from metaserver.uniprot import Release
 
 PHASE = "run"
 DONE, UNANSWERED = 0, 1  # exit statuses
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `run` command."""
-    defaults = Settings()
-    parser = commands.add_parser(
-        "run",
-        help="send articles to servers, check and score their answers",
-        description="Sends articles to annotation servers, checks, stores and scores their answers."
-        " Started again with the same --out it goes on where it stopped.",
-    )
-    add = parser.add_argument
-    add("--articles", nargs="+", required=True, type=Path, metavar="PATH",
-        help="text files, folders, JATS or other XML, BioC JSON")  # fmt: skip
-    for name, task in installed_tasks().items():
-        add(f"--gold-{name.lower()}", type=Path, metavar="FILE", help=f"gold for {task.title}")
-    add("--server", action="append", required=True, metavar="NAME=URL",
-        help="an annotation server; give it once for each")  # fmt: skip
-    add("--uniprot", type=Path, required=True, metavar="RELEASE_DIR",
-        help="the release that accessions are checked by (metaserver uniprot build)")  # fmt: skip
-    add("--out", type=Path, required=True, metavar="DIR", help="store, runs and leaderboards")
-    add("--timeout", type=float, metavar="S",
-        help=f"for one article, in seconds (default {defaults.limits.timeout:g})")  # fmt: skip
-    add("--attempts", type=int, metavar="N",
-        help=f"for one article, at most (default {defaults.limits.attempts})")  # fmt: skip
-    add("--concurrency", type=int, metavar="N",
-        help=f"requests in flight to a server (default {defaults.limits.concurrency})")  # fmt: skip
-    add("--web", type=int, metavar="PORT", help="show monitor and leaderboards there, live")
-    add("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
-    add("--json", action="store_true", help="print the leaderboards as JSON")
-    parser.set_defaults(run=main)
 
 
 def main(args: argparse.Namespace) -> int:

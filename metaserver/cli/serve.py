@@ -36,18 +36,6 @@ THREADS = 64
 log = logging.getLogger(__name__)
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `serve` command."""
-    parser = commands.add_parser(
-        "serve",
-        help="run the hub as a service: challenges, teams, their servers, pages",
-        description="Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
-        " Stopped at any moment, it goes on where it was.",
-    )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="settings (see config.yaml)")
-    parser.set_defaults(run=main)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = read_settings(args.config) if args.config else Settings()

@@ -9,7 +9,7 @@ import argparse
 import asyncio
 import getpass
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -30,36 +30,9 @@ from metaserver.web.ui.formatting import day
 Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, Path], Awaitable[None]]
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the `token` command."""
-    parser = commands.add_parser(
-        "token",
-        help="make, list and revoke tokens in a hub's store",
-        description="Makes, lists and revokes tokens in a hub's store, also while the hub runs.",
-    )
-    actions = parser.add_subparsers(required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="make a token and print it, this once")
-    create.add_argument("--role", choices=[role.value for role in Role], required=True,
-        help="what its holder may do")  # fmt: skip
-    create.add_argument("--label", default="", metavar="NAME", help="who or what holds it")
-    create.add_argument("--team", metavar="TEAM", help="whose it is; a team's token needs one")
-    create.add_argument("--expires", type=float, metavar="DAYS",
-        help="it holds so many days (default: for ever)")  # fmt: skip
-    listed = actions.add_parser("list", help="list the tokens, never themselves")
-    revoke = actions.add_parser("revoke", help="let a token hold no longer")
-    revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
-    revoke.add_argument("--made-with-it", action="store_true",
-        help="and all tokens that were made with it, and with these")  # fmt: skip
-    for action, does in ((create, _create), (listed, _list), (revoke, _revoke)):
-        place = action.add_mutually_exclusive_group()
-        place.add_argument("--config", type=Path, metavar="FILE", help="the hub's settings")
-        place.add_argument("--store", type=Path, metavar="FILE", help="the hub's store")
-        action.set_defaults(run=main, does=does)
-
-
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    path, does = _store(args), args.does
+    path, does = _store(args), ACTIONS[args.action]
     if not path.exists():
         make_folder(path.parent)
     asyncio.run(_do(does, args, path, made=path.exists()))
@@ -159,3 +132,6 @@ def _actor() -> str:
         return f"command line, {getpass.getuser()}"
     except (KeyError, OSError):  # a user id without a name
         return "command line"
+
+
+ACTIONS: Mapping[str, Action] = {"create": _create, "list": _list, "revoke": _revoke}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -49,30 +48,9 @@ _CHANGES = {
 _CONTROL = str.maketrans({"\t": "\\t", "\r": "\\r", "\n": "\\n"})
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the `uniprot` command; each of its commands sets `run(args) -> exit status`."""
-    parser = subparsers.add_parser("uniprot", help="build and ask UniProt releases")
-    commands = parser.add_subparsers(dest="uniprot_command", required=True, metavar="COMMAND")
-    for add in (_add_build, _add_lookup, _add_info, _add_diff, _add_use, _add_taxa, _add_orthologs):
-        add(commands)
-
-
-def _add_build(commands: Any) -> None:
-    parser = commands.add_parser("build", help="build a release directory from UniProt's files")
-    parser.add_argument(
-        "--from",
-        dest="sources",
-        nargs="+",
-        required=True,
-        type=Path,
-        metavar="FILE",
-        help="flat files, TSV, lists of accessions and more, plain or gzip, in any order",
-    )
-    parser.add_argument("--release", required=True, metavar="NAME", help="such as 2025_04")
-    parser.add_argument(
-        "--out", required=True, type=Path, metavar="DIR", help="the new release directory"
-    )
-    parser.set_defaults(run=_build)
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    return ACTIONS[args.action](args)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -80,20 +58,6 @@ def _build(args: argparse.Namespace) -> int:
         release = build_release(args.sources, name=args.release, out=args.out, begun=begun)
     print("\n".join(_summary(release)))
     return 0
-
-
-def _add_lookup(commands: Any) -> None:
-    parser = commands.add_parser(
-        "lookup", help="judge accessions: a line each of accession, verdict and reason"
-    )
-    _add_release(parser)
-    parser.add_argument(
-        "accessions", nargs="*", metavar="ACC", help="none: one a line from standard input"
-    )
-    parser.add_argument(
-        "--details", action="store_true", help="add each entry's species and UniRef50 cluster"
-    )
-    parser.set_defaults(run=_lookup)
 
 
 def _lookup(args: argparse.Namespace) -> int:
@@ -121,12 +85,6 @@ def _batched(lines: Iterable[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _add_info(commands: Any) -> None:
-    parser = commands.add_parser("info", help="print a release's counts, sources and checksums")
-    parser.add_argument("release", type=Path, metavar="DIR", help="a release directory")
-    parser.set_defaults(run=_info)
-
-
 def _info(args: argparse.Namespace) -> int:
     release = Release.open(args.release)
     print("\n".join(_summary(release)))
@@ -141,17 +99,6 @@ def _summary(release: Release) -> Iterator[str]:
     yield f"{size / 1e6:,.1f} MB on disk"
     for name, count in msgspec.structs.asdict(release.meta.counts).items():
         yield f"{count:>15,} {_COUNTS[name]}"
-
-
-def _add_diff(commands: Any) -> None:
-    parser = commands.add_parser("diff", help="say what became of a release's entries in another")
-    parser.add_argument("old", type=Path, metavar="A", help="a release directory")
-    parser.add_argument("new", type=Path, metavar="B", help="a later release's directory")
-    parser.add_argument(
-        "--gold", nargs="+", type=Path, metavar="F", help="list the lines of gold files it touches"
-    )
-    parser.add_argument("--list", action="store_true", help="list every accession that went away")
-    parser.set_defaults(run=_diff)
 
 
 def _diff(args: argparse.Namespace) -> int:
@@ -175,49 +122,11 @@ def _judged(release: Release, gold: Sequence[GoldAccession]) -> list[AccessionVe
     return release.lookup([found.accession for found in gold])
 
 
-def _add_use(commands: Any) -> None:
-    parser = commands.add_parser(
-        "use", help="put a release into use: running hubs take it for their next phase"
-    )
-    _add_release(parser)
-    parser.add_argument(
-        "--link",
-        type=Path,
-        metavar="PATH",
-        help="the link that hubs open (default: current, beside DIR)",
-    )
-    parser.set_defaults(run=_use)
-
-
 def _use(args: argparse.Namespace) -> int:
     link = args.link or args.release.resolve().parent / "current"
     release = use(args.release, link)
     print(f"{link} is UniProt {release.name} now")
     return 0
-
-
-def _add_taxa(commands: Any) -> None:
-    parser = commands.add_parser(
-        "taxa", help="write the organism filter's file: all entries of the gold's species"
-    )
-    _add_view(parser)
-    parser.set_defaults(run=lambda args: _write_view(args, taxon_lines))
-
-
-def _add_orthologs(commands: Any) -> None:
-    parser = commands.add_parser(
-        "orthologs", help="write the mapping's file: the homonym orthologs of the gold's accessions"
-    )
-    _add_view(parser)
-    parser.set_defaults(run=lambda args: _write_view(args, ortholog_lines))
-
-
-def _add_view(parser: argparse.ArgumentParser) -> None:
-    _add_release(parser)
-    parser.add_argument(
-        "--gold", nargs="+", required=True, type=Path, metavar="F", help="INT or IPT gold files"
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="F", help="the file to write")
 
 
 def _write_view(
@@ -237,12 +146,17 @@ def _warn_of_former(release: Release, gold: Sequence[str]) -> None:
             print(f"gold accession {_line(verdict)}", file=sys.stderr)
 
 
-def _add_release(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--release", required=True, type=Path, metavar="DIR", help="a release directory"
-    )
-
-
 def _line(verdict: AccessionVerdict) -> str:
     text = verdict.text.translate(_CONTROL).encode("utf-8", "replace").decode()
     return f"{text}\t{verdict.status.label}\t{verdict.reason}"
+
+
+ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "build": _build,
+    "lookup": _lookup,
+    "info": _info,
+    "diff": _diff,
+    "use": _use,
+    "taxa": partial(_write_view, lines=taxon_lines),
+    "orthologs": partial(_write_view, lines=ortholog_lines),
+}

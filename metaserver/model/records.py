@@ -12,6 +12,7 @@ ServerName = NewType("ServerName", str)  # unique within a phase; also the run's
 TeamName = NewType("TeamName", str)  # unique in the hub
 PhaseName = NewType("PhaseName", str)  # unique in the hub
 TaskName = NewType("TaskName", str)  # what a task plug-in is called
+TASK_GROUP = "metaserver.tasks"  # the group of entry points that tasks are registered in
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,8 +1,14 @@
-"""Choices of settings that more than one module knows."""
+"""Settings that more than one package knows."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.plans import Count, Seconds
 
 
 class LogFormat(StrEnum):
@@ -19,3 +25,14 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one article may take, and how many are sent at a time."""
+
+    timeout: Seconds = 600.0
+    connect: Seconds = 10.0
+    attempts: Count = 5
+    concurrency: Annotated[int, Meta(ge=1, le=10_000)] = 1
+    answer_bytes: Count = 64 * 2**20
+    answer_values: Count = 2_000_000

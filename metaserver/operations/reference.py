@@ -1,8 +1,4 @@
-"""docs/api.md and metaserver/cli/remote/commands.json out of the table of operations.
-
-`python -m metaserver.operations.reference` writes both. The command line is made from the second:
-loading the operations themselves takes longer than asking a hub does.
-"""
+"""docs/api.md out of the table of operations: `python -m metaserver.operations.reference`."""
 
 from __future__ import annotations
 
@@ -10,14 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-import msgspec
-
 from metaserver.operations.outline import Outline, Parameter, Result
 from metaserver.operations.table import Operation
 
-PACKAGE = Path(__file__).parents[1]
-COMMANDS_FILE = PACKAGE / "cli" / "remote" / "commands.json"
-API_FILE = PACKAGE.parent / "docs" / "api.md"
+API_FILE = Path(__file__).parents[2] / "docs" / "api.md"
 
 INTRODUCTION = """\
 # Operations
@@ -33,11 +25,6 @@ Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--on
 def outlines(operations: Mapping[str, Operation]) -> list[Outline]:
     """Return the outlines of operations, by noun, in the order they were declared in."""
     return sorted(map(Outline.of, operations.values()), key=lambda outline: outline.noun)
-
-
-def to_json(operations: Mapping[str, Operation]) -> bytes:
-    """Return the outlines as the command line reads them."""
-    return msgspec.json.format(msgspec.json.encode(outlines(operations)), indent=1) + b"\n"
 
 
 def to_markdown(operations: Mapping[str, Operation]) -> str:
@@ -99,10 +86,9 @@ def _cell(text: str) -> str:
 
 
 def main() -> None:
-    """Write both files."""
+    """Write the reference page."""
     from metaserver.operations.catalogue import OPERATIONS  # not for who only wants the words
 
-    COMMANDS_FILE.write_bytes(to_json(OPERATIONS))
     API_FILE.write_text(to_markdown(OPERATIONS), "utf-8")
 
 

@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from metaserver.model.records import ArticleId, Problem, TaskName
+from metaserver.model.records import TASK_GROUP, ArticleId, Problem, TaskName
 from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
 
@@ -213,5 +213,5 @@ class LabelledTask(TaskPlugin, Protocol):
 @cache
 def installed_tasks() -> Mapping[TaskName, TaskPlugin]:
     """Return every installed task by name, in alphabetical order."""
-    found = sorted(entry_points(group="metaserver.tasks"), key=lambda entry: entry.name)
+    found = sorted(entry_points(group=TASK_GROUP), key=lambda entry: entry.name)
     return {TaskName(entry.name): entry.load() for entry in found}

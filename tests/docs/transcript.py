@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Self
 from xmlrpc.client import ServerProxy
 
-from metaserver.cli.remote.commands import outlines
+from metaserver.cli.remote.outlines import outlines
 from tests.waiting import PATIENCE
 
 PORT = re.compile(r"\b8\d{3}\b")

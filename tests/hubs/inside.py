@@ -12,7 +12,6 @@ from typing import Any
 
 from metaserver.cli.serve import open_service, work
 from metaserver.config import (
-    LimitSettings,
     RetrySettings,
     SecuritySettings,
     Settings,
@@ -20,6 +19,7 @@ from metaserver.config import (
 )
 from metaserver.corpus import read_articles
 from metaserver.model.records import TaskName, TeamName
+from metaserver.model.settings import LimitSettings
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS

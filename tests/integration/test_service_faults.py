@@ -17,7 +17,8 @@ from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.config import CircuitSettings, LimitSettings, RetrySettings
+from metaserver.config import CircuitSettings, RetrySettings
+from metaserver.model.settings import LimitSettings
 from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles

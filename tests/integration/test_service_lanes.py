@@ -68,11 +68,14 @@ async def test_next_sends_one_article(running: Running) -> None:
         await registered(running, url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
-        key = phase.key(phase.servers["blue-1"])
         engine = running.service.dispatcher.lanes.engine
+
+        def ended() -> bool:
+            return not engine.at_work(phase.key(phase.servers["blue-1"]))
+
         for done in (1, 2):
             await running.do("servers.next", blue, server="blue-1")
-            await until(lambda: not engine.at_work(key))
+            await until(ended)
             assert phase.boards.watch.status("blue-1").done == done
         queue = await running.do("servers.queue", blue, server="blue-1")
         assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")

@@ -12,9 +12,9 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.config import LimitSettings
 from metaserver.conformance.steps import Conformance
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.settings import LimitSettings
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import release_at
 from tests.hubs.sites import token_of, visiting

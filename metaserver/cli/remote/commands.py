@@ -1,4 +1,4 @@
-"""`metaserver servers start NAME` and the like: made from the outlines in `commands.json`."""
+"""`metaserver servers start NAME` and the like: made from the outlines of the operations."""
 
 from __future__ import annotations
 
@@ -14,26 +14,14 @@ from typing import Any
 
 import msgspec
 
+from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.following import JobError, followed
 from metaserver.model.errors import InputError
 from metaserver.operations.outline import FILE_NAME, Outline, Parameter, ValueKind, metavar
 
-FILE = Path(__file__).with_name("commands.json")
-DEFAULT_URL = "http://127.0.0.1:8020"
-URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
 DONE, REFUSED = 0, 1  # exit statuses
 TYPES = {ValueKind.INTEGER: int, ValueKind.NUMBER: float}
-
-
-def outlines() -> Sequence[Outline]:
-    """Return the outlines of all operations, by noun."""
-    return msgspec.json.decode(FILE.read_bytes(), type=list[Outline])
-
-
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add a command for each noun, and under it one for each verb."""
-    add_nouns(commands, outlines())
 
 
 def add_nouns(

@@ -4,13 +4,16 @@ import csv
 import io
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from scoring import evaluate_runs, plots, read_gold
-from scoring.cli import main
+from scoring.cli import build_parser, main
 from scoring.files import result_lines
+from tests.loading import commands, loaded
 from tests.unit.scoring.campaign import campaign
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
@@ -363,3 +366,17 @@ def test_an_ensemble_scores_all_on_the_same_articles(
     rows = list(csv.DictReader(io.StringIO(output.out)))
     assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [("12", "12")] * 4
     assert all("|articles:all|" in row["signature"] for row in rows)
+
+
+def test_help_of_every_command_loads_numpy_alone() -> None:
+    lines = [[*words, "--help"] for words in commands(build_parser())]
+    assert len(lines) > 9
+    for words, libraries in zip(lines, loaded("scoring.cli", lines), strict=True):
+        assert libraries <= {"numpy"}, words
+
+
+def test_the_module_is_the_command() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.startswith("usage: scoring ")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import re
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from metaserver.cli import main
+from metaserver.cli import main as command
+from metaserver.cli.remote.outlines import outlines
 from metaserver.model.errors import HubError, InputError
+from metaserver.tasks.plugin import installed_tasks
 
 ENDS: dict[str, Exception | KeyboardInterrupt] = {
     "input": InputError(Path("gold.tsv"), "3 columns; expected 2", line=2),
@@ -18,17 +22,16 @@ ENDS: dict[str, Exception | KeyboardInterrupt] = {
 }
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add a command that ends as it is told (`cli.COMMANDS` asks a module for this)."""
-
-    def run(args: argparse.Namespace) -> int:
-        if args.end in ENDS:
-            raise ENDS[args.end]
-        return int(args.end)
-
-    parser = commands.add_parser("end")
+def add_end(parser: argparse.ArgumentParser) -> None:
+    """Add what the command `end` is given."""
     parser.add_argument("end")
-    parser.set_defaults(run=run)
+
+
+def main(args: argparse.Namespace) -> int:
+    """End as the command's argument says (`command.COMMANDS` asks a module for this)."""
+    if args.end in ENDS:
+        raise ENDS[args.end]
+    return int(args.end)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +51,8 @@ def test_how_a_command_ends_is_its_status_and_one_line(
     status: int,
     line: str,
 ) -> None:
-    monkeypatch.setitem(main.COMMANDS, "end", __name__)
-    assert main.main(["end", end]) == status
+    monkeypatch.setitem(command.COMMANDS, "end", command.Command("end", add_end, __name__))
+    assert command.main(["end", end]) == status
     assert capsys.readouterr() == ("", line)
 
 
@@ -58,7 +61,7 @@ def test_words_that_are_no_command_have_status_2(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        main.main(words)
+        command.main(words)
     assert ended.value.code == 2
     assert "usage: metaserver" in capsys.readouterr().err
 
@@ -66,8 +69,21 @@ def test_words_that_are_no_command_have_status_2(
 def test_help_knows_all_commands_and_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     for words in (["--help"], ["--version"]):
         with pytest.raises(SystemExit) as ended:
-            main.main(words)
+            command.main(words)
         assert ended.value.code == 0
     told = capsys.readouterr().out
-    assert all(command in told for command in main.COMMANDS)
+    names = {*command.COMMANDS, *(outline.noun for outline in outlines())}
+    assert names <= set(re.findall(r"^    ([a-z]+)\b", told, re.MULTILINE))
     assert told.splitlines()[-1] == version("biocreative-metaserver")
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_every_command_has_its_module(name: str) -> None:
+    assert callable(import_module(command.COMMANDS[name].module).main)
+
+
+def test_run_takes_the_gold_of_every_task_that_is_installed() -> None:
+    parser = argparse.ArgumentParser()
+    command.COMMANDS["run"].add(parser)
+    given = {option for action in parser._actions for option in action.option_strings}
+    assert {f"--gold-{name.lower()}" for name in installed_tasks()} <= given

@@ -14,12 +14,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from metaserver.cli.main import NOUNS
 from metaserver.cli.remote import commands
 from metaserver.cli.remote.client import read_url
 from metaserver.model.errors import InputError
-from metaserver.operations.catalogue import OPERATIONS
-from metaserver.operations.reference import outlines, to_json
+from metaserver.operations.reference import outlines
 from tests.unit.metaserver.web.small import SMALL, small_site
 
 Client = TestClient[Any, Any]
@@ -200,12 +198,3 @@ async def test_a_redirect_is_not_followed_with_the_token(site: Client) -> None:
 
 def test_a_url_is_taken_without_its_last_slash() -> None:
     assert read_url("https://hub.example.org/challenge/") == "https://hub.example.org/challenge"
-
-
-def test_the_outlines_are_those_of_the_operations() -> None:
-    """Where this fails: `python -m metaserver.operations.reference`."""
-    assert commands.FILE.read_bytes() == to_json(OPERATIONS)
-
-
-def test_every_noun_is_a_command() -> None:
-    assert tuple(dict.fromkeys(outline.noun for outline in commands.outlines())) == NOUNS

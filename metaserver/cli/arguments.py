@@ -1,0 +1,235 @@
+"""The arguments of the commands that work on this machine: a function for each.
+
+It imports none of what the commands do their work with, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+
+from metaserver.model.records import TASK_GROUP
+from metaserver.model.settings import LimitSettings
+from metaserver.model.states import Outcome, Role
+
+DEFAULT_URL = "http://127.0.0.1:8020"
+URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
+PARAMETERS = ("text", "text+context")
+
+
+def add_run(parser: ArgumentParser) -> None:
+    """Add what `run` is given; the names of the installed tasks are enough for its options."""
+    from importlib.metadata import entry_points  # no other command needs it
+
+    parser.description = (
+        "Sends articles to annotation servers, checks, stores and scores their answers."
+        " Started again with the same --out it goes on where it stopped."
+    )
+    defaults, add = LimitSettings(), parser.add_argument
+    add("--articles", nargs="+", required=True, type=Path, metavar="PATH",
+        help="text files, folders, JATS or other XML, BioC JSON")  # fmt: skip
+    for task in sorted(entry_points(group=TASK_GROUP).names):
+        add(f"--gold-{task.lower()}", type=Path, metavar="FILE", help=f"gold for the task {task}")
+    add("--server", action="append", required=True, metavar="NAME=URL",
+        help="an annotation server; give it once for each")  # fmt: skip
+    add("--uniprot", type=Path, required=True, metavar="RELEASE_DIR",
+        help="the release that accessions are checked by (metaserver uniprot build)")  # fmt: skip
+    add("--out", type=Path, required=True, metavar="DIR", help="store, runs and leaderboards")
+    add("--timeout", type=float, metavar="S",
+        help=f"for one article, in seconds (default {defaults.timeout:g})")  # fmt: skip
+    add("--attempts", type=int, metavar="N",
+        help=f"for one article, at most (default {defaults.attempts})")  # fmt: skip
+    add("--concurrency", type=int, metavar="N",
+        help=f"requests in flight to a server (default {defaults.concurrency})")  # fmt: skip
+    add("--web", type=int, metavar="PORT", help="show monitor and leaderboards there, live")
+    _add_config(parser)
+    add("--json", action="store_true", help="print the leaderboards as JSON")
+
+
+def add_attempts(parser: ArgumentParser) -> None:
+    """Add what `attempts` is given."""
+    parser.description = (
+        "Shows what became of each request of a run: outcome, times, every problem with"
+        " its place in the answer. Also while the run goes on."
+    )
+    add = parser.add_argument
+    add("--out", type=Path, required=True, metavar="DIR", help="a run's folder")
+    add("--server", metavar="NAME", help="only this server's")
+    add("--article", metavar="ID", help="only this article's")
+    add("--outcome", type=Outcome, choices=list(Outcome), help="only those that ended so")
+    add("--raw", action="store_true", help="with the answer as it came")
+
+
+def add_probe(parser: ArgumentParser) -> None:
+    """Add what `probe` is given."""
+    parser.description = (
+        "Tests an annotation server as the hub does before its first article counts,"
+        " and says of each step how long it took and what was wrong. Exit status: 0 if the server"
+        " passes, 1 if not."
+    )
+    limits, add = LimitSettings(), parser.add_argument
+    add("url", metavar="URL", help="where the server is")
+    add("--method", default="Annotator.getAnnotation", metavar="M",
+        help="the method that annotates (default %(default)s)")  # fmt: skip
+    add("--parameters", choices=PARAMETERS, default="text",
+        help="what it is sent (default %(default)s)")  # fmt: skip
+    add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
+    add("--concurrency", type=int, default=limits.concurrency, metavar="N",
+        help="requests it shall have in flight (default %(default)s)")  # fmt: skip
+    add("--phase", metavar="NAME",
+        help="test as for this phase of the hub: with its tasks and limits")  # fmt: skip
+    add("--hub", metavar="URL", default=os.environ.get(URL_VARIABLE, DEFAULT_URL),
+        help=f"the phase's hub (default ${URL_VARIABLE}, else {DEFAULT_URL})")  # fmt: skip
+    add("--timeout", type=float, metavar="S",
+        help=f"seconds an article (default the phase's, else {limits.timeout:g})")  # fmt: skip
+    add("--answer-bytes", type=int, metavar="N",
+        help=f"the largest answer (default the phase's, else {limits.answer_bytes})")  # fmt: skip
+    add("--uniprot", type=Path, metavar="RELEASE_DIR",
+        help="the release that accessions are checked by (default: their form alone)")  # fmt: skip
+    add("--json", action="store_true", help="print the result as JSON, the steps on stderr")
+
+
+def add_serve(parser: ArgumentParser) -> None:
+    """Add what `serve` is given."""
+    parser.description = (
+        "Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
+        " Stopped at any moment, it goes on where it was."
+    )
+    _add_config(parser)
+
+
+def add_doctor(parser: ArgumentParser) -> None:
+    """Add what `doctor` is given."""
+    parser.description = (
+        "Checks settings, store, releases, articles, gold and dates, and changes"
+        " nothing. Exit status 1 where the hub would not start or a phase could not run."
+    )
+    _add_config(parser, required=True)
+
+
+def add_backup(parser: ArgumentParser) -> None:
+    """Add what `backup` is given."""
+    parser.description = (
+        "Copies a hub's store, as it is at this moment, into one file, and checks the"
+        " copy. To go back to it, stop the hub and put it in the store's place."
+    )
+    _add_config(parser)
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the copy")
+
+
+def add_export(parser: ArgumentParser) -> None:
+    """Add what `export` is given."""
+    parser.description = (
+        "Writes runs, attempts, leaderboards, raw answers, gold, corpora, teams and the"
+        " audit log into one zip, also while the hub is at work. It has no tokens, but it has the"
+        " gold. `metaserver import` reads it back."
+    )
+    _add_config(parser)
+    add = parser.add_argument
+    add("--out", type=Path, required=True, metavar="FILE.zip", help="the archive")
+    add("--phase", action="append", metavar="NAME", help="only this phase; give it once for each")
+
+
+def add_import(parser: ArgumentParser) -> None:
+    """Add what `import` is given."""
+    parser.description = (
+        "Reads what `metaserver export` wrote into a hub's folder that has no store"
+        " yet. Teams need new tokens. A phase that was open goes on when the hub is started."
+    )
+    parser.add_argument("archive", type=Path, metavar="FILE.zip", help="the archive")
+    _add_config(parser)
+
+
+def add_demo(parser: ArgumentParser) -> None:
+    """Add what `demo` is given."""
+    parser.description = (
+        "Runs a small challenge with five annotation servers on this machine, and"
+        " leaves its pages up until Ctrl-C."
+    )
+    add = parser.add_argument
+    add("--ner", action="store_true", help="instead, three servers that name proteins and genes")
+    add("--exit", action="store_true", help="stop after the leaderboards")
+    add("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
+    add("--out", type=Path, metavar="DIR", help="keep the results there")
+
+
+def add_token(parser: ArgumentParser) -> None:
+    """Add what `token` is given: one of three actions."""
+    parser.description = (
+        "Makes, lists and revokes tokens in a hub's store, also while the hub runs."
+    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    create = actions.add_parser("create", help="make a token and print it, this once")
+    create.add_argument("--role", choices=[role.value for role in Role], required=True,
+        help="what its holder may do")  # fmt: skip
+    create.add_argument("--label", default="", metavar="NAME", help="who or what holds it")
+    create.add_argument("--team", metavar="TEAM", help="whose it is; a team's token needs one")
+    create.add_argument("--expires", type=float, metavar="DAYS",
+        help="it holds so many days (default: for ever)")  # fmt: skip
+    listed = actions.add_parser("list", help="list the tokens, never themselves")
+    revoke = actions.add_parser("revoke", help="let a token hold no longer")
+    revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
+    revoke.add_argument("--made-with-it", action="store_true",
+        help="and all tokens that were made with it, and with these")  # fmt: skip
+    for action in (create, listed, revoke):
+        place = action.add_mutually_exclusive_group()
+        place.add_argument("--config", type=Path, metavar="FILE", help="the hub's settings")
+        place.add_argument("--store", type=Path, metavar="FILE", help="the hub's store")
+
+
+def add_uniprot(parser: ArgumentParser) -> None:
+    """Add what `uniprot` is given: one of seven actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="COMMAND")
+    build = actions.add_parser("build", help="build a release directory from UniProt's files")
+    build.add_argument("--from", dest="sources", nargs="+", required=True, type=Path,
+        metavar="FILE", help="flat files, TSV, lists of accessions and more, plain or gzip,"
+        " in any order")  # fmt: skip
+    build.add_argument("--release", required=True, metavar="NAME", help="such as 2025_04")
+    build.add_argument("--out", required=True, type=Path, metavar="DIR",
+        help="the new release directory")  # fmt: skip
+    lookup = actions.add_parser(
+        "lookup", help="judge accessions: a line each of accession, verdict and reason"
+    )
+    _add_release(lookup)
+    lookup.add_argument("accessions", nargs="*", metavar="ACC",
+        help="none: one a line from standard input")  # fmt: skip
+    lookup.add_argument("--details", action="store_true",
+        help="add each entry's species and UniRef50 cluster")  # fmt: skip
+    info = actions.add_parser("info", help="print a release's counts, sources and checksums")
+    info.add_argument("release", type=Path, metavar="DIR", help="a release directory")
+    diff = actions.add_parser("diff", help="say what became of a release's entries in another")
+    diff.add_argument("old", type=Path, metavar="A", help="a release directory")
+    diff.add_argument("new", type=Path, metavar="B", help="a later release's directory")
+    diff.add_argument("--gold", nargs="+", type=Path, metavar="F",
+        help="list the lines of gold files it touches")  # fmt: skip
+    diff.add_argument("--list", action="store_true", help="list every accession that went away")
+    use = actions.add_parser(
+        "use", help="put a release into use: running hubs take it for their next phase"
+    )
+    _add_release(use)
+    use.add_argument("--link", type=Path, metavar="PATH",
+        help="the link that hubs open (default: current, beside DIR)")  # fmt: skip
+    taxa = actions.add_parser(
+        "taxa", help="write the organism filter's file: all entries of the gold's species"
+    )
+    orthologs = actions.add_parser(
+        "orthologs", help="write the mapping's file: the homonym orthologs of the gold's accessions"
+    )
+    for view in (taxa, orthologs):
+        _add_release(view)
+        view.add_argument("--gold", nargs="+", required=True, type=Path, metavar="F",
+            help="INT or IPT gold files")  # fmt: skip
+        view.add_argument("--out", required=True, type=Path, metavar="F", help="the file to write")
+
+
+def _add_config(parser: ArgumentParser, *, required: bool = False) -> None:
+    parser.add_argument(
+        "--config", type=Path, required=required, metavar="FILE", help="settings (see config.yaml)"
+    )
+
+
+def _add_release(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--release", required=True, type=Path, metavar="DIR", help="a release directory"
+    )

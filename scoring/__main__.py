@@ -1,0 +1,7 @@
+"""`python -m scoring` is the same as the `scoring` command."""
+
+import sys
+
+from scoring.cli import main
+
+sys.exit(main())
