@@ -22,8 +22,9 @@ from metaserver.cli.main import COMMANDS, main
 
 def serve(path: Path) -> None:
     """Fork a child for each connection, until standard input is closed."""
-    for module in set(COMMANDS.values()):
-        import_module(module)
+    for command in COMMANDS.values():
+        import_module(command.module)
+    import_module("metaserver.cli.remote.commands")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children here
     with socket.socket(socket.AF_UNIX) as listening, selectors.DefaultSelector() as both:
         listening.bind(str(path))
