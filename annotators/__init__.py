@@ -1,4 +1,4 @@
-"""What a team uses: a server kit, a self-test and ready baselines. Needs no hub, no evaluator."""
+"""The team kit: a server, a self-test and ready baselines. Needs no hub, no evaluator."""
 
 from typing import TYPE_CHECKING, Any
 

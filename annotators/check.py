@@ -1,4 +1,4 @@
-"""A team's self-test: asks a server what the hub will ask, and says what is wrong."""
+"""A team's self-test: it sends a server the hub's requests and reports what is wrong."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STATES = ("Running", "Overloaded", "Suspended", "Shutdown")
 
 
 class SelfTestStep(NamedTuple):
-    """One step of the self-test: what was asked, the seconds it took, and what was wrong."""
+    """One step of the self-test: the request, its duration in seconds, and the problems found."""
 
     name: str
     seconds: float
@@ -42,9 +42,9 @@ class SelfTestStep(NamedTuple):
 
 
 async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] = print) -> bool:
-    """Ask the server at `url` everything, show each step, and return whether all was right.
+    """Send all test requests to the server at `url`, show each step, and return whether all passed.
 
-    An answer may take `limit` seconds. Raises `BadInputError` where `url` is none.
+    An answer may take `limit` seconds. Raises `BadInputError` where `url` is not a URL.
     """
     if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
         raise BadInputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")

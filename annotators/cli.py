@@ -1,4 +1,4 @@
-"""Serve a baseline, check a server, start a new one: the `annotators` command."""
+"""The `annotators` command: serve a baseline, check a server, start a new one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.contract import MEMBER_OF_TASK
 from annotators.errors import BadInputError
 
+SUMMARY = "Serve a baseline, check a server, start a new one."
 SERVERS = {
     "dictionary": ("INT",),
     "cooccurrence": ("INT", "IPT"),
@@ -20,7 +21,7 @@ SERVERS = {
     "slow": ("INT", "IPT", "ACT"),
     "faulty": ("INT", "IPT", "ACT"),
 }
-"""The servers and the tasks each answers unless told."""
+"""The servers and the tasks that each answers by default."""
 ABLE = SERVERS | {
     "cooccurrence": ("INT", "IPT", "ACT"),
     "slow": ("INT", "IPT", "ACT", "NER"),
@@ -41,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command."""
-    top = argparse.ArgumentParser(prog="annotators", description=__doc__)
+    """Return the parser of the command and its subcommands."""
+    top = argparse.ArgumentParser(prog="annotators", description=SUMMARY)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="serve a baseline, or a server that tests a hub"))
     _add_check(commands.add_parser("check", help="test an annotation server as the hub would"))
@@ -52,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add_serve(command: argparse.ArgumentParser) -> None:
-    command.add_argument("server", choices=SERVERS, help="which one")
+    command.add_argument("server", choices=SERVERS, help="server to start")
     command.add_argument("--port", type=int, default=8100, help="0 takes any free one (8100)")
     command.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     command.add_argument("--workers", type=int, help="articles annotated at once (number of CPUs)")
@@ -105,7 +106,7 @@ def _add_train_act(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=_train_act)
 
 
-# Each command imports what it needs when it runs: a server is up in a fraction of a second.
+# Each command imports what it needs when it runs, so that a server starts in under a second.
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What the hub sends and what it accepts back, as types, and a check of an answer against them."""
+"""The contract: types of the hub's request and of an answer, and a check of an answer."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ MEMBER_OF_TASK = {"ACT": "interaction", "INT": "normalizations", "IPT": "pairs",
 
 
 class Context(TypedDict, total=False):
-    """What the hub says besides the text; empty for a server registered with `text` only.
+    """The request's data besides the text; empty for a server registered with `text` only.
 
-    `timeout` is how many seconds this attempt may take; `attempt` counts from 1.
+    `timeout` is the time limit of this attempt in seconds; `attempt` counts from 1.
     """
 
     article_id: str
@@ -83,7 +83,7 @@ WORDS = {str: "string", int: "int", float: "double", bool: "boolean", list: "arr
 
 
 def problems(answer: object) -> Iterator[str]:
-    """Yield everything in an answer that the contract forbids, each with its path."""
+    """Yield every violation of the contract in an answer, each with its path."""
     if not isinstance(answer, dict):
         yield f"answer: expected struct, got {_word(answer)}"
         return
@@ -98,7 +98,7 @@ def problems(answer: object) -> Iterator[str]:
 
 
 def misplaced(answer: object, text: str) -> Iterator[str]:
-    """Yield the mentions that do not stand in `text` where they say, such as by counting bytes."""
+    """Yield the mentions whose text is not at their offset in `text`, such as by counting bytes."""
     sent = answer.get("mentions") if isinstance(answer, dict) else None
     for index, mention in enumerate(sent if isinstance(sent, list) else ()):
         match mention:

@@ -1,8 +1,8 @@
-"""Every exception the team's package raises on purpose.
+"""Exceptions that the team's package raises on purpose.
 
 AnnotatorsError
-├── InputError        what the user gave: a table, a model, a gold file, a URL
-└── RequestError      what the caller sent; answered as an XML-RPC fault with its code
+├── BadInputError     the user's input: a table, a model, a gold file, a URL
+└── RequestError      the caller's request; answered as an XML-RPC fault with its code
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class AnnotatorsError(Exception):
 
 
 class BadInputError(AnnotatorsError):
-    """Bad input, told in one line: `place: what is wrong; what was expected`.
+    """Bad input, reported in one line: `place: what is wrong; what was expected`.
 
     `place` is a file, `file:line` or an option. The command line exits with status 2.
     """

@@ -1,4 +1,4 @@
-"""The ways in which the faulty server answers: what it sends, and what a hub should record."""
+"""Faults that the faulty server plays: its responses, and the outcomes that a hub should record."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Play: TypeAlias = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamRe
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FaultyAnswer:
-    """One way to answer: the outcome a hub should record, and how it is played.
+    """One kind of answer: the outcome that a hub should record, and the function that sends it.
 
-    `heals_after` failures the same article is answered honestly; 0 is never.
+    After `heals_after` failures the same article is answered honestly; 0 is never.
     """
 
     name: str
@@ -85,7 +85,7 @@ def _some_bad(answer: dict[str, Any]) -> object:
 
 
 def _spoilt(answer: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    """Return the mentions and once more the first, with bad values, if mentions are sent at all."""
+    """Return the mentions and a copy of the first with bad values; nothing without mentions."""
     sent = answer.get("mentions")
     return {"mentions": [*sent, sent[0] | values]} if sent else {}
 
@@ -101,7 +101,7 @@ def _bad_ranks(answer: dict[str, Any]) -> object:
 
 
 def _untyped(answer: dict[str, Any]) -> object:
-    """Send what languages without types send: a rank as double, a confidence of 1 as int."""
+    """Send the types of an untyped language: a rank as double, a confidence of 1 as int."""
     best = _first(answer) | {"rank": 1.0, "confidence": 1}
     return answer | {"normalizations": [best], "pairs": []}
 
@@ -167,7 +167,7 @@ async def _truncated(request: web.Request, answer: dict[str, Any]) -> web.Stream
 
 
 async def _closes_after(request: web.Request, answer: dict[str, Any]) -> web.StreamResponse:
-    """Answer, then close the kept-alive connection without having said so."""
+    """Answer, then close the kept-alive connection without `Connection: close`."""
     response = _xml(encode_answer(answer))
     await response.prepare(request)
     await response.write_eof()
@@ -182,7 +182,7 @@ async def _silent(_: web.Request, __: dict[str, Any]) -> web.StreamResponse:
 
 
 async def _drip(request: web.Request, _: dict[str, Any]) -> web.StreamResponse:
-    """Send a byte now and then, so that only a total deadline ends it."""
+    """Send a byte every 0.1 s, so that only a total deadline ends it."""
     response = web.StreamResponse(headers={"Content-Type": "text/xml"})
     await response.prepare(request)
     while True:
@@ -216,7 +216,7 @@ QUIRKS = b"""<value><struct>
 <member><name>confidence</name><value><double> 0.75 </double></value></member>
 </struct></value></data></array></value></member></struct></value>"""
 
-WAYS: tuple[FaultyAnswer, ...] = (
+FAULTS: tuple[FaultyAnswer, ...] = (
     FaultyAnswer(name="honest", outcome="ok", play=_honest),
     FaultyAnswer(
         name="fault", outcome="fault", play=_sent(encode_fault(17, "out of memory")), heals_after=1
@@ -261,4 +261,4 @@ WAYS: tuple[FaultyAnswer, ...] = (
     FaultyAnswer(name="closes after", outcome="ok", play=_closes_after),
     FaultyAnswer(name="no hits", outcome="ok", play=_altered(_no_hits)),
 )
-"""Every way, in the order in which articles get them."""
+"""All faults, in the order in which articles get them; a few of them are valid answers."""

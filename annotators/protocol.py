@@ -18,7 +18,7 @@ from annotators.errors import RequestError
 PARSE_ERROR, INVALID_REQUEST, UNKNOWN_METHOD = -32700, -32600, -32601
 INVALID_PARAMETERS, INTERNAL_ERROR = -32602, -32603
 
-MAX_FAULT_STRING = 2000  # the hub keeps no more of it
+MAX_FAULT_STRING = 2000  # the hub stores no more of it
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 """The characters XML 1.0 has no place for, not even escaped (section 2.2)."""

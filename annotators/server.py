@@ -40,7 +40,7 @@ Annotate: TypeAlias = Callable[[str, Context], Answer | Awaitable[Answer]]
 """What a team writes: article text and context in, answer out; may be `async`."""
 
 MAX_REQUEST_BYTES = 64 * 2**20
-GRACE = 3.0  # seconds that requests in hand get after SIGTERM
+GRACE = 3.0  # seconds that requests in progress get after SIGTERM
 
 GET_ANNOTATION = "Annotator.getAnnotation"
 HELP: Mapping[str, tuple[str, list[list[str]]]] = {
@@ -65,11 +65,11 @@ log = logging.getLogger("annotators")
 
 
 class Kit:
-    """Answers XML-RPC requests with the help of one annotating function.
+    """An application that answers XML-RPC requests with one annotating function.
 
     A plain function runs in `workers` threads, or processes if `processes` (it must then be
     importable); an `async` one runs in the event loop. `workers` is also the `max_concurrent` that
-    the hub is told.
+    is reported to the hub.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Kit:
         raise RequestError(UNKNOWN_METHOD, f"no method {call.method!r}; see system.listMethods")
 
     def state(self) -> dict[str, str | int]:
-        """Return what `Annotator.getState` answers; overloaded is: articles wait for a worker."""
+        """Return the answer of `Annotator.getState`; overloaded: articles wait for a worker."""
         busy = "Overloaded" if self._in_hand > self.workers else "Running"
         return {
             "state": "Shutdown" if self._closing else busy,
@@ -146,7 +146,7 @@ class Kit:
     async def lifetime(self, _: web.Application) -> AsyncIterator[None]:
         """Hold the worker pool open while the application runs."""
         if self._processes:
-            # Forking a process that has threads can deadlock; a spawned one imports afresh.
+            # Forking a process that has threads can deadlock; a spawned one imports its modules.
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=spawn)
         elif not self._asynchronous:
@@ -156,7 +156,7 @@ class Kit:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def announce_shutdown(self, _: web.Application) -> None:
-        """Tell callers that are still served that the server is closing."""
+        """Announce to callers that are still served that the server is closing."""
         self._closing = True
 
 
@@ -201,7 +201,7 @@ def serve(
 ) -> None:
     """Serve `annotate` until SIGTERM or Ctrl-C; port 0 takes any free one.
 
-    `workers` is how many articles are annotated at once (default: the number of CPUs), in threads
+    `workers` is the number of articles annotated at once (default: the number of CPUs), in threads
     or, with `processes`, in processes. Prints `listening on http://HOST:PORT/` when ready; raises
     `BadInputError` if the address cannot be listened on.
     """
@@ -220,7 +220,7 @@ async def _serve(app: web.Application, host: str, port: int) -> None:
     with suppress(NotImplementedError):  # Windows: Ctrl-C cancels instead
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    # A hub that hangs up wants no answer any more: its request is cancelled.
+    # A hub that hangs up needs no answer any more: its request is cancelled.
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=GRACE)
     await runner.setup()
     try:

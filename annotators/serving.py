@@ -1,4 +1,4 @@
-"""Builds the servers that `annotators serve` offers."""
+"""Servers that `annotators serve` offers."""
 
 from __future__ import annotations
 

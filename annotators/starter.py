@@ -1,4 +1,4 @@
-"""Writes a server for a team to start from."""
+"""The starter: files of a server for a team to start from."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Servers that test a hub: one that is slow, and one that goes wrong differently on each article.
+"""Servers that test a hub: a slow one, and a faulty one that fails differently on each article.
 
-The faulty server takes the ways of `annotators.faults` in turn: the first article it sees gets the
-first way, the next one the second, and so on, so a run over as many articles shows every outcome a
-server can cause. An article keeps its way; some ways heal, so that a retry is answered.
+The faulty server plays the faults of `annotators.faults` in turn: the first article it sees gets
+the first fault, the next one the second, and so on, so a run over as many articles shows every
+outcome a server can cause. An article keeps its fault; some heal, so that a retry is answered.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.errors import RequestError
-from annotators.faults import WAYS, FaultyAnswer
+from annotators.faults import FAULTS, FaultyAnswer
 from annotators.protocol import decode_call
 from annotators.server import GET_ANNOTATION, Kit, article_of
 
@@ -40,47 +40,47 @@ def slow(
 
 @dataclass(slots=True)
 class Turn:
-    """Which way an article got, and how often it has been asked for."""
+    """The fault of an article, and the number of requests for it so far."""
 
-    way: FaultyAnswer
+    fault: FaultyAnswer
     asked: int = 0
 
 
 @dataclass(slots=True)
 class Turns:
-    """Deals the ways to articles in the order in which they are first seen."""
+    """Faults dealt to articles in the order in which these are first seen."""
 
-    ways: tuple[FaultyAnswer, ...]
+    faults: tuple[FaultyAnswer, ...]
     _of_article: dict[bytes, Turn] = field(default_factory=dict)
 
     def take(self, text: str) -> FaultyAnswer | None:
-        """Return the way for this request, or None where the article has healed."""
+        """Return the fault for this request, or None where the article has healed."""
         key = sha256(text.encode("utf-8", "surrogatepass")).digest()
         turn = self._of_article.setdefault(
-            key, Turn(self.ways[len(self._of_article) % len(self.ways)])
+            key, Turn(self.faults[len(self._of_article) % len(self.faults)])
         )
         turn.asked += 1
-        healed = 0 < turn.way.heals_after < turn.asked
-        return None if healed else turn.way
+        healed = 0 < turn.fault.heals_after < turn.asked
+        return None if healed else turn.fault
 
 
 class FaultyKit(Kit):
-    """A kit that spoils the honest answers of `annotate`."""
+    """A kit that replaces the answers of `annotate` by faulty ones."""
 
     def __init__(self, annotate: Callable[[str, Context], Answer], **options: Any) -> None:
         super().__init__(annotate, **options)
         self._honest = annotate
-        self._turns = Turns(WAYS)
+        self._turns = Turns(FAULTS)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one HTTP request, in its article's way."""
+        """Answer one HTTP request with its article's fault."""
         article = _article(await request.read())
-        way = self._turns.take(article[0]) if article else None
-        if article is None or way is None:
+        fault = self._turns.take(article[0]) if article else None
+        if article is None or fault is None:
             return await super().handle(request)
         answer = await asyncio.to_thread(self._honest, *article)
         try:
-            return await way.play(request, dict(answer))
+            return await fault.play(request, dict(answer))
         except ConnectionError:  # the hub hung up, as it may on an answer like this
             return web.Response()
 

@@ -1,4 +1,4 @@
-"""Run the benchmarks that are named, or all: `python -m benchmarks [NAME ...]`."""
+"""The `python -m benchmarks [NAME ...]` command: runs the named benchmarks, or all."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""Answers a second of the hub, against the limit and against the script one would write instead.
+"""Answers a second of the hub, against the limit and against a simple script.
 
 - bare: an aiohttp client loop that posts the same bytes and ignores the answers (the limit);
 - hub: all of it: render, call, decode, validate against a UniProt release, store, score;
@@ -94,7 +94,7 @@ def measure(url: str, folder: Path) -> None:
 
 
 def main() -> None:
-    """Measure against a server as teams make them, and against one that costs nothing."""
+    """Measure against a server that uses the kit, and against one that costs nothing."""
     in_flight = SERVERS * CONCURRENCY
     print(f"{REQUESTS} answers of 30 hits, {in_flight} in flight, median of {ROUNDS} rounds")
     for kit in (True, False):

@@ -61,7 +61,7 @@ def gold_of(task: str, articles: int, shift: int = 0) -> bytes:
 
 
 async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
-    """Make a hub's folder with one phase whose servers have answered every article."""
+    """Create a hub's folder with one phase whose servers have answered every article."""
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         corpus, phase_id, keys = await _phase(store, lanes, articles)

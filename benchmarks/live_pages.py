@@ -1,12 +1,12 @@
-"""What a live monitor costs: 300 servers that each answer once a second, watched.
+"""The cost of a live monitor: 300 servers that each answer once a second, watched.
 
 - browser: the page in Debian's Chromium, headless: the share of a core that all its processes take,
   and its frames a second (`requestAnimationFrame`);
 - viewers: 200 event streams read by a process of their own: the share of a core that the hub takes
   more than without them.
 
-The hub's process has the real monitor, site and streams, and takes in the servers' attempts as
-their lanes would tell them.
+The hub's process has the real monitor, site and streams, and receives the servers' attempts as
+from their lanes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def attempt_of(server: Server, number: int, some: random.Random) -> Attempt:
 
 
 async def answer(boards: LiveBoards, servers: list[Server]) -> None:
-    """Let every server answer once a second, a handful of them at a time, for ever."""
+    """Let every server answer once a second, a handful of them at a time, until cancelled."""
     some, number = random.Random(7), 0
     handful = round(len(servers) * BEAT)
     while True:
@@ -86,8 +86,8 @@ async def answer(boards: LiveBoards, servers: list[Server]) -> None:
         await asyncio.sleep(max(0.0, begin + BEAT - time.monotonic()))
 
 
-async def serve(told: Connection) -> None:
-    """Serve the monitor, and tell where."""
+async def serve(pipe: Connection) -> None:
+    """Serve the monitor, and send its address into `pipe`."""
     names = [ServerName(f"Team {number // 5 + 1} · S{number:03}") for number in range(SERVERS)]
     watch = ServerMonitor("benchmark", ARTICLES, 600.0)
     boards = LiveBoards(watch, Scoreboard([]), blocked=lambda: None)
@@ -97,12 +97,12 @@ async def serve(told: Connection) -> None:
     for server in servers:
         watch.add(server, "http://127.0.0.1:1")
     async with serve_app(make_app(boards), "127.0.0.1", 0) as address:
-        told.send(address)
+        pipe.send(address)
         await answer(boards, servers)
 
 
-async def watch_all(address: str, told: Connection) -> None:
-    """Read the streams of all viewers; tell when each has the page, then the bytes since."""
+async def watch_all(address: str, pipe: Connection) -> None:
+    """Read the streams of all viewers; send True when each has the page, then the bytes since."""
     got, ready = [0] * VIEWERS, asyncio.Semaphore(0)
 
     async def view(session: aiohttp.ClientSession, number: int) -> None:
@@ -120,22 +120,22 @@ async def watch_all(address: str, told: Connection) -> None:
         views = [asyncio.create_task(view(session, number)) for number in range(VIEWERS)]
         for _ in views:
             await ready.acquire()
-        told.send(True)
+        pipe.send(True)
         while True:
             await asyncio.sleep(0.1)
-            if told.poll():
-                told.recv()
-                told.send(sum(got))
+            if pipe.poll():
+                pipe.recv()
+                pipe.send(sum(got))
 
 
-def run_serve(told: Connection) -> None:
-    """Be the hub's process."""
-    asyncio.run(serve(told))
+def run_serve(pipe: Connection) -> None:
+    """Run the hub's process."""
+    asyncio.run(serve(pipe))
 
 
-def run_watch(address: str, told: Connection) -> None:
-    """Be the viewers' process."""
-    asyncio.run(watch_all(address, told))
+def run_watch(address: str, pipe: Connection) -> None:
+    """Run the viewers' process."""
+    asyncio.run(watch_all(address, pipe))
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def browse(address: str, hub: psutil.Process) -> None:
 
 
 def _check(page: Page) -> None:
-    """Fail where the page that was measured did not move."""
+    """Fail where the page that was measured did not change."""
     done = "document.querySelector('[data-slot=done]').textContent"
     before = page.evaluate(done)
     page.wait_for_timeout(2_500)
@@ -209,8 +209,8 @@ def _check(page: Page) -> None:
 
 def main() -> None:
     """Measure and print."""
-    with process(run_serve) as (hub, told):
-        address = told.recv()
+    with process(run_serve) as (hub, pipe):
+        address = pipe.recv()
         time.sleep(3)
         alone = share(lambda: [hub])
         print(f"hub without viewers: {alone:.3f} of a core")

@@ -1,4 +1,4 @@
-"""What an organiser waits for in a phase with many answers: another gold, an export, an import.
+"""Long operations of a phase with many answers: another gold, an export, an import.
 
 `--answers 10000 100000` are answers in all, of ten servers. While the gold changes, a heartbeat
 asks every 10 ms how late the event loop is.
@@ -90,7 +90,7 @@ def exported(folder: Path, _: int) -> list[str]:
 
 
 def imported(folder: Path, _: int) -> list[str]:
-    """Import what was exported."""
+    """Import the exported archive."""
     begun = time.perf_counter()
     import_archive(folder / "all.zip", folder / "imported.sqlite")
     return [f"{'import':14}{time.perf_counter() - begun:7.1f} s"]
@@ -105,12 +105,12 @@ def _part(part: Callable[[Path, int], list[str]], folder: Path, articles: int) -
     lines = part(folder, articles)
     used = getrusage(RUSAGE_SELF)
     core, memory = used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
-    told = f"{'':14}peak memory {memory:.0f} MB, {core:.1f} s of a core"
-    return [*lines, told] if lines else []
+    cost = f"{'':14}peak memory {memory:.0f} MB, {core:.1f} s of a core"
+    return [*lines, cost] if lines else []
 
 
 def main() -> None:
-    """Print what each part takes, each in a process of its own."""
+    """Print the time and memory of each part, each in a process of its own."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--answers", type=int, nargs="*", default=[10_000])
     for answers in parser.parse_args().answers:

@@ -53,7 +53,7 @@ def _in_flight(hub: Hub) -> int:
 
 
 def _all_sent(url: str) -> bool:
-    """Whether the kernel holds a connection for each request and none has bytes left to send."""
+    """Return whether each request has a connection, and none has bytes left to send."""
     port = int(url.rstrip("/").rpartition(":")[2])
     connections = [
         connection

@@ -43,7 +43,7 @@ def timed(name: str, call: Callable[[], Result]) -> Result:
 
 
 def some_mentions(count: int, seed: int, *, articles: int, gap: int) -> list[MentionSpan]:
-    """Names of 3 to 12 characters, none overlapping another, each 0 to 2 characters displaced."""
+    """Return names of 3 to 12 characters without overlaps, each 0 to 2 characters displaced."""
     chance = random.Random(seed)
     found = []
     for number in range(count):
@@ -153,7 +153,7 @@ def score_gold_as_run(subtask: SubTask) -> None:
 
 
 def write_gene_names(folder: Path) -> None:
-    """Gene names of BioCreative VI PM: the gold of its test set; run: names of the training set."""
+    """Write gene names of BioCreative VI PM: gold of the test set, names of the training set."""
     training = json.loads((SHARED / "bc6pm/PMtask_Relations_TrainingSet.json").read_text())
     names = {
         note["text"]
@@ -187,7 +187,7 @@ def write_gene_names(folder: Path) -> None:
 
 
 def gene_offsets(passage: dict[str, Any]) -> set[str]:
-    """Offsets in the passage's text; the few that the corpus has wrong are left out."""
+    """Return offsets in the passage's text; the few wrong ones of the corpus are left out."""
     offsets = set()
     for note in passage["annotations"]:
         [place] = note["locations"][:1]
@@ -198,7 +198,7 @@ def gene_offsets(passage: dict[str, Any]) -> set[str]:
 
 
 def write_cooccurrences(folder: Path) -> None:
-    """BB-event: every bacterium with every location of the same sentence."""
+    """Write BB-event runs: every bacterium with every location of the same sentence."""
     gold = read_standoff_gold(BB / "BioNLP-ST-2016_BB-event_dev.zip", SCHEMA)
     with zipfile.ZipFile(folder / "cooccurrence.zip", "w") as archive:
         for name, article in gold.items():
@@ -221,7 +221,7 @@ def same_sentence(article: Annotations) -> Iterator[tuple[str, str]]:
 
 
 def write_parents(gold: Path, run: Path) -> None:
-    """The gold with every habitat's concept replaced by its first parent."""
+    """Write the gold with every habitat's concept replaced by its first parent."""
     parents = dict(line.split("\t") for line in reversed(PARENTS.read_text().splitlines()))
     with zipfile.ZipFile(gold) as source, zipfile.ZipFile(run, "w") as archive:
         for name in source.namelist():
@@ -235,7 +235,7 @@ def write_parents(gold: Path, run: Path) -> None:
 
 
 def write_confidences(path: Path) -> None:
-    """The relevance of BioCreative VI PM abstracts, as a linear model ranked them."""
+    """Write the relevance of BioCreative VI PM abstracts, as a linear model ranked them."""
     gold = read_gold("ACT", SHARED / "runs/bc6pm_act_gold.txt")
     relevant = dict(zip(gold.articles, gold.truth.tolist(), strict=True))
     lines = []

@@ -1,7 +1,7 @@
 """Annotation servers to ask, each in a process of its own: every request gets the same answer.
 
-The plain one costs next to nothing, so that what is measured is who asks; the other is a server as
-a team makes it with the kit, which reads the request and encodes its answer each time.
+The plain one costs next to nothing, so that the client is measured; the other is a server of the
+kit, which reads the request and encodes its answer each time.
 """
 
 from __future__ import annotations
@@ -68,18 +68,18 @@ class _Server(asyncio.Protocol):
             self._transport.write(self._reply)
 
 
-async def _serve_bytes(answer: Answer, seconds: float, tell: Connection) -> None:
+async def _serve_bytes(answer: Answer, seconds: float, pipe: Connection) -> None:
     body = encode_answer(answer)
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {len(body)}\r\n\r\n"
     reply = head.encode() + body
     server = await asyncio.get_running_loop().create_server(
         lambda: _Server(reply, seconds), "127.0.0.1", 0, backlog=4096
     )
-    tell.send(server.sockets[0].getsockname()[1])
+    pipe.send(server.sockets[0].getsockname()[1])
     await server.serve_forever()
 
 
-async def _serve_kit(answer: Answer, seconds: float, tell: Connection) -> None:
+async def _serve_kit(answer: Answer, seconds: float, pipe: Connection) -> None:
     async def annotate(text: str, context: Context) -> Answer:
         await asyncio.sleep(seconds)
         return answer
@@ -87,12 +87,12 @@ async def _serve_kit(answer: Answer, seconds: float, tell: Connection) -> None:
     runner = web.AppRunner(application(Kit(annotate, workers=10_000)), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    tell.send(runner.addresses[0][1])
+    pipe.send(runner.addresses[0][1])
     await asyncio.Event().wait()
 
 
-def _main(kit: bool, answer: Answer, seconds: float, tell: Connection) -> None:
-    asyncio.run((_serve_kit if kit else _serve_bytes)(answer, seconds, tell))
+def _main(kit: bool, answer: Answer, seconds: float, pipe: Connection) -> None:
+    asyncio.run((_serve_kit if kit else _serve_bytes)(answer, seconds, pipe))
 
 
 @contextmanager

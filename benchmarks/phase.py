@@ -1,4 +1,4 @@
-"""A phase made for measuring: one text many times over, gold for all three tasks."""
+"""A phase for benchmarks: one text repeated, gold for all three tasks."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""How often `scoring compare` errs, and how much it finds, on simulated runs.
+"""Errors and power of `scoring compare` on simulated runs.
 
 `python -m benchmarks significance`; CAMPAIGNS=1000 makes the first table finer. A campaign is a
 matrix of scores: 1/rank of the one correct item of each article, 0 from rank 10 on. Runs share the
 difficulty of the articles and have an ability each. *Size* is the share of campaigns in which any
-two runs of equal ability are told apart at 0.05; *power* the share of pairs of unequal runs that
-are. Holm's correction of the same p-values stands beside step-down maxT.
+two runs of equal ability differ significantly at 0.05; *power* the share of pairs of unequal runs
+that do. Holm's correction of the same p-values is printed beside step-down maxT.
 """
 
 import os
@@ -47,7 +47,7 @@ def holm(p: Numbers) -> Numbers:
 
 
 def found(tests: PairTests) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return of each pair whether it is told apart, by step-down maxT and by Holm."""
+    """Return, for each pair, whether it differs significantly, by step-down maxT and by Holm."""
     adjusted = np.array([test.p_adjusted for test in tests.pairs])
     return adjusted <= ALPHA, holm(np.array([test.p for test in tests.pairs])) <= ALPHA
 
@@ -58,14 +58,14 @@ def size(
     articles: int,
     campaigns: int,
 ) -> Numbers:
-    """Return the share of campaigns in which equal runs are told apart, by maxT and by Holm."""
+    """Return the share of campaigns with significant pairs of equal runs, by maxT and by Holm."""
     rng = np.random.default_rng(2009)
     left, right = np.triu_indices(len(abilities), 1)
     equal = abilities[left] == abilities[right]
     wrong = np.zeros(2)
     for _ in range(campaigns):
         tests = tested(make(rng, articles, abilities), rng, FEW_FLIPS)
-        wrong += [bool((told_apart & equal).any()) for told_apart in found(tests)]
+        wrong += [bool((different & equal).any()) for different in found(tests)]
     return wrong / campaigns
 
 
@@ -101,7 +101,7 @@ def print_power() -> None:
     wrong = np.array([test.difference or 0.0 for test in tests.pairs]) * (left - right) < 0
     print(f"\npower: 134 runs, 595 articles, {len(p)} pairs, {FLIPS} flips, {took:.1f} s")
     print(f"p at its floor {(p <= 1 / FLIPS).sum()}, p <= {ALPHA} {(p <= ALPHA).sum()}")
-    print(f"told apart: maxT {max_t.sum()} (wrong way {(max_t & wrong).sum()})", end="")
+    print(f"significant: maxT {max_t.sum()} (wrong way {(max_t & wrong).sum()})", end="")
     print(f", Holm {by_holm.sum()}; Holm's least {holm(p).min():.3f}")
     for low, high in ((0, 0.02), (0.02, 0.05), (0.05, 0.1), (0.1, 1)):
         some = (true >= low) & (true < high)

@@ -1,4 +1,4 @@
-"""How long commands take to start, in processor time, against pip's help.
+"""Start times of commands, in processor time, against pip's help.
 
 `python -m benchmarks starting`. Each command runs 11 times, all in turn, as processes of their own;
 what counts is the median of user and system time, as the system accounts for the process.

@@ -162,7 +162,7 @@ def sqlite_judge(folder: Path) -> Judge:
 
 
 def pyroaring_judge(folder: Path) -> Judge:
-    """Bitmaps of our codes: the codec is ours, the containers are pyroaring's."""
+    """Return a judge over bitmaps of our codes: the codec is ours, the containers pyroaring's."""
     from pyroaring import BitMap64
 
     def bitmap(name: str) -> Any:
@@ -207,7 +207,7 @@ def memory(pid: int | str = "self") -> tuple[int, int]:
 
 
 def measure(name: str, folder: Path) -> None:
-    """Run one contender and print what it took, as JSON."""
+    """Run one contender and print its time and memory as JSON."""
     batches = (folder / "batches.txt").read_bytes().splitlines()
     before, start = memory(), time.perf_counter()
     judge = CONTENDERS[name](folder)

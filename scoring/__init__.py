@@ -1,7 +1,7 @@
 """The evaluator: INT, IPT and ACT runs scored as BioCreative II.5 did. Pure; needs no hub.
 
 `evaluate_files` scores a result file, `evaluate_runs` many of them; `RunScorer` scores a run while
-its answers land. All return a `Scorecard`. `compare` tells which differences are real,
+its answers land. All return a `Scorecard`. `compare` tests which differences are significant,
 `article_ranks` and `article_difficulty` which articles are hard, and `train` makes a consensus of
 runs. What each measure means is in docs/scoring.md.
 """

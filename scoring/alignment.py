@@ -114,7 +114,7 @@ def _assigned(left: Indices, right: Indices, weights: Weights) -> NDArray[np.boo
     """Return which candidates an exact assignment takes.
 
     The sparse solver (LAPJVsp, Jonker & Volgenant 1987, doi:10.1007/BF02278710) needs no matrix of
-    all pairs, so no text is too long. It wants every left item paired and no weight 0: each left
+    all pairs, so no text is too long. It requires every left item paired and no weight 0: each left
     item may also take a partner of its own, and every weight is 1 more, which changes nothing.
     """
     if not len(left):

@@ -1,4 +1,4 @@
-"""What the runs together say of the articles: easy ones, hard ones, and doubtful gold."""
+"""Analysis of articles over many runs: easy articles, hard ones, and likely gold errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ArticleRank:
 
 @dataclass(frozen=True, kw_only=True)
 class ArticleDifficulty:
-    """How INT or IPT runs did on one article, each run weighted by its macro AUC iP/R.
+    """The results of INT or IPT runs on one article, each run weighted by its macro AUC iP/R.
 
     `mean` and `deviation` are of the article's AUC iP/R, `best` is the best run's.
     """

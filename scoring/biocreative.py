@@ -78,7 +78,7 @@ class RunScorer:
         self._scorer.put(article_id, answer)
 
     def prepare(self, article_id: str, answer: Answer) -> Prepared:
-        """Return what `keep` needs of an answer; changes nothing, and may be called in a thread."""
+        """Return the part of an answer that `keep` needs; changes nothing, may run in a thread."""
         return self._scorer.prepare(article_id, answer)
 
     def keep(self, article_id: str, prepared: Prepared) -> None:
@@ -100,7 +100,7 @@ def new_scorer(gold: Gold, signature: Signature, run: str) -> ItemScorer | ActSc
 
 
 def match(hits: Sequence[Hit], gold: frozenset[Item]) -> Matches:
-    """Return where the correct hits stand once the hits are ordered by rank and gaps closed."""
+    """Return the ranks of the correct hits after ordering by rank and closing gaps."""
     ordered = sorted(hits, key=by_rank)
     ranks = tuple(place for place, hit in enumerate(ordered, start=1) if hit.item in gold)
     return Matches(ranks, len(ordered), len(gold))
@@ -119,7 +119,7 @@ class ItemScorer:
         self.put_matches(article, self.prepare(article, answer))
 
     def prepare(self, article: str, answer: Answer) -> Matches:
-        """Return where the correct hits of an answer stand."""
+        """Return the ranks of the correct hits of an answer."""
         if isinstance(answer, Classification):
             raise OptionError(f"a classification cannot be scored as {self._signature.task}")
         return match(answer, self._gold.items.get(article, frozenset()))
@@ -206,7 +206,7 @@ class ActScorer:
         self.keep(article, self.prepare(article, answer))
 
     def prepare(self, article: str, answer: Answer) -> Classification:
-        """Return the classification as it is: there is nothing slow about it."""
+        """Return the classification unchanged: it needs no slow preparation."""
         if not isinstance(answer, Classification):
             raise OptionError("a list of hits cannot be scored as ACT")
         return answer

@@ -1,4 +1,4 @@
-"""What the Bacteria Biotope 2016 sub-tasks count, and the scores that follow from it.
+"""Items, sums and scores of the Bacteria Biotope 2016 sub-tasks.
 
 Deléger et al. 2016 (https://aclanthology.org/W16-3002) and the task's evaluation page
 (https://2016.bionlp-st.org/tasks/bb3/bb3-evaluation).
@@ -18,7 +18,7 @@ from scoring.standoff import Entity
 
 
 class Item(NamedTuple):
-    """One thing that is predicted (an entity or an event): its `kind` is what filters look at."""
+    """One predicted entity or event; filters select by its `kind`."""
 
     article: str
     id: str
@@ -35,7 +35,7 @@ class MatchedPair(NamedTuple):
 
     @property
     def item(self) -> Item:
-        """What the pair is filed under: the reference, or where there is none the prediction."""
+        """The item that filters look at: the reference, or the prediction where there is none."""
         item = self.reference or self.prediction
         assert item is not None
         return item

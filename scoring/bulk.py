@@ -1,8 +1,8 @@
 """Result files matched against a gold standard at the speed of reading them.
 
 Only INT and IPT files in good order take this way. For any other, `match_file` returns None and
-`scoring.files.read_run` reads it line by line, to tell what is wrong, if anything is. Nothing is
-approximate: what hashing finds equal is compared again.
+`scoring.files.read_run` reads it line by line and reports what is wrong, if anything is. Nothing
+is approximate: items with equal hashes are compared again.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class MatchedFile:
 def match_file(
     blocks: Iterable[bytes], task: Task, index: GoldIndex, *, lenient_ranks: bool = False
 ) -> MatchedFile | None:
-    """Return an INT or IPT file's matches, or None unless every line is as it should be.
+    """Return an INT or IPT file's matches, or None unless every line is well-formed.
 
     `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
     """
@@ -108,7 +108,7 @@ class _Parts:
         self._members: list[list[Words]] = []
 
     def add(self, block: bytes) -> bool:
-        """Take one block; False where any of its lines is not as it should be."""
+        """Add one block; return False where any of its lines is malformed."""
         columns = split_columns(block, self._width)
         if columns is None:
             return False
@@ -158,7 +158,7 @@ class _Rows:
         return column if self._order is None else column[self._order]
 
     def ranked(self, *, lenient: bool) -> bool:
-        """Tell whether each article's ranks are 1, 2, 3, ...; if lenient, whether none is twice."""
+        """Return whether each article's ranks are 1, 2, 3, ...; lenient: whether none is twice."""
         if not lenient:
             return bool((self._ranks == _counted(self._lengths)).all())
         same_article = self.articles[1:] == self.articles[:-1]
@@ -202,7 +202,7 @@ def _counted(lengths: Places) -> Places:
 
 def _words(column: ByteColumn, numbers: dict[bytes, int]) -> Words:
     """Return accessions as words: their own bytes up to eight, a number for a longer one."""
-    words = column.heads()
+    words = column.prefixes()
     if column.longest > 8:
         for row in np.flatnonzero(column.lengths > 8).tolist():
             words[row] = _word(column.text(row), numbers)

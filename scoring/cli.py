@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 when it did its work, 2 for bad input, told on stderr line by line."""
+    """Run one command; return 0, or 2 for bad input, which is reported on stderr line by line."""
     args = build_parser().parse_args(argv)
     try:
         return int(args.command(args))

@@ -40,16 +40,16 @@ class ByteColumn:
         """Return one field."""
         return self._data[self.starts[row] : self.ends[row]]
 
-    def heads(self) -> Words:
+    def prefixes(self) -> Words:
         """Return each field's first eight bytes, all of a shorter one, padded with zeros."""
         shift = ((8 - np.minimum(self.lengths, 8)) << 3).astype(np.uint64)
-        heads: Words = (self._at(self.starts) << shift) >> shift
-        return heads
+        prefixes: Words = (self._at(self.starts) << shift) >> shift
+        return prefixes
 
     def repeats(self) -> Truths:
-        """Tell for each row but the first whether its field equals the one above."""
-        heads = self.heads()
-        same: Truths = (heads[1:] == heads[:-1]) & (self.lengths[1:] == self.lengths[:-1])
+        """Return, for each row but the first, whether its field equals the one above."""
+        prefixes = self.prefixes()
+        same: Truths = (prefixes[1:] == prefixes[:-1]) & (self.lengths[1:] == self.lengths[:-1])
         for offset in range(8, self.longest, 8):
             # The last window of a field overlaps the one before it, so it needs no padding.
             part = self._at(self.starts + np.clip(self.lengths - 8, 0, offset))
@@ -57,7 +57,7 @@ class ByteColumn:
         return same
 
     def integers(self, skip: int = 0) -> tuple[Words, Truths]:
-        """Return the integers that 1 to 8 digits after the first `skip` bytes are, and where.
+        """Return the integers of 1 to 8 digits after the first `skip` bytes, and their validity.
 
         Eight digits are added up in three multiplications (Lemire 2022, "Parsing eight digits
         quickly").
@@ -88,7 +88,7 @@ class ByteColumn:
         return numbers
 
     def _at(self, places: Places) -> Words:
-        """Return the eight bytes from each place on."""
+        """Return the eight bytes at each position."""
         index, shift = places >> 3, ((places & 7) << 3).astype(np.uint64)
         # Two shifts to the left, since one by 64 bits is undefined.
         following = (self._words[index + 1] << np.uint64(1)) << (np.uint64(63) - shift)

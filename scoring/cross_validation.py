@@ -1,4 +1,4 @@
-"""What a consensus gains on articles that it was not trained on.
+"""Cross-validation of a consensus: its score on articles that it was not trained on.
 
 All runs and their consensus are trained and scored on the same articles. What is learned, the
 choice of a team's run included, is learned from the training articles of each fold alone.

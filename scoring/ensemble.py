@@ -1,4 +1,4 @@
-"""A consensus of runs: maximum entropy (logistic regression) over what each says of a candidate.
+"""A consensus of runs: maximum entropy (logistic regression) over each run's view of a candidate.
 
 After the ensemble of the BC II.5 overview (Leitner et al. 2010, Table 5): a row is an (article,
 candidate); each run gives it three features, whether it has the candidate, 1/rank, and its

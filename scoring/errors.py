@@ -1,4 +1,4 @@
-"""Every exception the evaluator raises on purpose; all of them are the user's to mend.
+"""Exceptions that the evaluator raises on purpose; all are errors in the user's input.
 
 ScoringError
 ├── FormatError     a file is not in its format; holds every problem found in it

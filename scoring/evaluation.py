@@ -122,7 +122,7 @@ def _evaluate_file(
 
 
 def _evaluate_in_bulk(gold: ItemGold, path: Path, signature: Signature) -> Scorecard | None:
-    """Return the raw score of a file in good order, or None: it must be read line by line."""
+    """Return the raw score of a well-formed file, or None: it must be read line by line."""
     lenient = signature.ranks == "lenient"
     matched = match_file(line_blocks(path), gold.task, gold.index, lenient_ranks=lenient)
     if matched is None:

@@ -1,4 +1,4 @@
-"""How one article's score came about: its ranked list with the hits marked, and its curve."""
+"""Explanations of one article's score: its ranked list with the hits marked, and its curve."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class Run:
 
 
 def run_name(path: Path) -> str:
-    """Return what a result file's run is called: the file's name without its suffixes."""
+    """Return the name of a result file's run: the file's name without its suffixes."""
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] or name
 
@@ -126,7 +126,7 @@ def _rank_groups(task: Task, rows: Iterable[ResultLine]) -> Iterator[list[Result
 
 
 def _spoiled(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> bool:
-    """Tell whether an unreadable line may be the cause of a gap among these rows."""
+    """Return whether an unreadable line may be the cause of a gap among these rows."""
     return bool(sheet.spoiled) if task is Task.ACT else group[0].article in sheet.spoiled
 
 
@@ -157,7 +157,7 @@ def rising_confidence(path: Path, task: Task, line: int, rank: int) -> FileProbl
 
 
 def item_text(item: Item) -> str:
-    """Return an item as people read it: an accession, or a pair in its kept order."""
+    """Return an item as text: an accession, or a pair in its stored order."""
     return repr(item) if isinstance(item, str) else f"the pair {item[0]!r}, {item[1]!r}"
 
 

@@ -1,4 +1,4 @@
-"""Gold standards: what the curators found in each article."""
+"""Gold standards: the curators' annotations of each article."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ class ActGold:
 
     @cached_property
     def truth(self) -> Truths:
-        """Whether each of the sorted articles is relevant."""
+        """The relevance (True or False) of each of the sorted articles."""
         return np.array([self.relevant[article] for article in self.articles], dtype=bool)
 
     @cached_property
     def positives(self) -> int:
-        """How many articles are relevant."""
+        """The number of relevant articles."""
         return sum(self.relevant.values())
 
     @cached_property

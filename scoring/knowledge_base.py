@@ -20,7 +20,7 @@ class Fact(NamedTuple):
 
     @property
     def item(self) -> Item:
-        """The fact as pairs name it; it belongs to no one article."""
+        """The fact as an item of a pair; it belongs to no single article."""
         return Item("corpus", f"{self.taxon} {self.habitat}", "fact")
 
 

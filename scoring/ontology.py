@@ -79,7 +79,7 @@ class Ontology:
 
 
 def read_ontology(path: Path | str) -> Ontology:
-    """Read `child<TAB>parent` lines or an OBO file, told by its content; either may be gzip.
+    """Read `child<TAB>parent` lines or an OBO file, recognized by content; either may be gzip.
 
     Raises `FormatError` with every line that is neither.
     """

@@ -98,7 +98,7 @@ def _counts(labels: Iterable[bool], confidences: Iterable[float]) -> tuple[Point
 
 
 def _curves(tp: Points, fp: Points) -> Curves:
-    """Before the first threshold nothing is predicted: fp is 0, so both curves begin at 1."""
+    """Return both curves; before the first threshold fp is 0, so both begin at 1."""
     ratio = np.divide(tp, fp, out=np.full(len(tp), np.nan), where=fp > 0)
     ratio = np.where(fp > 0, ratio / np.nanmax(ratio), 1.0)
     tn = fp[-1] - fp

@@ -134,7 +134,7 @@ def total_reciprocal_rank(matches: Matches) -> float:
 def roc_auc(matches: Matches) -> float | None:
     """Return the area under the ROC curve of the listed items, in [0, 1].
 
-    The chance that a correct item of the list stands above a wrong one; None where the list has
+    The chance that a correct item of the list ranks above a wrong one; None where the list has
     only one kind. It is defined for ACT only: INT and IPT have no finite set of wrong answers to
     be right about (docs/scoring.md, "Why not ROC").
     """

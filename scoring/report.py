@@ -102,7 +102,7 @@ def _tests_text(tests: PairTests, comparison: Comparison) -> Iterator[str]:
 
 
 def floor_notes(tests: PairTests, alpha: float) -> Iterator[str]:
-    """Yield what the tests could not have found at `alpha`, however one-sided the differences."""
+    """Yield notes on tests that could not be significant at `alpha`, whatever the differences."""
     few = sum(test.p_floor > alpha for test in tests.pairs)
     if tests.pairs and tests.p_floor > alpha:
         yield (

@@ -1,7 +1,7 @@
 """Runs scored on resamples of the gold's articles, all runs and resamples at once.
 
 A resample is a row of weights: how often each article was drawn. A mean over articles is then a
-matrix product; a ranked list (ACT) is the list in which each article stands as often as it weighs.
+matrix product; a ranked list (ACT) is the list that repeats each article as often as it weighs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CELLS = 1 << 22
 MOST_RESAMPLES = 1_000_000
 """More resamples than this are refused; their scores are kept, eight bytes a run."""
 
-_RESAMPLES_AT_ONCE = 2048  # their counts of 600 articles, 5 MB, stay in a processor's cache
+_RESAMPLES_AT_ONCE = 2048  # their counts for 600 articles, 5 MB, fit into a processor's cache
 
 ITEM_MEASURES = ("auc_ipr", "f_score", "precision", "recall")
 ACT_MEASURES = ("auc_ipr", "mcc", "accuracy")
@@ -105,7 +105,7 @@ def _correctness(gold: ActGold, runs: Sequence[ActScorecard]) -> Matrix:
 
 
 def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) -> Matrix:
-    """Return AUC iP/R of lists in which each article stands as often as its weight says."""
+    """Return AUC iP/R of lists that repeat each article as often as its weight."""
     areas = np.zeros((len(weights), len(runs)))
     for start in range(0, len(weights), _RESAMPLES_AT_ONCE):
         some = slice(start, start + _RESAMPLES_AT_ONCE)
@@ -119,9 +119,9 @@ def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) 
 def _interpolated_sums(truth: Truths, ranked: Places, counts: NDArray[np.int32]) -> Matrix:
     """Return the sum of interpolated precisions over the relevant articles, a value a resample.
 
-    `counts` says how often each article (rows) stands in each resample (columns). One walk up the
-    list serves all resamples: the best precision so far is that of the rank or any later one, and
-    a list's best precision is reached where a relevant article stands.
+    `counts` has the number of times that each article (rows) occurs in each resample (columns).
+    One pass from the end of the list serves all resamples: the best precision so far is that of
+    the rank or any later one, and a list's best precision is reached at a relevant article.
     """
     listed = ranked[: np.flatnonzero(truth[ranked]).max(initial=-1) + 1]
     hits = counts[listed].sum(axis=0, dtype=np.int32)

@@ -1,4 +1,4 @@
-"""What a run scored: the values that reports, leaderboards and `--json` show."""
+"""Scorecards of runs: the values that reports, leaderboards and `--json` show."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SCORER_VERSION = "2"
 class Signature:
     """All that must be equal for two scores to be comparable.
 
-    `gold` is the gold's digest, None where whoever sees the signature must not see the gold: who
-    can guess the gold recognizes it by its digest. `view` is what was done to the hits before
-    scoring (`scoring.views`), `files` the digests of the files it took; `release` is the UniProt
+    `gold` is the gold's digest, None where the signature is shown to readers who may not see the
+    gold: the digest would confirm a guess of the gold. `view` is the transformation of the hits
+    (`scoring.views`), `files` the digests of the files it read; `release` is the UniProt
     release that answers were checked against; `seed` is set where chance is involved. Printed in
     one line, after sacreBLEU (Post 2018).
     """
@@ -133,10 +133,10 @@ class ItemScorecard:
 
     @property
     def articles_scored(self) -> int:
-        """How many articles of the gold were scored.
+        """The number of articles of the gold that were scored.
 
-        No gold file has an article without an item; made in code, it counts here, and the means
-        leave it out.
+        No gold file has an article without an item; one that is created in code counts here, and
+        the means leave it out.
         """
         return len(self.articles)
 
@@ -170,7 +170,7 @@ class ActScorecard:
 
     `confusion` counts the articles the run classified. `matches` is its ranked list: every
     relevant article of the gold is to be found, reported or not. `ranked` is that list as places
-    among the gold's articles sorted by id; `called` tells of each whether the run calls it
+    among the gold's articles sorted by id; `called` is, for each, whether the run calls it
     relevant.
     """
 
@@ -191,7 +191,7 @@ class ActScorecard:
 
     @property
     def articles_scored(self) -> int:
-        """How many gold articles the run classified."""
+        """The number of gold articles that the run classified."""
         return self.matches.hits
 
     @property

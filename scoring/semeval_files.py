@@ -34,13 +34,13 @@ class Sentence(NamedTuple):
 class MentionCorpus:
     """A corpus: its sentences by id, and the mentions in them (`place` is the sentence's id).
 
-    A table's articles stand in for sentences. It need not be `whole`: a run may have articles and
-    types that it does not name.
+    A table has articles in place of sentences. It need not be `complete`: a run may have articles
+    and types that the table does not name.
     """
 
     sentences: Mapping[str, Sentence]
     mentions: tuple[MentionSpan, ...]
-    whole: bool = True
+    complete: bool = True
 
 
 def read_ner_gold(path: Path | str) -> MentionCorpus:
@@ -99,7 +99,7 @@ def _read_table(path: Path) -> MentionCorpus:
         "mention",
     )
     sentences = {fields[0]: Sentence(fields[0], None) for _, fields in rows}
-    return MentionCorpus(sentences=sentences, mentions=tuple(mentions), whole=False)
+    return MentionCorpus(sentences=sentences, mentions=tuple(mentions), complete=False)
 
 
 def _fields(line: str) -> list[str]:
@@ -143,7 +143,7 @@ def _faults(
         yield 0, f"{len(fields)} columns; expected 4 separated by tabs: {_COLUMNS}"
         return
     sentence = gold.sentences.get(fields[0])
-    if sentence is None and gold.whole:
+    if sentence is None and gold.complete:
         yield 1, f"sentence {fields[0]!r} is not in the gold"
     try:
         end = parse_offsets(fields[1])[-1][1]
@@ -152,7 +152,7 @@ def _faults(
     else:
         if sentence and sentence.length is not None and end > sentence.length:
             yield 2, f"offset {end - 1} is after the sentence's last, {sentence.length - 1}"
-    if fields[3] not in types and gold.whole:
+    if fields[3] not in types and gold.complete:
         yield 4, f"type {fields[3]!r}; expected {', '.join(types)}"
 
 
@@ -176,7 +176,7 @@ def _table_faults(fields: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 
 class _Corpus:
-    """What has been read of a corpus; expat loads no DTD and bounds what entities expand to."""
+    """The parts of a corpus read so far; expat loads no DTD and bounds what entities expand to."""
 
     def __init__(self) -> None:
         self.sentences: dict[str, Sentence] = {}

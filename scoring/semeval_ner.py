@@ -25,7 +25,7 @@ TYPES = ("drug", "brand", "group", "drug_n")
 
 
 class Criterion(StrEnum):
-    """What a pair must agree in to be correct; see `_pair_counts`."""
+    """The matching criterion of a pair: the properties that must agree; see `_pair_counts`."""
 
     STRICT = "strict"  # same characters and same type
     EXACT = "exact"  # same characters, any type

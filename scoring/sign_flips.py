@@ -95,9 +95,9 @@ class _Pairs:
 
     def __init__(self, values: Matrix) -> None:
         present = ~np.isnan(values)
-        told_apart = values[_telling(values, present)]
-        self._values = np.ascontiguousarray(told_apart.T)  # (runs, articles)
-        self.in_gold, self.articles = len(values), len(told_apart)
+        differing = values[_informative(values, present)]
+        self._values = np.ascontiguousarray(differing.T)  # (runs, articles)
+        self.in_gold, self.articles = len(values), len(differing)
         self.left, self.right = np.triu_indices(values.shape[1], 1)
         self.counts = (present.T @ present.astype(np.float64))[self.left, self.right]
         size = len(self.left)
@@ -137,8 +137,8 @@ class _Pairs:
         return differences
 
 
-def _telling(values: Matrix, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return of each article whether any two runs differ there: the signs of others are idle."""
+def _informative(values: Matrix, present: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return, for each article, whether any two runs differ there: other signs have no effect."""
     highest = np.where(present, values, -np.inf).max(axis=1, initial=-np.inf)
     lowest = np.where(present, values, np.inf).min(axis=1, initial=np.inf)
     telling: NDArray[np.bool_] = highest - lowest > _TIE
@@ -167,7 +167,7 @@ def _every_flip(articles: int) -> Iterator[Matrix]:
 
 
 class _Reached(NamedTuple):
-    """How many flips reach what was observed."""
+    """Counts of the flips whose statistic reaches the observed one."""
 
     alone: Places  # the pair's own statistic does
     among: Places  # the greatest does, of the pair and of those with a lower observed statistic

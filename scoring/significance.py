@@ -1,4 +1,4 @@
-"""What differences between runs are worth: document bootstrap, rank intervals, paired tests.
+"""Significance of differences between runs: document bootstrap, rank intervals, paired tests.
 
 All runs are resampled together, article by article, so that one matrix product scores every run on
 every resample (docs/scoring.md). Seeds are recorded in the signature.

@@ -37,7 +37,7 @@ class Relation(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """What may be annotated: entity types by role by relation, a knowledge base by entity type."""
+    """Allowed annotations: entity types by role by relation, a knowledge base by entity type."""
 
     relations: Mapping[str, Mapping[str, frozenset[str]]]
     knowledge_bases: Mapping[str, str]
@@ -45,7 +45,7 @@ class Schema(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class Annotations:
-    """What is annotated in one article, by id."""
+    """The annotations of one article, by id."""
 
     article: str
     text: str
@@ -115,7 +115,7 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
         if path.is_dir():
             members = [
                 (file, str(file), file.read_bytes)
-                for file in sorted(filter(_is_wanted, path.rglob("*")))
+                for file in sorted(filter(_is_annotation_file, path.rglob("*")))
             ]
             return {(file.stem, file.suffix): _File(name, read()) for file, name, read in members}
         with zipfile.ZipFile(path) as archive:
@@ -123,7 +123,7 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
                 raise FormatError([FileProblem(str(path), 0, 0, TOO_LARGE)])
             for name in sorted(archive.namelist()):
                 member = PurePosixPath(name)
-                if _is_wanted(member):
+                if _is_annotation_file(member):
                     file = _File(f"{path}/{name}", archive.read(name))
                     found[member.stem, member.suffix] = file
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
@@ -132,8 +132,8 @@ def _files(path: Path) -> dict[tuple[str, str], _File]:
     return found
 
 
-def _is_wanted(file: PurePath) -> bool:
-    """Whether a file has annotations or text; `._x.a2` is what macOS adds to zip files."""
+def _is_annotation_file(file: PurePath) -> bool:
+    """Return whether a file has annotations or text; macOS adds files `._x.a2` to zip files."""
     return file.suffix in _SUFFIXES and not file.name.startswith(".")
 
 
@@ -176,7 +176,7 @@ class _Reader:
 
 
 def _add(article: Annotations, line: str, schema: Schema) -> None:
-    """Add one annotation line to an article; raises `ValueError` that says what is wrong."""
+    """Add one annotation line to an article; raises `ValueError` with the fault."""
     name, *fields = line.split("\t")
     if name in article.entities or name in article.relations:
         raise ValueError(f"id {name} comes twice in this article")

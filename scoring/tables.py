@@ -51,9 +51,10 @@ def latex_table(table: Table) -> str:
 
 
 def shown(cell: Cell) -> str:
-    """Return a cell as people read it: three decimals, `n/a` for what is undefined.
+    """Return a cell as text: three decimals, `n/a` for an undefined value.
 
-    What would be 0.000 but is not, such as a small p, has its first digit; below 1e-9 it is noise.
+    A value that would round to 0.000, such as a small p, is shown with its first digit; below 1e-9
+    it is noise.
     """
     if cell is None:
         return "n/a"

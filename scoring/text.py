@@ -1,4 +1,4 @@
-"""Tab-separated text as it comes from anywhere: gzip, byte order marks, both kinds of line ends."""
+"""Tab-separated text from any source: gzip, byte order marks, both kinds of line ends."""
 
 from __future__ import annotations
 

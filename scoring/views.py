@@ -22,9 +22,9 @@ VIEWS = ("raw", "mapped", "filtered", "both")
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """What is done to an article's hits before they are scored; mapping runs before the filter.
+    """A transformation of an article's hits before they are scored: mapping, then the filter.
 
-    `homologs` has for a gold accession the accessions that stand for it; `taxa` has the taxon of
+    `homologs` has for a gold accession the accessions that count as it; `taxa` has the taxon of
     every accession known. `files` names the digests of the files they came from.
     """
 
@@ -54,9 +54,9 @@ class View:
 def _mapped(
     hits: Sequence[Hit], gold: frozenset[Item], homologs: Mapping[Accession, frozenset[Accession]]
 ) -> Iterable[Hit]:
-    """Return the hits, in order of rank, as the gold items that they stand for.
+    """Return the hits, in order of rank, as the gold items that they count as.
 
-    An item of the gold stands for itself only, any other for every gold item that it matches as a
+    An item of the gold counts as itself only, any other as every gold item that it matches as a
     whole; an item that matches none stays. Of equal items the best rank stays.
     """
     gold_items = _GoldItems(hits, gold, homologs)
@@ -74,9 +74,9 @@ _NONE: frozenset[Accession] = frozenset()
 
 
 class _GoldItems:
-    """An article's gold items, looked up by the accessions that stand for their members.
+    """An article's gold items, looked up by the accessions that count as their members.
 
-    However many hits stand for the same gold accessions, what these match is worked out once.
+    However many hits count as the same gold accessions, their matches are computed once.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ MOST_TURNS = 100_000
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Waits for nothing: what it was told to wait is added to the clock."""
+    """A selector that never waits: the requested time-out is added to the clock."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Honest baselines, one a task: what a simple method gets, and how to start a server."""
+"""Baselines, one a task: the result of a simple method, and examples of a server."""

@@ -44,7 +44,7 @@ AMBIGUOUS = frozenset(
 
 
 class Name(NamedTuple):
-    """One way to write a protein: `weight` is how far it can be trusted, in ]0, 1]."""
+    """One spelling of a protein's name: `weight` is its reliability, in ]0, 1]."""
 
     accession: str
     surface: str
@@ -61,10 +61,10 @@ class Found(NamedTuple):
 
 
 class Dictionary:
-    """Finds protein names in a text with one Aho-Corasick pass.
+    """A dictionary of protein names, found in a text with one Aho-Corasick pass.
 
     Names match whole words; hyphens, spaces and Greek letters may differ. A symbol without a digit
-    must also match in case, for most are words as well.
+    must also match in case, since most are words as well.
     """
 
     def __init__(self, proteins: Iterable[Protein]) -> None:
@@ -111,7 +111,7 @@ def _names(protein: Protein) -> Iterator[Name]:
 
 
 def _weights(meanings: Sequence[Name], written: str) -> Mapping[str, float]:
-    """Return what a name as written may stand for; a shared name is worth less to each."""
+    """Return the proteins that a name as written may denote; a shared name weighs less for each."""
     best: dict[str, float] = {}
     for name in meanings:
         if _same_case(name, written):

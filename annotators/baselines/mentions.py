@@ -1,4 +1,4 @@
-"""NER by dictionary: every protein name in the text, where it stands."""
+"""NER by dictionary: every protein name in the text, with its place."""
 
 from __future__ import annotations
 

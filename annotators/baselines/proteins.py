@@ -1,4 +1,4 @@
-"""The names a dictionary knows, read from a UniProt table."""
+"""The names of a dictionary, read from a UniProt table."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Model:
         return float(1 / (1 + np.exp(-np.clip(score, -30, 30))))
 
     def save(self, path: Path) -> None:
-        """Write the model as a compressed `.npz` file at exactly `path`, whole or not at all."""
+        """Write the model as a compressed `.npz` file at exactly `path`, atomically."""
         part = path.with_name(path.name + ".part")
         try:
             with part.open("wb") as out:

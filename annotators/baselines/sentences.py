@@ -1,4 +1,4 @@
-"""Sentences, and the words that tell of an interaction."""
+"""Sentences, and the words that state an interaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaderboards: gold, live scores, what they are compared by, who sees them, and boards as files.
+"""Leaderboards: gold, live scores, comparisons, visibility, and boards as files.
 
-No lanes and no clock are known here. It may import the store, the tasks and all below.
+Lanes and the clock are not part of it. It may import the store, the tasks and all below.
 """

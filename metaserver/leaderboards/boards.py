@@ -1,4 +1,4 @@
-"""What the boards show at one moment: frozen values, made by the services, drawn by `web`."""
+"""Values of boards at one moment: immutable, and shown by `web`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from metaserver.tasks.plugin import ArticleLevel, RunIntervals, Score
 class BoardRow:
     """One run on a leaderboard; `place` is 1, 2, 2, 4, ... or None for a run without a score.
 
-    `team` may be empty; `offline` runs were uploaded as a file. `interval` is the newest there is:
-    None where none was made yet, of another score where the run has changed since.
+    `team` may be empty; `offline` runs were uploaded as a file. `interval` is the newest one: None
+    where none was computed yet, and of another score where the run has changed since.
     """
 
     run: ServerName
@@ -29,10 +29,10 @@ class BoardRow:
 class Board:
     """A task's leaderboard in one view, best run first, runs without a score last.
 
-    `resampling` tells how intervals are made; it is empty where the task has none. Where `hidden`
-    tells why the reader may see no run, in whole sentences, there are none. `gold` is the keyed
-    digest of the gold, which organisers alone see. `note` is one line that stands above the rows;
-    `frozen` is the id of the board's permanent link, where it has one.
+    `resampling` describes the computation of intervals; it is empty where the task has none.
+    `hidden` is the reason, in full sentences, why the reader may see no run, and empty otherwise.
+    `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
+    rows; `frozen` is the id of the board's permanent link, where it has one.
     """
 
     task: TaskName
@@ -47,17 +47,17 @@ class Board:
 
 
 def marked(signature: str, gold: str) -> str:
-    """Return a signature as organisers see it: with the keyed digest of its gold."""
+    """Return a signature for organisers: with the keyed digest of its gold."""
     return f"{signature}|mark:{gold}" if gold else signature
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleBoard:
-    """How hard the articles of a task are, the easiest first, as far as the reader may know.
+    """The levels of a task's articles, easiest first, as far as the reader may see them.
 
-    `measure` is what the means are of; it is empty where the task has no levels. `withheld` counts
-    the articles that too few teams answered to be shown; `ready` is False while nothing was
-    computed yet.
+    `measure` is the measure of the means; it is empty where the task has no levels. `withheld`
+    counts the articles that too few teams answered to be shown; `ready` is False until levels have
+    been computed.
     """
 
     task: TaskName

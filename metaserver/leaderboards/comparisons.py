@@ -1,4 +1,4 @@
-"""Intervals and article levels of the boards that are looked at, computed beside the event loop."""
+"""Intervals and article levels of viewed boards, computed in a thread beside the event loop."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BoardComparison:
-    """What was computed of one board, and the scores it was computed from."""
+    """The intervals and levels of one board, and the scores they were computed from."""
 
     scores: Mapping[ServerName, Score]
     intervals: Mapping[str, RunIntervals]
     levels: Sequence[ArticleLevel]
 
     def of(self, scores: Mapping[ServerName, Score]) -> bool:
-        """Tell whether these are the very scores; the scoreboard keeps those that stay."""
+        """Return whether these are the same score objects; the scoreboard reuses unchanged ones."""
         return self.scores.keys() == scores.keys() and all(
             self.scores[run] is score for run, score in scores.items()
         )
 
 
 class Comparisons:
-    """The newest comparison of each board; a board that is looked at after it changed gets another.
+    """The newest comparison of each board; a board that is viewed after a change gets a new one.
 
     `changed` is called when one is ready; `pause` is the shortest time between two, in seconds.
     """
@@ -47,11 +47,11 @@ class Comparisons:
         self._changed = changed
         self._pause = pause
         self._newest: dict[tuple[TaskName, View], BoardComparison] = {}
-        self._asked: dict[tuple[TaskName, View], None] = {}  # in the order they were asked for
+        self._asked: dict[tuple[TaskName, View], None] = {}  # in the order of requests
         self._worker: asyncio.Task[None] | None = None
 
     def newest(self, task: TaskName, view: View) -> BoardComparison | None:
-        """Return the newest comparison, and ask for another if the board has changed since.
+        """Return the newest comparison, and request another if the board has changed since.
 
         None where there is none yet, or where the task's runs cannot be compared. Must be called on
         the event loop.
@@ -67,7 +67,7 @@ class Comparisons:
         return found
 
     def without(self, task: TaskName) -> Comparisons:
-        """Return the comparisons of the other tasks' boards: this one's gold is another now."""
+        """Return the comparisons of the other tasks' boards, after a change of this task's gold."""
         others = Comparisons(self._scoreboard, self._changed, pause=self._pause)
         kept = {board: found for board, found in self._newest.items() if board[0] != task}
         others._newest.update(kept)
@@ -76,7 +76,7 @@ class Comparisons:
     async def make(
         self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
     ) -> BoardComparison | None:
-        """Compare the runs of a board with these scores, which is its newest comparison then."""
+        """Compare the runs of a board with these scores; the result is its newest comparison."""
         scored = self._scoreboard.scored_task(task)
         scores = {run: score for run, score in scores.items() if score.articles_scored}
         if not scores or not isinstance(scored.plugin, ComparedTask):
@@ -99,7 +99,7 @@ class Comparisons:
             begun = clock()
             try:
                 await self.make(task, view, await self._scoreboard.averaged(task, view))
-            except Exception:  # the boards stand without intervals
+            except Exception:  # the boards are shown without intervals
                 log.exception("cannot compare the runs of %s (%s)", task, view)
             self._changed()
             await asyncio.sleep(max(self._pause, REST * (clock() - begun)))

@@ -1,7 +1,7 @@
-"""Frozen boards: a task's leaderboards as one JSON document, and back again.
+"""Frozen boards: a task's leaderboards as one JSON document.
 
-The document holds all that its page shows, columns included: what a later version of the hub or
-another gold would make of the runs does not change it.
+The document holds all that its page shows, columns included, so that neither a later version of
+the hub nor another gold changes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORMAT = 1
 
 
 class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A `BoardRow`, without what only the hub may see of its score."""
+    """A `BoardRow`, without the parts of its score that only the hub may see."""
 
     run: str
     place: int | None
@@ -33,7 +33,7 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, row: BoardRow) -> FrozenRow:
-        """Return a row as it stands."""
+        """Return the frozen form of a row."""
         return cls(
             run=row.run,
             place=row.place,
@@ -47,7 +47,7 @@ class FrozenRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def row(self) -> BoardRow:
-        """Return the row that was frozen."""
+        """Return the row."""
         score = Score(
             values=self.values,
             articles_scored=self.articles_scored,
@@ -77,8 +77,8 @@ class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
 class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     """A task's leaderboards at the moment `at` (seconds since the Unix epoch), by view.
 
-    `columns` and `order` are the task plug-in's of that day; `reason` is why it was frozen, in a
-    few words.
+    `columns` and `order` are those of the task plug-in at that moment; `reason` is why it was
+    frozen, in a few words.
     """
 
     name: TaskName
@@ -103,19 +103,19 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def encode(self) -> bytes:
-        """Return the document, JSON."""
+        """Return the JSON document."""
         return msgspec.json.encode(self)
 
     @classmethod
     def decode(cls, document: bytes) -> FrozenBoard:
-        """Return what `encode` wrote; raises `msgspec.ValidationError` for anything else."""
+        """Read a document of `encode`; raises `msgspec.ValidationError` for anything else."""
         return msgspec.json.decode(document, type=cls)
 
 
 def freeze(
     task: TaskPlugin, boards: Iterable[Board], *, phase: str, reason: str, at: float
 ) -> FrozenBoard:
-    """Freeze a task's boards, one a view, as they stand."""
+    """Freeze a task's present boards, one a view."""
     return FrozenBoard(
         name=task.name,
         title=task.title,

@@ -1,4 +1,4 @@
-"""Gold as the boards use it: read from a file, and put together with its task's views."""
+"""Gold for the boards: read from a file, and combined with its task's views."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _scored(
 
 
 def read_gold(task: TaskName, content: bytes, source: str) -> Any:
-    """Read the content of a gold file; `InputError` names the file as its sender called it."""
+    """Read the content of a gold file; `InputError` names the file by its sender's name."""
     with tempfile.TemporaryDirectory(prefix="metaserver-gold-") as folder:
         path = Path(folder) / (Path(source).name or "gold")
         path.write_bytes(content)

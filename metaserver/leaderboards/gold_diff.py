@@ -1,4 +1,4 @@
-"""What another version of the gold changes: labels by article, values by run."""
+"""Differences of two versions of the gold: labels by article, values by run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from metaserver.model.records import ArticleId, ServerName
 from metaserver.tasks.plugin import LabelledTask, Score, TaskPlugin
 
 MOST_TOLD, MOST_LABELS = 1_000, 100
-"""Articles that are told, and labels of one; the others are counted."""
+"""Most articles that are listed, and most labels of one; the others are counted."""
 NONE: frozenset[str] = frozenset()
 
 Labels: TypeAlias = Mapping[ArticleId, frozenset[str]]
 
 
 class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
-    """An article whose gold is another now: the labels that it says more, and no longer."""
+    """An article whose gold has changed: the labels that were added, and removed."""
 
     article: str
     added: tuple[str, ...]
@@ -37,13 +37,13 @@ class RunChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gold file changes, or would change.
+    """The changes that a gold file makes, or would make.
 
-    `version` is the one it is kept as, null where it is only looked at; `replaces` the one before
-    it. `articles` have gold now. `changes` are the articles with other labels, `unknown` those that
-    the corpus does not have, the first 1,000 of each, and of an article's labels the first 100;
-    `added`, `removed` and `unknown_articles` count them all. `runs` have each run's values on the
-    raw board before and after. `frozen` is the id of the board as it was.
+    `version` is the one it is stored as, null in a preview; `replaces` is the one before it.
+    `articles` counts the articles that now have gold. `changes` are the articles with other
+    labels, `unknown` those that the corpus does not have, the first 1,000 of each, and of an
+    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all. `runs`
+    have each run's values on the raw board before and after. `frozen` is the id of the old board.
     """
 
     phase: str
@@ -62,7 +62,7 @@ class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gold says otherwise than another, as far as it is told, and all of it counted."""
+    """The differences of a gold from another, the first of them listed, and all of them counted."""
 
     articles: int = 0
     added: int = 0
@@ -77,7 +77,7 @@ def label_changes(
 ) -> LabelChanges:
     """Compare a gold with the one before it (None: there was none) and with a corpus.
 
-    Nothing is known of tasks that tell no labels. Slow for a large gold: call it in a thread.
+    Empty for tasks without labels. Slow for a large gold: call it in a thread.
     """
     if not isinstance(plugin, LabelledTask):
         return LabelChanges()

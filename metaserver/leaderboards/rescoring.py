@@ -1,4 +1,4 @@
-"""Runs scored again from what is stored, in a thread: the event loop stays free meanwhile."""
+"""Rescoring of runs from stored answers, in a thread, so that the event loop stays free."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ async def score_answers(
     offline: Iterable[OfflineRun],
     scored: Scored = ignored,
 ) -> None:
-    """Put all answers of a phase onto an empty board, each once, and make its means.
+    """Put all answers of a phase onto an empty board, each once, and compute its means.
 
-    Only what the board's tasks have of an answer is read.
+    Only the parts of answers that belong to the board's tasks are read.
     """
     for name, key in lanes.items():
         after = -1
@@ -59,9 +59,9 @@ async def _score_offline(
         packed = await runs.packed_payloads(connection, run)
     payloads = list((await asyncio.to_thread(runs.unpack_payloads, packed)).items())
     for start in range(0, len(payloads), CHUNK):
-        given = payloads[start : start + CHUNK]
-        await asyncio.to_thread(_put_run, board, run, given)
-        await scored(len(given))
+        chunk = payloads[start : start + CHUNK]
+        await asyncio.to_thread(_put_run, board, run, chunk)
+        await scored(len(chunk))
 
 
 def _put_packed(

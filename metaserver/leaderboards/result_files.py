@@ -1,4 +1,4 @@
-"""What a phase leaves as files: its boards as JSON, its attempts as a table."""
+"""Result files of a phase: its boards as JSON, its attempts as a table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def result_file(run: ServerName, task: TaskName) -> str:
 
 
 def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
-    """Return all boards as they stand, JSON-ready, by task: the raw one, and the other views."""
+    """Return all present boards, JSON-ready, by task: the raw one, and the other views."""
     return {
         task.name: _board(scoreboard.board(task.name))
         | {

@@ -1,4 +1,4 @@
-"""The live leaderboards: an answer's article is scored as it lands, means are made when asked."""
+"""The live leaderboards: an article is scored when its answer arrives, means when requested."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RAW: View = "raw"
 
 
 class GoldMark(NamedTuple):
-    """What boards call a gold: its version in the phase, and its keyed digest for organisers."""
+    """The mark of a gold on boards: its version, and for organisers its keyed digest."""
 
     version: int
     digest: str
@@ -30,8 +30,8 @@ class GoldMark(NamedTuple):
 class ScoredTask:
     """A task, the gold it is scored on, and the UniProt release its answers are checked by.
 
-    `mark` names the gold where it is kept in a store. `views` makes a scorer for each view that is
-    scored beside the raw one.
+    `mark` names the gold where it is stored. `views` creates a scorer for each view that is scored
+    beside the raw one.
     """
 
     plugin: TaskPlugin
@@ -41,15 +41,15 @@ class ScoredTask:
     views: Mapping[View, Callable[[], Scorer]] = field(default_factory=dict)
 
     def scorers(self) -> Mapping[View, Callable[[], Scorer]]:
-        """Return what makes an empty scorer, by view."""
+        """Return the factories of empty scorers, by view."""
         return {RAW: partial(self.plugin.scorer, self.gold), **self.views}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class BoardKey:
-    """A way to score a task: on one gold, in one view. Two boards never share one.
+    """The key of one scoring of a task: on one gold, in one view. Two boards never share one.
 
-    `empty` is a scorer that is kept empty: it prepares the answers of all runs.
+    `empty` is a scorer that stays empty: it prepares the answers of all runs.
     """
 
     make: Callable[[], Scorer]
@@ -57,7 +57,7 @@ class BoardKey:
 
     @classmethod
     def of(cls, make: Callable[[], Scorer]) -> BoardKey:
-        """Return the way of what makes its scorers."""
+        """Return the key for a factory of scorers."""
         return cls(make, make())
 
 
@@ -76,7 +76,7 @@ class _Run(NamedTuple):
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Averaging:
-    """A run's mean that is being made in a thread, and the answers that landed meanwhile."""
+    """A run's mean that a thread is computing, and the answers that arrived meanwhile."""
 
     waiting: list[tuple[ArticleId, Any]] = field(default_factory=list)
     made: asyncio.Task[Score] | None = None
@@ -101,35 +101,35 @@ class Scoreboard:
         self._averaging: dict[_Run, _Averaging] = {}
 
     def tasks(self) -> Sequence[TaskPlugin]:
-        """The tasks that are scored."""
+        """Return the tasks that are scored."""
         return [task.plugin for task in self._tasks.values()]
 
     def scored(self) -> Sequence[ScoredTask]:
-        """The tasks that are scored, with their gold."""
+        """Return the tasks that are scored, with their gold."""
         return list(self._tasks.values())
 
     def scored_task(self, task: TaskName) -> ScoredTask:
-        """One of the tasks that are scored, with its gold."""
+        """Return one of the tasks that are scored, with its gold."""
         return self._tasks[task]
 
     def views(self, task: TaskName) -> Sequence[View]:
-        """The views a task is scored in, the raw one first."""
+        """Return the views that a task is scored in, the raw one first."""
         return list(self._ways[task])
 
     def count(self, task: TaskName) -> int:
-        """How many runs a task has."""
+        """Return the number of runs of a task."""
         return sum((run.task, run.view) == (task, RAW) for run in self._scorers)
 
     def is_prepared(
         self, payloads: Mapping[TaskName, Any], prepared: Mapping[BoardKey, Any]
     ) -> bool:
-        """Tell whether `put` would be quick: all ways of this board are prepared."""
+        """Return whether `put` would be quick: the answer is prepared for all of this board."""
         return all(way in prepared for _, _, way in self._ways_of(payloads))
 
     def prepare(
         self, article: ArticleId, payloads: Mapping[TaskName, Any], prepared: Prepared
     ) -> None:
-        """Add to `prepared` what is not yet in it. May be called in a thread."""
+        """Add the missing entries to `prepared`. May be called in a thread."""
         for name, _, way in self._ways_of(payloads):
             if way not in prepared:
                 prepared[way] = way.empty.prepare(article, payloads[name])
@@ -143,7 +143,7 @@ class Scoreboard:
     ) -> None:
         """Score one article of a server's runs; tasks without gold are passed over.
 
-        What is not prepared is prepared now.
+        Missing preparations are made now.
         """
         for name, view, way in self._ways_of(payloads):
             kept = prepared[way] if way in prepared else way.empty.prepare(article, payloads[name])
@@ -176,7 +176,7 @@ class Scoreboard:
             self._averaging.pop(run, None)
 
     def regrade(self, other: Scoreboard) -> None:
-        """Take over the tasks of another board, their gold and runs, in place of its own."""
+        """Replace tasks, with their gold and runs, by those of another board."""
         self._drop([run for run in self._scorers if run.task in other._tasks])
         merged = {**self._tasks, **other._tasks}
         self._tasks = {name: merged[name] for name in sorted(merged)}
@@ -186,11 +186,11 @@ class Scoreboard:
         self._scores |= other._scores
 
     def mark(self, task: TaskName, mark: GoldMark) -> None:
-        """Name the gold of a task: it is kept in a store now."""
+        """Set the mark of a task's gold, once it is stored."""
         self._tasks = {**self._tasks, task: replace(self._tasks[task], mark=mark)}
 
     def adopt(self, other: Scoreboard, server: ServerName) -> None:
-        """Take a server's runs over from a board of the same tasks, in place of its own."""
+        """Replace a server's runs by those of a board of the same tasks."""
         self.drop(server)
         self._scorers |= {run: one for run, one in other._scorers.items() if run.server == server}
         self._scores |= {run: one for run, one in other._scores.items() if run.server == server}
@@ -200,7 +200,7 @@ class Scoreboard:
         return self.board_of(task, view, self.scores(task, view))
 
     def board_of(self, task: TaskName, view: View, scores: Mapping[ServerName, Score]) -> Board:
-        """Return a task's leaderboard as these scores make it."""
+        """Return a task's leaderboard with these scores."""
         scored = self._tasks[task]
         return Board(
             task=task,
@@ -211,24 +211,24 @@ class Scoreboard:
         )
 
     def runs(self, task: TaskName, view: View = RAW) -> Sequence[ServerName]:
-        """Return whose runs a task has."""
+        """Return the names of the runs of a task."""
         return [run.server for run in self._scorers if (run.task, run.view) == (task, view)]
 
     def scores(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
-        """Return the scores of a task's runs; only runs that changed are averaged anew."""
+        """Return the scores of a task's runs; only runs that changed are averaged again."""
         return {name: self._score(_Run(task, view, name)) for name in self.runs(task, view)}
 
     async def averaged(self, task: TaskName, view: View = RAW) -> Mapping[ServerName, Score]:
-        """Return the scores of a task's runs, each as it was when its turn came (see `average`)."""
+        """Return the scores of a task's runs, averaged one by one in threads (see `average`)."""
         found = {name: await self.average(task, view, name) for name in self.runs(task, view)}
         return {name: score for name, score in found.items() if score is not None}
 
     async def average(self, task: TaskName, view: View, server: ServerName) -> Score | None:
-        """Return the score of a run, made in a thread; None: there is no run.
+        """Return the score of a run, computed in a thread; None where there is no such run.
 
-        It is of the answers that landed before this moment; where a mean of the run is being made
-        already, of those that landed before that one's end (see `at_rest`). Answers that land
-        while it is made are scored afterwards, so that `scores` may return a newer score next.
+        It covers the answers that arrived before the call; where a mean of the run is being made
+        already, those that arrived before that one's end (see `at_rest`). Answers that arrive
+        meanwhile are scored afterwards, so that `scores` may return a newer score next.
         """
         await self.at_rest(task, view, server)
         run = _Run(task, view, server)
@@ -241,11 +241,11 @@ class Scoreboard:
         return await asyncio.shield(begun.made)  # the thread cannot be ended, so neither is this
 
     def averaging(self, task: TaskName, view: View, server: ServerName) -> bool:
-        """Whether a mean of a run is being made, so that answers wait to be scored."""
+        """Return whether a mean of a run is being computed, so that answers wait to be scored."""
         return _Run(task, view, server) in self._averaging
 
     async def at_rest(self, task: TaskName, view: View, server: ServerName) -> None:
-        """Wait until no mean of a run is being made, and no answer waits for one."""
+        """Wait until no mean of a run is being computed, and no answer waits for one."""
         run = _Run(task, view, server)
         while (begun := self._averaging.get(run)) is not None:
             assert begun.made is not None

@@ -1,4 +1,4 @@
-"""What a reader may see of the scores of a phase: nothing, its team's runs, or all."""
+"""Visibility of a phase's scores to a reader: nothing, its team's runs, or all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGN_IN = "Each team sees the scores of its own runs: sign in with its token."
 
 
 def why_hidden(visibility: Visibility, reader: Viewer) -> str:
-    """Return why a reader may see no score, in whole sentences; empty where it may see some."""
+    """Return why a reader may see no score, in full sentences; empty where it may see some."""
     if reader.organiser or visibility is Visibility.PUBLIC:
         return ""
     if visibility is Visibility.HIDDEN:
@@ -26,10 +26,10 @@ def why_hidden(visibility: Visibility, reader: Viewer) -> str:
 
 
 def seen(board: Board, visibility: Visibility, reader: Viewer) -> Board:
-    """Return a board as far as the reader may see it.
+    """Return the part of a board that the reader may see.
 
-    A team that sees its own runs alone sees them placed among themselves, without intervals: those
-    of ranks would tell how the others did. Organisers alone see the gold's keyed digest.
+    A team that sees only its own runs sees them ranked among themselves, without intervals: those
+    of ranks would reveal the results of others. Organisers alone see the gold's keyed digest.
     """
     if reader.organiser:
         return replace(board, signature=marked(board.signature, board.gold))
@@ -47,7 +47,7 @@ def seen(board: Board, visibility: Visibility, reader: Viewer) -> Board:
 
 
 def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Viewer) -> FrozenBoard | None:
-    """Return a frozen board as far as the reader may see it, None where it may see nothing."""
+    """Return the part of a frozen board that the reader may see, None where it may see nothing."""
     if why_hidden(visibility, reader):
         return None
     views = {name: _seen_view(view, visibility, reader) for name, view in frozen.views.items()}
@@ -73,5 +73,5 @@ def _own(rows: Sequence[FrozenRow], team: str) -> tuple[FrozenRow, ...]:
 
 
 def _places(places: Sequence[int | None]) -> Sequence[int | None]:
-    """Return rising places counted anew from 1; equal ones stay equal, None stays None."""
+    """Return rising places counted again from 1; equal ones stay equal, None stays None."""
     return [None if place is None else places.index(place) + 1 for place in places]

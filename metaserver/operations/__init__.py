@@ -1,1 +1,1 @@
-"""What can be asked of a running hub, said once for every interface."""
+"""Operations of a running hub, each declared once for every interface."""

@@ -1,7 +1,7 @@
-"""What readers ask: the annotations of an article, and the servers that made them.
+"""Annotations of an article, and the servers that produced them.
 
-Who may read a phase's answers: organisers always, a team those of its own servers, everybody those
-of a closed phase whose scores are public.
+Organisers may read all answers of a phase, a team those of its own servers, everybody those of a
+closed phase whose scores are public.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metaserver.operations.table import operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import installed_tasks
 
-Article = Annotated[str, Meta(description="PubMed id, PMCID, DOI, or what it is called here")]
+Article = Annotated[str, Meta(description="The article's id: PubMed id, PMCID, DOI, ...")]
 
 
 class OneArticle(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class ArticleOfServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class Annotation(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a server's answer for an article that was kept, in the shape it was sent."""
+    """The accepted part of a server's answer for an article, in the structure it was sent in."""
 
     article: str
     server: str
@@ -49,7 +49,7 @@ class Annotation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
-    """What everybody may know of a server."""
+    """The public fields of a server."""
 
     server: str
     team: str
@@ -60,7 +60,7 @@ class PublicServer(msgspec.Struct, frozen=True, kw_only=True):
 async def get_annotations(
     hub: HubContext, caller: Caller, request: OneArticle
 ) -> Sequence[Annotation]:
-    """Return what the servers answered for an article, as far as the caller may read it."""
+    """Return the servers' annotations of an article that the caller may read."""
     return [
         found
         for running, registered in _readable(hub, caller)
@@ -88,7 +88,7 @@ async def get_server_list(hub: HubContext, caller: Caller, request: OneArticle) 
 
 @operation("Resources.getServer", "GET /resources/servers/{server}", None)
 async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> PublicServer:
-    """Return what may be known of a server whose annotations the caller may read."""
+    """Return the public fields of a server whose annotations the caller may read."""
     for _, registered in _readable(hub, caller):
         if registered.server.name == request.server:
             return PublicServer(

@@ -1,4 +1,4 @@
-"""A server's attempts, and its answers as they came."""
+"""Attempts of a server, and its raw answers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAGE = 100
 
 
 class AttemptQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which attempts of a server."""
+    """A selection of a server's attempts."""
 
     server: ServerField
     phase: InPhase = None
     since: Annotated[float, Meta(ge=0, description="Begun at or after, Unix seconds")] = 0.0
     before: Annotated[float | None, Meta(description="Begun before, Unix seconds")] = None
-    outcome: Annotated[Outcome | None, Meta(description="Ended so")] = None
-    article: Annotated[str | None, Meta(description="Of this article")] = None
+    outcome: Annotated[Outcome | None, Meta(description="Only attempts with this outcome")] = None
+    article: Annotated[str | None, Meta(description="Only attempts for this article")] = None
     limit: Limit = PAGE
 
 
@@ -42,7 +42,7 @@ class OneAttempt(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """One request as it ended; times in seconds, `started_at` Unix seconds."""
+    """One finished request; times in seconds, `started_at` in Unix seconds."""
 
     article: str
     number: int
@@ -58,7 +58,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, attempt: Attempt, *, final: bool) -> AttemptDetail:
-        """Return what is shown of an attempt."""
+        """Return the fields of an attempt that its team sees."""
         return cls(
             article=attempt.article,
             number=attempt.number,
@@ -75,7 +75,7 @@ class AttemptDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RawAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt, and the bytes of the answer as they came (none came: null)."""
+    """One attempt with the bytes of its answer (null where none came)."""
 
     attempt: AttemptDetail
     raw: bytes | None
@@ -103,7 +103,7 @@ async def attempts(
 
 @operation("Servers.answer", "GET /servers/{server}/attempts/{article}/{number}", Role.TEAM)
 async def answer(hub: HubContext, caller: Caller, request: OneAttempt) -> RawAnswer:
-    """Return one attempt, and the raw answer as the server sent it."""
+    """Return one attempt with the raw answer that the server sent."""
     registered, running = await lane_of(
         hub, caller, InLane(server=request.server, phase=request.phase)
     )

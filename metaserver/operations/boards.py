@@ -1,4 +1,4 @@
-"""Leaderboards: as they stand, and as they were frozen."""
+"""Leaderboards: current and frozen ones."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, row: BoardRow) -> RunRow:
-        """Return what is shown of a run."""
+        """Return the public fields of a run."""
         return cls(
             run=row.run,
             place=row.place,
@@ -73,9 +73,9 @@ class RunRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A board as far as the caller may see it; `hidden` tells why there are no runs.
+    """The part of a board that the caller may see; `hidden` is the reason where there are no runs.
 
-    `order` are the columns it is ordered by. `signature` is all that its scores depend on: boards
+    `order` are the columns it is ordered by. `signature` has all that its scores depend on: boards
     of one phase with one signature can be compared. It has the version of the gold, and for
     organisers the gold's mark: equal marks are equal golds.
     """
@@ -105,7 +105,7 @@ class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Boards.get", "GET /phases/{phase}/boards/{task}", None)
 async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail:
-    """Return a leaderboard as it stands, as far as the phase lets the caller see it."""
+    """Return a current leaderboard, as far as the phase lets the caller see it."""
     running = hub.phase(request.phase)
     plugin = _scored_task(running, request.task)
     views = running.boards.views(plugin.name)
@@ -128,12 +128,12 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
 
 @operation("Boards.frozen", "GET /phases/{phase}/frozen", None)
 async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[FrozenDetail]:
-    """Return a phase's frozen boards, the newest first, where the caller may see scores of it."""
+    """Return a phase's frozen boards, newest first; none where the caller may see no score."""
     running = hub.phase(request.phase)
     if why_hidden(running.phase.plan.visibility, _reader(caller)):
         return []
     async with hub.store.reading() as connection:
-        kept = await boards.list_all(connection, running.phase.id)
+        frozen = await boards.list_all(connection, running.phase.id)
     return [
         FrozenDetail(
             board=board.id,
@@ -143,7 +143,7 @@ async def list_frozen(hub: HubContext, caller: Caller, request: OnePhase) -> Seq
             reason=board.reason,
             at=board.created_at,
         )
-        for board in kept
+        for board in frozen
     ]
 
 
@@ -179,8 +179,8 @@ async def _frozen_board(hub: HubContext, key: str, reader: Viewer) -> FrozenBoar
         found = await boards.get(connection, key)
     if found is None:
         return None
-    kept, document = found
-    visibility = hub.phase(kept.phase).phase.plan.visibility
+    stored, document = found
+    visibility = hub.phase(stored.phase).phase.plan.visibility
     return seen_frozen(FrozenBoard.decode(document), visibility, reader)
 
 

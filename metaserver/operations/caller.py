@@ -1,4 +1,4 @@
-"""Who asks."""
+"""The caller of an operation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.model.states import Role
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """Who asks for an operation: by which token, as what, in which request.
+    """The caller of an operation: its role, team, token and request.
 
     `role` None is a caller without a token. `team` is set for teams alone. `name` is what the audit
     log calls the caller: "team blue", "organiser ana", "clock".
@@ -26,7 +26,7 @@ class Caller:
 
     @property
     def organiser(self) -> bool:
-        """Whether the caller may do everything."""
+        """True for an organiser, who may call every operation."""
         return self.role is Role.ORGANISER
 
     def need(self, role: Role | None) -> None:
@@ -42,7 +42,7 @@ class Caller:
     def require_team(self, team: TeamName | None) -> None:
         """Raise `RefusedError` unless the caller is an organiser or of this team.
 
-        What is another team's is told as unknown, so that nobody learns what there is.
+        Another team's objects are reported as unknown, so that nobody learns which exist.
         """
         if not self.organiser and (team is None or self.team != team):
             raise RefusedError(Refusal.UNKNOWN, "there is none of that name among your servers")

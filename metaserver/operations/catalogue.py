@@ -1,4 +1,4 @@
-"""Every operation, in one order, whatever was imported before."""
+"""The catalogue of all operations, in a fixed order whatever was imported before."""
 
 from collections.abc import Mapping
 

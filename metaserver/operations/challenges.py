@@ -1,4 +1,4 @@
-"""Challenges: each has a title and the time zone that its dates are told in."""
+"""Challenges: each has a title and the time zone of its dates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import phases
 
 Zone = Annotated[
-    str, Meta(max_length=100, description="The time zone its dates are told in: Europe/Madrid")
+    str, Meta(max_length=100, description="The time zone of its dates, such as Europe/Madrid")
 ]
 
 
 class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A challenge, or what is to change of the one of this name."""
+    """A challenge, or the new title and time zone of the one of this name."""
 
     challenge: NewName
     title: Title = ""
@@ -42,8 +42,8 @@ class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
 async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) -> ChallengeDetail:
-    """Make a challenge, or change its title and time zone."""
-    _need_zone(request.timezone)
+    """Create a challenge, or change its title and time zone."""
+    _require_zone(request.timezone)
     async with hub.store.writing() as connection:
         await phases.set_challenge(connection, request.challenge, request.title, request.timezone)
         await audit_log(
@@ -59,7 +59,7 @@ async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) 
             for phase in await phases.list_all(connection)
             if phase.challenge == request.challenge
         ]
-    for phase in its_phases:  # the dates are the same moments, told in another zone
+    for phase in its_phases:  # the dates are the same moments, shown in another zone
         await hub.dispatcher.take_over(phase)
     return ChallengeDetail(
         challenge=request.challenge, title=request.title, timezone=request.timezone
@@ -68,7 +68,7 @@ async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) 
 
 @operation("Challenges.list", "GET /challenges", None)
 async def list_challenges(
-    hub: HubContext, _caller: Caller, _given: Nothing
+    hub: HubContext, _caller: Caller, _request: Nothing
 ) -> Sequence[ChallengeDetail]:
     """Return all challenges."""
     async with hub.store.reading() as connection:
@@ -85,13 +85,13 @@ async def challenge_named(hub: HubContext, name: str) -> Challenge:
             challenge.name: challenge for challenge in await phases.every_challenge(connection)
         }
     if name not in known:
-        message = f"there is no challenge {name!r}: make it first (challenges set)"
+        message = f"there is no challenge {name!r}: create it first (challenges set)"
         raise RefusedError(Refusal.UNKNOWN, message, field="challenge")
     return known[name]
 
 
 def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:
-    """Read a date that is told in a time zone (or with an offset); None where there is none."""
+    """Read a date in a time zone (or with an offset of its own); None where there is none."""
     if not text:
         return None
     try:
@@ -100,7 +100,7 @@ def moment_in(text: str | None, timezone: str, field: str) -> datetime | None:
         raise RefusedError(Refusal.INVALID, str(error), field=field) from error
 
 
-def _need_zone(name: str) -> None:
+def _require_zone(name: str) -> None:
     if known_zone(name) is None:
         message = f"{name!r} is not a time zone such as Europe/Madrid"
         raise RefusedError(Refusal.INVALID, message, field="timezone")

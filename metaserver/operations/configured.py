@@ -1,7 +1,7 @@
-"""Challenges that `config.yaml` tells of: made, and changed when what it says has changed.
+"""Challenges of `config.yaml`: created, and changed when the file has changed.
 
-What is said of a phase is done once: what organisers then change by command stays, until the file
-says something else of that phase.
+Each version of a phase's settings is applied once: what organisers then change by command stays,
+until the file's settings of that phase change.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ APPLIED = "config.applied"
 
 
 async def apply(hub: HubContext) -> None:
-    """Do what the settings say of challenges; `InputError` names what cannot be done."""
+    """Apply the settings of challenges; `InputError` names the setting that cannot be applied."""
     for place, challenge in enumerate(hub.settings.challenges):
         where = f"challenges[{place}]"
         request = {"title": challenge.title, "timezone": challenge.timezone}
@@ -103,7 +103,7 @@ async def _do(hub: HubContext, where: str, name: str, **values: Any) -> Any:
 
 
 async def _do_job(hub: HubContext, where: str, name: str, **values: Any) -> None:
-    """Do what is a background job to its end."""
+    """Run an operation that is a background job, and wait for its end."""
     begun: JobDetail = await _do(hub, where, name, **values)
     job = hub.jobs.get(begun.job)
     assert job is not None
@@ -123,11 +123,11 @@ async def _remember(hub: HubContext, subject: str, digest: str) -> None:
         await audit_log(connection, CONFIG, APPLIED, subject, digest=digest)
 
 
-async def _digest(hub: HubContext, said: Mapping[str, Any] | list[Any]) -> str:
-    """Return what the audit log keeps of what was said, gold among it: a keyed digest."""
+async def _digest(hub: HubContext, settings: Mapping[str, Any] | list[Any]) -> str:
+    """Return the keyed digest of settings, gold included, that the audit log stores."""
     async with hub.store.reading() as connection:
         key = await digest_key(connection)
-    return keyed_digest(key, msgspec.json.encode(said, order="deterministic"))[:16]
+    return keyed_digest(key, msgspec.json.encode(settings, order="deterministic"))[:16]
 
 
 def _content(path: str, where: str) -> bytes:

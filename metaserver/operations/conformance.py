@@ -1,4 +1,4 @@
-"""Tests of servers: for which phase, how they ended, and what that is worth now."""
+"""Tests of servers for a phase: their results, and whether these are still valid."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from metaserver.store.trials import NO_PHASE
 
 
 class TrialState(StrEnum):
-    """How a server's test for a phase stands."""
+    """The state of a server's test for a phase."""
 
     NEVER = "never"  # not tested for it since it was registered or changed
     PASSED = "passed"  # it may be started
     FAILED = "failed"
-    OUTDATED = "outdated"  # it passed, and the phase asks for more since
+    OUTDATED = "outdated"  # it passed, but the phase's conditions have changed since
 
 
 class Tested(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server's test for a phase stands; `at` is when it was made, Unix seconds.
+    """The state of a server's test for a phase; `at` is the time of the test, Unix seconds.
 
-    `reasons` are why it failed, or what has changed of the phase since it passed.
+    `reasons` are the problems found, or the changes of the phase since the test was passed.
     """
 
     phase: str
@@ -53,14 +53,14 @@ class ServerTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     server: ServerField
     phase: Annotated[
         str | None,
-        Meta(description="For which phase; none: the one that is open, else the next that opens"),
+        Meta(description="The phase; none: the one that is open, else the next that opens"),
     ] = None
 
 
 def tested_for(
     hub: HubContext, registered: RegisteredServer, running: RunningPhase | None
 ) -> Tested:
-    """Return how a server's test for a phase stands; without one how that for no phase does."""
+    """Return the state of a server's test for a phase (None: of its test for no phase)."""
     phase = running.name if running else NO_PHASE
     found = verdict(registered, phase)
     if found is None:
@@ -74,12 +74,12 @@ def tested_for(
 
 
 def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
-    """Return how a server's tests stand for all phases that are not over."""
+    """Return the states of a server's tests for all phases that are not over."""
     return [tested_for(hub, registered, running) for running in likely_phases(hub)]
 
 
 def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
-    """Return how a server's newest test stands, whichever phase it was for."""
+    """Return the state of a server's newest test, for any phase."""
     made = [
         tested_for(hub, registered, hub.dispatcher.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
@@ -105,9 +105,9 @@ def require_passed(hub: HubContext, registered: RegisteredServer, running: Runni
 
 @operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
 async def test(hub: HubContext, caller: Caller, request: ServerTest) -> Conformance:
-    """Test a server as the hub will use it in a phase; what fails keeps it out of that queue.
+    """Test a server as the hub will use it in a phase; it must pass before it can be started there.
 
-    The phase's tasks, UniProt release and limits are those of the test. Takes as long as the server
+    The test uses the phase's tasks, UniProt release and limits. It takes as long as the server
     takes for some ten articles.
     """
     trial = await begin_test(hub, caller, request.server, request.phase)
@@ -121,8 +121,8 @@ async def begin_test(hub: HubContext, caller: Caller, server: str, phase: str | 
     detail = {} if running is None else {"phase": running.name}
     async with hub.store.writing() as connection:
         await audit_log(connection, caller, "servers.test", server, **detail)
-    request = Conditions.of(registered.server, running, hub.settings)
-    return hub.conformance.begin(registered, request)
+    conditions = Conditions.of(registered.server, running, hub.settings)
+    return hub.conformance.begin(registered, conditions)
 
 
 def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
@@ -139,8 +139,8 @@ def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
     undated = not opened and any(one.phase.plan.opens is None for one in found)
     if len(opened) > 1 or (undated and len(found) > 1):
         names = ", ".join(running.name for running in opened or found)
-        how = "open at the same time" if opened else "planned"
-        raise RefusedError(Refusal.INVALID, f"is needed: {names} are {how}", field="phase")
+        state = "open at the same time" if opened else "planned"
+        raise RefusedError(Refusal.INVALID, f"is needed: {names} are {state}", field="phase")
     return next(iter(found), None)
 
 

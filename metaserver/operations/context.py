@@ -1,4 +1,4 @@
-"""What operations work on: the running hub's parts in one value."""
+"""The context of operations: the running hub's parts in one value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from metaserver.store.teams import Team
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HubContext:
-    """The running hub, as operations see it; `clock` gives Unix seconds."""
+    """The parts of the running hub that operations use; `clock` returns Unix seconds."""
 
     store: Store
     client: HttpClient
@@ -54,7 +54,7 @@ class HubContext:
         return team
 
     async def server(self, caller: Caller, name: str) -> RegisteredServer:
-        """Return a server that is the caller's to see; `RefusedError` otherwise."""
+        """Return a server that the caller may see; `RefusedError` otherwise."""
         async with self.store.reading() as connection:
             registered = await servers.get(connection, ServerName(name))
         if registered is None or (not caller.organiser and registered.team != caller.team):
@@ -66,14 +66,14 @@ class HubContext:
         return registered
 
     async def server_in_use(self, caller: Caller, name: str) -> RegisteredServer:
-        """Return a server that is the caller's and not retired."""
+        """Return a server that the caller may see and that is not retired; else `RefusedError`."""
         registered = await self.server(caller, name)
         if registered.retired_at is not None:
             raise RefusedError(Refusal.STATE, f"server {name} is retired", field="server")
         return registered
 
     def phase(self, name: str | None) -> RunningPhase:
-        """Return a phase by name; without a name the one that is open, where there is just one."""
+        """Return a phase by name; without a name the only one that is open; else `RefusedError`."""
         phases = self.dispatcher.phases
         if name is not None:
             if name not in phases:
@@ -93,7 +93,7 @@ class HubContext:
 async def audit_log(
     connection: AsyncConnection, caller: Caller, action: str, subject: str, **detail: Any
 ) -> None:
-    """Write into the audit log that a caller did something; no secret may be in `detail`."""
+    """Write a caller's action into the audit log; no secret may be in `detail`."""
     await audit.note(
         connection,
         actor=caller.name,

@@ -1,4 +1,4 @@
-"""Corpora: the articles that phases send, imported from files, each import a version."""
+"""Corpora: the articles of phases, imported from files; each import is a version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import articles, phases
 from metaserver.store.articles import ListedArticle, PackedArticles, pack_articles
 
-MOST_TOLD = 20
+MOST_REPORTED = 20
 
 Content = Annotated[bytes, Meta(description="The file: articles, or a zip of such files")]
 OfVersion = Annotated[
@@ -44,7 +44,7 @@ class ImportCorpus(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ArticlesOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which articles of a corpus: from position `start` on."""
+    """A range of a corpus's articles: at most `limit`, from position `start` on."""
 
     corpus: Annotated[str, Meta(pattern=NAME, description="The corpus's name")]
     version: OfVersion = None
@@ -63,7 +63,7 @@ class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, version: CorpusVersion) -> CorpusDetail:
-        """Return what is shown of a version."""
+        """Return the public fields of a version."""
         return cls(
             corpus=version.name,
             version=version.version,
@@ -74,7 +74,7 @@ class CorpusDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CorpusImported(msgspec.Struct, frozen=True, kw_only=True):
-    """What came of an import: `new` is false where these were the newest version's articles.
+    """The result of an import: `new` is false where the articles equal the newest version's.
 
     `problems` name the files that were left out.
     """
@@ -92,7 +92,7 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
     problems: list[InputError] = []
     packed = await asyncio.to_thread(_read, request, problems)
     if problems and not request.partial:
-        raise RefusedError(Refusal.INVALID, _told(problems), field="content")
+        raise RefusedError(Refusal.INVALID, _joined(problems), field="content")
     if not packed.rows:
         raise RefusedError(Refusal.INVALID, "no article in it", field="content")
     async with hub.store.writing() as connection:
@@ -122,7 +122,7 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
 
 
 @operation("Corpora.list", "GET /corpora", Role.ORGANISER)
-async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[CorpusDetail]:
+async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[CorpusDetail]:
     """Return all versions of all corpora, by name, the newest first."""
     async with hub.store.reading() as connection:
         return [CorpusDetail.of(version) for version in await phases.every_corpus(connection)]
@@ -142,7 +142,7 @@ async def list_articles(
 
 
 def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
-    """Read and compress the articles: seconds for a large corpus, so it is done in a thread."""
+    """Read and compress the articles; takes seconds for a large corpus: call it in a thread."""
     with tempfile.TemporaryDirectory(prefix="metaserver-corpus-") as folder:
         try:
             return pack_articles(
@@ -152,8 +152,8 @@ def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:
             raise RefusedError(Refusal.INVALID, str(error), field="content") from error
 
 
-def _told(problems: Sequence[InputError]) -> str:
-    """Return the problems in one line."""
-    more = len(problems) - MOST_TOLD
-    told = "; ".join(map(str, problems[:MOST_TOLD]))
-    return f"{told} (and {more} more)" if more > 0 else told
+def _joined(problems: Sequence[InputError]) -> str:
+    """Return the problems in one line, the first `MOST_REPORTED` of them."""
+    more = len(problems) - MOST_REPORTED
+    reported = "; ".join(map(str, problems[:MOST_REPORTED]))
+    return f"{reported} (and {more} more)" if more > 0 else reported

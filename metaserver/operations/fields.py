@@ -1,4 +1,4 @@
-"""The fields that operations share, with their bounds and their help."""
+"""Fields that operations share, with their bounds and help texts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Meta
 from metaserver.model.errors import Refusal, RefusedError
 
 END = r"$(?!\n)"
-"""The end of a text as patterns have it: `$` alone also fits before a line end that is the last."""
+"""The end of a text in patterns: `$` alone also matches before a final line end."""
 
 NAME = rf"^[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}{END}"
 NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
@@ -19,12 +19,10 @@ NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
 ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]
 TeamField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The team's name")]
 PhaseField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The phase's name")]
-NewName: TypeAlias = Annotated[
-    str, Meta(pattern=NAME, description=f"Its name from now on: {NAME_HELP}")
-]
-Title: TypeAlias = Annotated[str, Meta(max_length=200, description="What people call it")]
+NewName: TypeAlias = Annotated[str, Meta(pattern=NAME, description=f"The new name: {NAME_HELP}")]
+Title: TypeAlias = Annotated[str, Meta(max_length=200, description="A title for people")]
 Text: TypeAlias = Annotated[str, Meta(max_length=2_000)]
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="At most so many")]
+Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1_000, description="The most entries to return")]
 
 
 class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

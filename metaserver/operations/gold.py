@@ -1,4 +1,4 @@
-"""Gold: set by organisers, seen by nobody else; another version scores every run again."""
+"""Gold: set and seen by organisers only; a new version scores every run again."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     source: Source
     replaces: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Only in place of this version; 0: only where there is none"),
+        Meta(description="Replace only this version; 0: only where there is none"),
     ] = None
 
 
@@ -60,7 +60,7 @@ class GoldDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, gold: GoldEntry) -> GoldDetail:
-        """Return what is told of a version."""
+        """Return the fields of a version that organisers see."""
         return cls(
             task=gold.task,
             version=gold.version,
@@ -80,9 +80,9 @@ class GoldFile(msgspec.Struct, frozen=True, kw_only=True):
 @operation("Gold.preview", "POST /phases/{phase}/gold/{task}/preview", Role.ORGANISER,
            report=GoldChange)  # fmt: skip
 async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
-    """Begin to tell what a gold file would change: labels, and the scores of every run.
+    """Begin a preview of a gold file's changes: labels, and the scores of every run.
 
-    It is a background job that keeps nothing; what it tells is its report.
+    It is a background job that stores nothing; the changes are its report.
     """
     work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
     return begun(hub, caller, "gold.preview", _subject(request), work.preview)
@@ -90,9 +90,9 @@ async def preview(hub: HubContext, caller: Caller, request: NewGold) -> JobDetai
 
 @operation("Gold.set", "PUT /phases/{phase}/gold/{task}", Role.ORGANISER, report=GoldChange)
 async def set_(hub: HubContext, caller: Caller, request: NewGold) -> JobDetail:
-    """Begin to set a task's gold, its next version: every run is scored by it.
+    """Begin to set a task's gold, as its next version: every run is scored again.
 
-    It is a background job; the boards before are kept. The same file again changes nothing.
+    It is a background job; the boards before are frozen. The same file again changes nothing.
     """
     work = Regrading(hub=hub, caller=caller, proposal=await _proposal(hub, request))
     return begun(hub, caller, "gold.set", _subject(request), work.set)

@@ -1,4 +1,4 @@
-"""Background jobs: how long work stands, and its report when it is done."""
+"""Background jobs: their progress, and their reports when they are done."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OneJob(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class JobQuery(OneJob, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A job by id, asked for when it has ended or `wait` seconds are over."""
+    """A job by id, returned when it has ended or after `wait` seconds."""
 
     wait: Annotated[
         float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for its end, so many seconds at most")
@@ -35,11 +35,11 @@ class JobQuery(OneJob, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A background job: `kind` is the operation that began it, `subject` what it is done to.
+    """A background job: `kind` is the operation that began it, `subject` the object it works on.
 
-    `step` is what it does now; `done` of `total` is how far that step is, `total` 0 where nobody
-    knows. Times are Unix seconds. A job that is `failed` or `cancelled` has changed nothing, and
-    `error` tells why it failed. `report` is what the operation tells when it is done.
+    `step` is the present step; `done` of `total` is that step's progress, `total` 0 where it is
+    unknown. Times are Unix seconds. A job that is `failed` or `cancelled` has changed nothing, and
+    `error` is the reason of a failure. `report` is the operation's result when it is done.
     """
 
     job: str
@@ -57,8 +57,8 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, job: Job, *, report: bool = True) -> JobDetail:
-        """Return how a job stands now."""
-        told = job.report if report else None
+        """Return the present state of a job."""
+        result = job.report if report else None
         return cls(
             job=job.id,
             kind=job.kind,
@@ -71,27 +71,27 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
             began_at=job.began_at,
             ended_at=job.ended_at,
             error=job.error,
-            report=None if told is None else msgspec.to_builtins(told),
+            report=None if result is None else msgspec.to_builtins(result),
         )
 
 
 def begun(hub: HubContext, caller: Caller, kind: str, subject: str, work: Work) -> JobDetail:
-    """Begin a job for a caller; return how it stands."""
+    """Begin a job for a caller; return its state."""
     return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work))
 
 
 @operation("Jobs.list", "GET /jobs", Role.ORGANISER)
-async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[JobDetail]:
-    """Return the background jobs that are kept, the newest first, without their reports.
+async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
+    """Return the 32 newest background jobs, newest first, without their reports.
 
-    The 32 newest are kept, until the hub stops.
+    Jobs are forgotten when the hub stops.
     """
     return [JobDetail.of(job, report=False) for job in hub.jobs.list_all()]
 
 
 @operation("Jobs.get", "GET /jobs/{job}", Role.ORGANISER)
 async def get(hub: HubContext, _caller: Caller, request: JobQuery) -> JobDetail:
-    """Return how a background job stands; with `wait` as soon as it has ended."""
+    """Return a background job; with `wait`, as soon as it has ended."""
     job = _known(hub, request.job)
     if request.wait:
         await job.ended(request.wait)
@@ -100,7 +100,7 @@ async def get(hub: HubContext, _caller: Caller, request: JobQuery) -> JobDetail:
 
 @operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.ORGANISER)
 async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
-    """End a background job; it has changed nothing then. One that is being stored goes on."""
+    """Cancel a background job, which then has changed nothing. One that is being stored goes on."""
     job = _known(hub, request.job)
     hub.jobs.cancel(job)
     await job.ended()

@@ -1,6 +1,6 @@
-"""The control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
+"""Control of lanes: a team starts and pauses its servers, an organiser suspends and requeues.
 
-Where the phase is not named, it is the one that is open.
+By default the phase is the one that is open.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
 from metaserver.operations.table import operation
-from metaserver.phases.lane_control import Noting
+from metaserver.phases.lane_control import AuditWriter
 from metaserver.phases.runtime import RunningPhase
 
 InPhase = Annotated[str | None, Meta(description="The phase; none: the one that is open")]
@@ -36,10 +36,12 @@ class InLane(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Suspension(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A lane to suspend, and the reason that its team is told."""
+    """A lane to suspend, and the reason that its team sees."""
 
     server: ServerField
-    reason: Annotated[str, Meta(min_length=1, max_length=500, description="What its team is told")]
+    reason: Annotated[
+        str, Meta(min_length=1, max_length=500, description="The reason that its team sees")
+    ]
     phase: InPhase = None
 
 
@@ -52,13 +54,13 @@ class Requeue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Requeued(msgspec.Struct, frozen=True, kw_only=True):
-    """How many articles are in the queue again."""
+    """The number of articles that are in the queue again."""
 
     articles: int
 
 
 class QueueDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """What is left in a lane: how many articles, the next ones' ids, and seconds to the end."""
+    """The rest of a lane: the number of articles, the next ones' ids, the seconds to the end."""
 
     phase: str
     state: str
@@ -76,16 +78,16 @@ async def start(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
     It must have passed its test for this phase.
     """
     registered, running = await _ready(hub, caller, request)
-    note = _noting(caller, "servers.start", running, registered)
+    note = _audit_writer(caller, "servers.start", running, registered)
     await hub.dispatcher.lanes.start(running, registered, note)
     return detail(hub, registered)
 
 
 @operation("Servers.next", "POST /servers/{server}/next", Role.TEAM)
 async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
-    """Send a paused server just the next article of its queue."""
+    """Send a paused server only the next article of its queue."""
     registered, running = await _ready(hub, caller, request)
-    note = _noting(caller, "servers.next", running, registered)
+    note = _audit_writer(caller, "servers.next", running, registered)
     await hub.dispatcher.lanes.start_next(running, registered, note)
     return detail(hub, registered)
 
@@ -94,7 +96,7 @@ async def next_(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Send a server no more articles; what is in flight is finished and counted."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.pause", running, registered)
+    note = _audit_writer(caller, "servers.pause", running, registered)
     await hub.dispatcher.lanes.pause(running, registered, note)
     return detail(hub, registered)
 
@@ -103,7 +105,7 @@ async def pause(hub: HubContext, caller: Caller, request: InLane) -> ServerDetai
 async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Pause a server and drop what is in flight to it: sent again later, not charged."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.cancel", running, registered)
+    note = _audit_writer(caller, "servers.cancel", running, registered)
     await hub.dispatcher.lanes.cancel(running, registered, caller.name, note)
     return detail(hub, registered)
 
@@ -112,7 +114,7 @@ async def cancel(hub: HubContext, caller: Caller, request: InLane) -> ServerDeta
 async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> ServerDetail:
     """Send a server no more articles until an organiser resumes it."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.suspend", running, registered, reason=request.reason)
+    note = _audit_writer(caller, "servers.suspend", running, registered, reason=request.reason)
     await hub.dispatcher.lanes.suspend(running, registered, request.reason, note)
     return detail(hub, registered)
 
@@ -121,7 +123,7 @@ async def suspend(hub: HubContext, caller: Caller, request: Suspension) -> Serve
 async def resume(hub: HubContext, caller: Caller, request: InLane) -> ServerDetail:
     """Lift a suspension: the server is sent articles again."""
     registered, running = await lane_of(hub, caller, request)
-    note = _noting(caller, "servers.resume", running, registered)
+    note = _audit_writer(caller, "servers.resume", running, registered)
     await hub.dispatcher.lanes.resume(running, registered, note)
     return detail(hub, registered)
 
@@ -131,14 +133,14 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
     """Ask a server again for articles that were given up; earlier attempts are not charged."""
     registered, running = await lane_of(hub, caller, request)
     positions = [position_of(running, article) for article in request.articles] or None
-    note = _noting(caller, "servers.requeue", running, registered)
+    note = _audit_writer(caller, "servers.requeue", running, registered)
     count = await hub.dispatcher.lanes.requeue(running, registered, positions, caller.name, note)
     return Requeued(articles=count)
 
 
 @operation("Servers.queue", "GET /servers/{server}/queue", Role.TEAM)
 async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
-    """Return what is left in a server's queue, and how long it will take."""
+    """Return the rest of a server's queue, and the time that it will take."""
     registered, running = await lane_of(hub, caller, request)
     status = running.boards.watch.status(registered.server.name)
     waiting = await hub.store.next_positions(
@@ -162,7 +164,7 @@ async def lane_of(
     registered = await hub.server(caller, request.server)
     running = hub.phase(request.phase)
     if registered.server.name not in running.servers:
-        message = f"{request.server} takes no part in phase {running.name}: start it first"
+        message = f"{request.server} does not take part in phase {running.name}: start it first"
         raise RefusedError(Refusal.STATE, message, field="server")
     return registered, running
 
@@ -198,14 +200,14 @@ def position_of(running: RunningPhase, article: str) -> int:
     return position
 
 
-def _noting(
+def _audit_writer(
     caller: Caller,
     action: str,
     running: RunningPhase,
     registered: RegisteredServer,
     reason: str | None = None,
-) -> Noting:
-    """Return what writes into the audit log that a caller did something to a lane."""
+) -> AuditWriter:
+    """Return a function that writes a caller's action on a lane into the audit log."""
     return functools.partial(
         audit_log,
         caller=caller,

@@ -1,4 +1,4 @@
-"""What the hub measured of servers, and what was done in it."""
+"""Measures and events of servers, the audit log, and the hub's own state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metaserver.store.audit import AuditEntry
 
 
 class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which measures of a server."""
+    """A selection of a server's measures."""
 
     server: ServerField
     phase: InPhase = None
@@ -28,7 +28,7 @@ class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which changes of state of a server."""
+    """A selection of a server's changes of state."""
 
     server: ServerField
     phase: InPhase = None
@@ -36,7 +36,7 @@ class EventQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A server came into a state at `at` (Unix seconds), and why."""
+    """A change of a server into a state at `at` (Unix seconds), with its reason."""
 
     at: float
     state: ServerState
@@ -44,7 +44,7 @@ class StateEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which entries of the audit log."""
+    """A selection of entries of the audit log."""
 
     subject: Annotated[str | None, Meta(description="Done to this team, server, phase ...")] = None
     actor: Annotated[str | None, Meta(description="Done by: 'team blue', 'organiser ana'")] = None
@@ -54,14 +54,14 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 @operation("Servers.measures", "GET /servers/{server}/measures", Role.TEAM)
 async def measures(hub: HubContext, caller: Caller, request: MeasuresQuery) -> ServerWindow:
-    """Return what was measured of a server in the last hour, day, week or month."""
+    """Return the measures of a server over the last hour, day, week or month."""
     registered = await hub.server(caller, request.server)
     return hub.phase(request.phase).windows.window(registered.server.name, request.window)
 
 
 @operation("Servers.events", "GET /servers/{server}/events", Role.TEAM)
 async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequence[StateEvent]:
-    """Return the states that a server came into, oldest first."""
+    """Return a server's changes of state, oldest first."""
     registered = await hub.server(caller, request.server)
     key = hub.phase(request.phase).key(registered)
     async with hub.store.reading() as connection:
@@ -71,7 +71,7 @@ async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequen
 
 @operation("Audit.list", "GET /audit", Role.ORGANISER)
 async def list_audit(hub: HubContext, _caller: Caller, request: AuditQuery) -> Sequence[AuditEntry]:
-    """Return who did what when, newest first."""
+    """Return entries of the audit log (actor, action, subject, time), newest first."""
     async with hub.store.reading() as connection:
         return await audit.entries(
             connection,
@@ -83,7 +83,7 @@ async def list_audit(hub: HubContext, _caller: Caller, request: AuditQuery) -> S
 
 
 class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """How the hub itself is; `blocked` is why nothing can be stored, empty if it can."""
+    """The state of the hub itself; `blocked` is why nothing can be stored, empty if it can."""
 
     ready: bool
     blocked: str
@@ -93,13 +93,13 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @operation("Hub.status", "GET /hub", Role.ORGANISER)
-async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
-    """Return how the hub itself is."""
+async def status(hub: HubContext, _caller: Caller, _request: Nothing) -> HubDetail:
+    """Return the state of the hub itself."""
     return hub_status(hub)
 
 
 def hub_status(hub: HubContext) -> HubDetail:
-    """Return how the hub itself is."""
+    """Return the state of the hub itself."""
     blocked = hub.store.blocked or ""
     phases = hub.dispatcher.phases.values()
     return HubDetail(

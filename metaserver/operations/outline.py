@@ -1,4 +1,4 @@
-"""An operation in words and plain values: what documents, help and the command line are made from.
+"""Outlines of operations in plain values, from which documents, help and commands are derived.
 
 A parameter's help is its `Meta(description=...)`; an operation's text is its docstring, a result's
 the docstring of its struct.
@@ -22,7 +22,7 @@ FILE_NAME = "source"
 
 
 class ValueKind(StrEnum):
-    """What a value is, in one word."""
+    """The kind of a value, in one word."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -59,10 +59,10 @@ _KINDS: dict[type[inspect.Type], ValueKind] = {
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One value that an operation is given, or a field of what it returns.
+    """One parameter of an operation, or a field of its result.
 
-    `many`: a list of such values. `choices`: the words it may be. `members`: of a struct. `default`
-    is told, not used: who leaves a parameter out leaves the default to the hub.
+    `many`: a list of such values. `choices`: the allowed words. `members`: of a struct. `default`
+    is documentation only: the hub applies the default of a parameter that is left out.
     """
 
     name: str
@@ -85,7 +85,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def option(self) -> str:
-        """How the command line calls it where it is an option."""
+        """The name of its option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
@@ -95,7 +95,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What an operation returns: one value, or `many`; `doc` and `fields` are a struct's."""
+    """The result of an operation: one value, or `many`; `doc` and `fields` are a struct's."""
 
     kind: ValueKind
     doc: str = ""
@@ -111,7 +111,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One operation; those of its parameters that its path names come first.
 
-    One with a `report` begins a background job, and returns how that stands.
+    One with a `report` begins a background job, and returns its state.
     """
 
     name: str
@@ -141,12 +141,12 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def noun(self) -> str:
-        """What it is about: "servers"."""
+        """The noun of its name: "servers"."""
         return self.name.partition(".")[0]
 
     @property
     def verb(self) -> str:
-        """What it does: "register"."""
+        """The verb of its name: "register"."""
         return self.name.partition(".")[2]
 
     @property
@@ -156,18 +156,18 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def takes_file(self) -> bool:
-        """Whether there is a file in what it is given."""
+        """True where one of its parameters is a file."""
         return any(parameter.kind is ValueKind.FILE for parameter in self.parameters)
 
     @property
     def gives_file(self) -> bool:
-        """Whether there is a file in what it returns."""
+        """True where a field of its result is a file."""
         fields = self.result.fields if self.result else ()
         return any(field.kind is ValueKind.FILE for field in fields)
 
     @property
     def in_path(self) -> Sequence[Parameter]:
-        """The parameters that have a place: in the path, on the command line, in a call."""
+        """The positional parameters: in the path, on the command line, in a call."""
         return [parameter for parameter in self.parameters if parameter.in_path]
 
     @property
@@ -202,7 +202,7 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return " ".join([*words, *options])
 
     def needs_option(self, parameter: Parameter) -> bool:
-        """Whether the command cannot do without an option: the name of a file it knows itself."""
+        """Return whether the command requires an option; the name of a file it knows itself."""
         return parameter.required and not (self.takes_file and parameter.name == FILE_NAME)
 
 
@@ -214,7 +214,7 @@ def _option(parameter: Parameter, *, needed: bool) -> str:
 
 
 def metavar(parameter: Parameter) -> str:
-    """Return what stands for an option's value: TEXT, N, a|b, FILE, NAME=VALUE."""
+    """Return the placeholder of an option's value: TEXT, N, a|b, FILE, NAME=VALUE."""
     words = {
         ValueKind.INTEGER: "N",
         ValueKind.NUMBER: "X",
@@ -256,7 +256,7 @@ def _parameter(field: inspect.Field, *, in_path: bool = False) -> Parameter:
 
 
 def _unwrapped(described: inspect.Type) -> tuple[inspect.Type, str]:
-    """Return a type without `None` and metadata, and what its metadata says of it."""
+    """Return a type without `None` and metadata, and the description in its metadata."""
     words = ""
     while True:
         if isinstance(described, inspect.Metadata):
@@ -272,7 +272,7 @@ def _unwrapped(described: inspect.Type) -> tuple[inspect.Type, str]:
 
 
 def _item(described: inspect.Type) -> tuple[inspect.Type, str, bool]:
-    """Return what a list is of, what its metadata says, and whether it is a list at all."""
+    """Return the item type of a list, its description, and whether the type is a list at all."""
     if isinstance(described, inspect.CollectionType | inspect.VarTupleType):
         return *_unwrapped(described.item_type), True
     return described, "", False

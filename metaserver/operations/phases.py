@@ -1,4 +1,4 @@
-"""Phases: an organiser plans them, the clock or a hand leads them on."""
+"""Phases: planned by organisers, advanced by the clock or manually."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ Date = Annotated[
     str,
     Meta(max_length=64, description="2026-12-01T09:00 in the challenge's zone, or with an offset"),
 ]
-Kind = Annotated[Literal["training", "test"], Meta(description="What it is while it is open")]
+Kind = Annotated[Literal["training", "test"], Meta(description="Its kind while it is open")]
 TasksField = Annotated[
-    tuple[str, ...], Meta(description="The tasks servers are asked for; none: all")
+    tuple[str, ...], Meta(description="The tasks that servers answer; none: all")
 ]
 Seen = Annotated[Visibility, Meta(description="Who sees the scores besides organisers")]
 Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
 Corpus = Annotated[str, Meta(description="A corpus by name, or NAME@VERSION; the newest if bare")]
-ReleaseField = Annotated[str, Meta(description="The UniProt release answers are checked by")]
+ReleaseField = Annotated[
+    str, Meta(description="The UniProt release that answers are checked against")
+]
 
 
 class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase as it is planned."""
+    """The plan of a new phase."""
 
     challenge: Annotated[str, Meta(description="The challenge it belongs to")]
     phase: NewName
@@ -56,9 +58,9 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to change of a phase; corpus, release and tasks only before its first lane.
+    """Changes of a phase; corpus, release and tasks only before its first lane.
 
-    A date of "" is taken away: then the phase is led on by hand.
+    A date of "" removes the date: then the phase is advanced manually.
     """
 
     phase: PhaseField
@@ -77,9 +79,9 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase as everybody may see it; dates are ISO 8601 with offset, in the challenge's zone.
 
-    `coming` is what the clock does to it if nobody changes anything, the next change first.
-    `timezone` is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds
-    for an article) and `answer_bytes` are what holds: the phase's own limit, else the hub's.
+    `coming` are the changes that the clock will make by the dates, the next one first. `timezone`
+    is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
+    article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
     """
 
     phase: str
@@ -104,7 +106,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
-    """Return what is shown of a phase."""
+    """Return the public fields of a phase."""
     phase, now = running.phase, hub.clock()
     return PhaseDetail(
         phase=phase.name,
@@ -191,7 +193,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         require_release(hub, request.release)
         columns["release"] = request.release
     if (running.servers or running.offline) and (len(columns) > 1 or request.tasks is not None):
-        message = "there are runs in it already: corpus, release and tasks stay as they are"
+        message = "there are runs in it already: corpus, release and tasks cannot be changed"
         raise RefusedError(Refusal.STATE, message, field="phase")
     columns["standing"] = reached(running.phase, plan, hub.clock())
     async with hub.store.writing() as connection:
@@ -203,42 +205,42 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
 
 
 @operation("Phases.list", "GET /phases", None)
-async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[PhaseDetail]:
-    """Return all phases, oldest first, and where each stands."""
+async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[PhaseDetail]:
+    """Return all phases with their states, oldest first."""
     return [detail(hub, running) for running in hub.dispatcher.phases.values()]
 
 
 @operation("Phases.get", "GET /phases/{phase}", None)
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PhaseDetail:
-    """Return one phase, and where it stands."""
+    """Return one phase with its state."""
     return detail(hub, hub.phase(request.phase))
 
 
 @operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER)
 async def open_(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
-    """Open a phase by hand, before its date: servers that are started are sent articles."""
+    """Open a phase manually, before its date: servers that are started are sent articles."""
     running = hub.phase(request.phase)
-    return await _led(hub, caller, running, running.phase.plan.kind, "phases.open")
+    return await _advance(hub, caller, running, running.phase.plan.kind, "phases.open")
 
 
 @operation("Phases.freeze", "POST /phases/{phase}/freeze", Role.ORGANISER)
 async def freeze(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
-    """Freeze a phase by hand: no more articles are sent, its boards stand still."""
+    """Freeze a phase manually: no more articles are sent, its boards do not change."""
     running = hub.phase(request.phase)
-    return await _led(hub, caller, running, PhaseState.FROZEN, "phases.freeze")
+    return await _advance(hub, caller, running, PhaseState.FROZEN, "phases.freeze")
 
 
 @operation("Phases.close", "POST /phases/{phase}/close", Role.ORGANISER)
 async def close(hub: HubContext, caller: Caller, request: OnePhase) -> PhaseDetail:
-    """Close a phase by hand: it is over."""
+    """Close a phase manually: it is over."""
     running = hub.phase(request.phase)
-    return await _led(hub, caller, running, PhaseState.CLOSED, "phases.close")
+    return await _advance(hub, caller, running, PhaseState.CLOSED, "phases.close")
 
 
-async def _led(
+async def _advance(
     hub: HubContext, caller: Caller, running: RunningPhase, state: PhaseState, action: str
 ) -> PhaseDetail:
-    """Put a phase into a state by hand, unless its dates have led it further."""
+    """Put a phase into a state manually; `RefusedError` where it is further by its dates."""
     clock = running.phase.plan.state(hub.clock(), None)
     if running.phase.plan.state(hub.clock(), state) is not state:
         message = f"by its dates it is {clock}: change them first (phases update)"
@@ -250,7 +252,7 @@ async def _led(
 
 
 async def _reopened(hub: HubContext, name: str) -> RunningPhase:
-    """Take a changed phase over from the store, and lead it to where it now stands."""
+    """Load a changed phase from the store, and bring it into its present state."""
     async with hub.store.reading() as connection:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
@@ -262,6 +264,6 @@ def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
 
 
 def _audit_details(request: NewPhase | PhaseChange) -> dict[str, object]:
-    """Return what the audit log is told of a plan: what was given of it."""
-    told = msgspec.to_builtins(request)
-    return {name: value for name, value in told.items() if name != "phase" and value is not None}
+    """Return the audit log's details of a plan: the values that the request has."""
+    values = msgspec.to_builtins(request)
+    return {name: value for name, value in values.items() if name != "phase" and value is not None}

@@ -1,4 +1,4 @@
-"""What a phase is planned with: is it there, does it make sense. `RefusedError` names the field."""
+"""Checks of a phase's plan: consistent dates, a known corpus and release."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from metaserver.uniprot import Release
 
 
 def checked(plan: PhasePlan) -> PhasePlan:
-    """Return a plan that makes sense; `RefusedError` names the field."""
+    """Return the plan if it is consistent; `RefusedError` names the field that is not."""
     dates = [(name, getattr(plan, name)) for name in DATES]
     known = [(name, moment) for name, moment in dates if moment is not None]
     for (earlier, first), (later, second) in itertools.pairwise(known):
-        if first.timestamp() >= second.timestamp():  # one zone's dates compare by the clock's face
+        if first.timestamp() >= second.timestamp():  # dates of one zone would compare by local time
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
         require_one_of(task, installed_tasks(), "tasks")
     return plan
 
 
-async def known_corpus(hub: HubContext, wanted: str) -> CorpusVersion:
-    """Return a corpus that a plan names, as NAME or NAME@VERSION."""
-    name, at, version = wanted.partition("@")
+async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:
+    """Return the corpus that `text` names, as NAME or NAME@VERSION."""
+    name, at, version = text.partition("@")
     if at and not version.isdigit():
-        message = f"{wanted!r} is not NAME or NAME@VERSION"
+        message = f"{text!r} is not NAME or NAME@VERSION"
         raise RefusedError(Refusal.INVALID, message, field="corpus")
     async with hub.store.reading() as connection:
         found = await phases.corpus_version(connection, name, int(version) if at else None)
     if found is None:
-        message = f"there is no corpus {wanted!r}: import it first (corpora import)"
+        message = f"there is no corpus {text!r}: import it first (corpora import)"
         raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
     return found
 
@@ -54,10 +54,10 @@ def require_release(hub: HubContext, name: str) -> None:
 
 
 def reached(phase: Phase, plan: PhasePlan, now: float) -> PhaseState | None:
-    """Return what a phase has reached under another plan.
+    """Return the state that a phase has reached under another plan.
 
-    Where its dates led it, other dates may lead it back; what a hand did stays. One that stays
-    open is of the plan's kind.
+    A state that its dates caused may be undone by other dates; one that was set manually stays.
+    A phase that stays open is of the plan's kind.
     """
     if phase.reached is not phase.plan.state(now, None):
         return plan.kind if phase.reached in OPEN_STATES else phase.reached

@@ -1,4 +1,4 @@
-"""docs/api.md out of the table of operations: `python -m metaserver.operations.reference`."""
+"""The reference page docs/api.md; `python -m metaserver.operations.reference` writes it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ API_FILE = Path(__file__).parents[2] / "docs" / "api.md"
 INTRODUCTION = """\
 # Operations
 
-Everything that can be asked of a running hub, each as a command, over HTTP and in XML-RPC. How the
-three work is in [interfaces.md](interfaces.md). This page is made from the hub's own table:
-`python -m metaserver.operations.reference` writes it.
+All operations of a running hub, each as a command, over HTTP and in XML-RPC. How the
+three work is in [interfaces.md](interfaces.md). This page is generated from the hub's own table by
+`python -m metaserver.operations.reference`.
 
 Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--only FIELD`.
 """
@@ -54,10 +54,10 @@ def _operation(outline: Outline) -> str:
 def _table(parameters: Iterable[Parameter]) -> Iterator[str]:
     yield "| field | option | type | default | |"
     yield "|---|---|---|---|---|"
-    for request in parameters:
-        option = "" if request.in_path else f"`{request.option}`"
-        default = "required" if request.required else request.default
-        cells = (f"`{request.name}`", option, request.word, default, request.help)
+    for parameter in parameters:
+        option = "" if parameter.in_path else f"`{parameter.option}`"
+        default = "required" if parameter.required else parameter.default
+        cells = (f"`{parameter.name}`", option, parameter.word, default, parameter.help)
         yield "| " + " | ".join(map(_cell, cells)) + " |"
 
 
@@ -87,7 +87,7 @@ def _cell(text: str) -> str:
 
 def main() -> None:
     """Write the reference page."""
-    from metaserver.operations.catalogue import OPERATIONS  # not for who only wants the words
+    from metaserver.operations.catalogue import OPERATIONS  # slow to import
 
     API_FILE.write_text(to_markdown(OPERATIONS), "utf-8")
 

@@ -1,4 +1,4 @@
-"""The jobs behind another gold: every run is scored by it, then it is set, or nothing is kept."""
+"""Background jobs for a new gold: score every run by it, then store it, or change nothing."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from metaserver.tasks.plugin import TaskPlugin
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposal:
-    """A gold file for a task of a phase, and as the task read it.
+    """A gold file for a task of a phase, with its parsed gold.
 
-    `replaces` is the version that it may take the place of, 0 for none; None: of any.
+    `replaces` is the version that it may replace, 0 for none; None: any.
     """
 
     phase: str
@@ -43,20 +43,20 @@ class Proposal:
         newest = running.gold.get(self.plugin.name)
         found = newest.version if newest is not None else 0
         if self.replaces not in (None, found):
-            message = "another version was set meanwhile: look again at what yours changes"
+            message = "another version was set meanwhile: preview the changes again"
             raise RefusedError(Refusal.STATE, message, field="content")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Regrading:
-    """A proposal at work for a caller."""
+    """The work on a proposal for a caller."""
 
     hub: HubContext
     caller: Caller
     proposal: Proposal
 
     async def preview(self, progress: Progress) -> GoldChange:
-        """Tell what the proposal would change."""
+        """Return the changes that the proposal would make."""
         async with self._phase(progress) as running:
             if self._is_set(running):
                 return await self._unchanged(running)
@@ -64,7 +64,7 @@ class Regrading:
                 return await self._change(running, await made.compared())
 
     async def set(self, progress: Progress) -> GoldChange:
-        """Set the proposal: the store has it, and the boards show it, or neither."""
+        """Set the proposal: it is stored and the boards show it, or nothing is changed."""
         async with self._phase(progress) as running:
             if self._is_set(running):
                 return await self._unchanged(running)
@@ -76,11 +76,11 @@ class Regrading:
                 progress.fix("storing")
                 return await run_uncancelled(self._store(made, change, before))
 
-    # -- how -------------------------------------------------------------------------------------
+    # -- steps -----------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def _phase(self, progress: Progress) -> AsyncIterator[RunningPhase]:
-        """Give the phase with its scores to this job alone, for as long as it takes."""
+        """Give this job exclusive access to the phase and its scores, for as long as it takes."""
         progress.begin("waiting for its turn")
         async with turn(self.hub, self.proposal.phase) as running:
             self.proposal.require_newest(running)
@@ -98,12 +98,12 @@ class Regrading:
         return await self._change(running, ScoreChanges(scores, scores))
 
     async def _change(self, running: RunningPhase, scores: ScoreChanges) -> GoldChange:
-        request, plugin = self.proposal, self.proposal.plugin
+        proposal, plugin = self.proposal, self.proposal.plugin
         newest, live = running.gold.get(plugin.name), running.boards.scoreboard
-        changed = newest is None or newest.content != request.content
+        changed = newest is None or newest.content != proposal.content
         old = live.scored_task(plugin.name).gold if newest is not None else None
         labels = await asyncio.to_thread(
-            label_changes, plugin, old, request.gold, running.corpus.ids
+            label_changes, plugin, old, proposal.gold, running.corpus.ids
         )
         return GoldChange(
             phase=running.name,
@@ -128,9 +128,9 @@ class Regrading:
     async def _store(
         self, made: Candidate, change: GoldChange, before: FrozenBoard | None
     ) -> GoldChange:
-        """Keep the gold, the board as it was and the audit entry at once; then show the gold."""
-        request, phase_id, key = self.proposal, made.running.phase.id, None
-        name = request.plugin.name
+        """Store gold, frozen board and audit entry in one transaction; then show the gold."""
+        proposal, phase_id, key = self.proposal, made.running.phase.id, None
+        name = proposal.plugin.name
         async with self.hub.store.writing() as connection:
             if before is not None and change.replaces is not None:
                 document = await asyncio.to_thread(before.encode)
@@ -143,7 +143,7 @@ class Regrading:
                     at=before.at,
                     document=document,
                 )
-            await phases.set_gold(connection, phase_id, name, request.source, request.content)
+            await phases.set_gold(connection, phase_id, name, proposal.source, proposal.content)
             gold = await phases.gold_version(connection, phase_id, name)
             assert gold is not None
             await audit_log(
@@ -153,7 +153,7 @@ class Regrading:
                 made.running.name,
                 task=name,
                 version=gold.version,
-                source=request.source,
+                source=proposal.source,
                 added=change.added,
                 removed=change.removed,
                 frozen=key,

@@ -27,23 +27,23 @@ from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import FiledTask, RunFile
 
-MOST_TOLD = 20
+MOST_REPORTED = 20
 
 RunField = Annotated[str, Meta(max_length=64, description="The run's name")]
 
 
 class UploadRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A result file in BC II.5 format, plain or gzip. `team`: for organisers, whose run it is."""
+    """A result file in BC II.5 format, plain or gzip. `team`: the run's team, for organisers."""
 
     phase: PhaseField
     task: TaskField
     run: NewName
     content: Annotated[bytes, Meta(description="The result file")]
-    team: Annotated[str | None, Meta(description="Whose it is (organisers)")] = None
+    team: Annotated[str | None, Meta(description="The run's team (organisers)")] = None
 
 
 class RunsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose offline runs; a team's own are meant where none is named."""
+    """A phase whose offline runs are listed; of one team, by default the caller's."""
 
     phase: PhaseField
     team: TeamField | None = None
@@ -57,7 +57,7 @@ class OneRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """An offline run: how many articles' answers are scored, and what was left out of the file."""
+    """An offline run: the number of scored articles, and the problems that were left out."""
 
     phase: str
     task: str
@@ -69,7 +69,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, running: RunningPhase, run: OfflineRun) -> RunDetail:
-        """Return what is shown of a run."""
+        """Return the public fields of a run."""
         return cls(
             phase=running.name,
             task=run.task,
@@ -82,7 +82,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunContent(msgspec.Struct, frozen=True, kw_only=True):
-    """An offline run and its file, as it was uploaded."""
+    """An offline run and its uploaded file, unchanged."""
 
     run: RunDetail
     content: bytes
@@ -90,20 +90,20 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Runs.upload", "PUT /phases/{phase}/runs/{task}/{run}", Role.TEAM)
 async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
-    """Upload a result file: it is scored on the boards as an offline run, in place of an earlier.
+    """Upload a result file: it is scored on the boards as an offline run, replacing an earlier one.
 
-    What cannot stand is left out and told with its line, as for a server's answer. While the phase
-    is being scored on another gold it is refused (409): try again.
+    Invalid hits are left out and reported with their line, as for a server's answer. While the
+    phase is being scored with another gold the upload is refused (409): try again.
     """
     running = hub.phase(request.phase)
     team = await _team(hub, caller, request.team)
-    _need_time(hub, running, caller)
+    _require_open(hub, running, caller)
     _filed(running, request.task)
     content = await asyncio.to_thread(unpacked, request.content)
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
-        _need_time(hub, running, caller)  # the phase may have been led on meanwhile
+        _require_open(hub, running, caller)  # the phase may have advanced meanwhile
         task = _filed(running, request.task)
-        await _need_room(hub, running, request, team)
+        await _require_capacity(hub, running, request, team)
         read = await asyncio.to_thread(_read, running, task, content)
         name = ServerName(request.run)
         async with hub.store.writing() as connection:
@@ -117,9 +117,9 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 payloads=read.payloads,
                 problems=read.problems,
             )
-            said = {"phase": running.name, "task": task.name, "team": team.name}
+            detail = {"phase": running.name, "task": task.name, "team": team.name}
             await audit_log(
-                connection, caller, "runs.upload", name, articles=len(read.payloads), **said
+                connection, caller, "runs.upload", name, articles=len(read.payloads), **detail
             )
             run = await runs.get(connection, running.phase.id, name)
         assert run is not None
@@ -129,22 +129,22 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
 async def list_(hub: HubContext, caller: Caller, request: RunsOf) -> Sequence[RunDetail]:
-    """Return the team's offline runs of a phase, in the order they came; to organisers all."""
+    """Return the team's offline runs of a phase, in order of upload; to organisers all teams'."""
     running = hub.phase(request.phase)
     if request.team is not None:
         caller.require_team(TeamName(request.team))
         await hub.team(request.team)
-    wanted = request.team if caller.organiser else caller.team
+    team = request.team if caller.organiser else caller.team
     return [
         RunDetail.of(running, run)
         for run in running.offline.values()
-        if wanted is None or run.team == wanted
+        if team is None or run.team == team
     ]
 
 
 @operation("Runs.get", "GET /phases/{phase}/runs/{run}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
-    """Return an offline run, and its file."""
+    """Return an offline run with its file."""
     running = hub.phase(request.phase)
     run = _own(running, caller, request.run)
     async with hub.store.reading() as connection:
@@ -155,15 +155,15 @@ async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
 
 @operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
 async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
-    """Take an offline run back, while the phase is open."""
-    _need_time(hub, hub.phase(request.phase), caller)
+    """Delete an offline run, while the phase is open."""
+    _require_open(hub, hub.phase(request.phase), caller)
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
-        _need_time(hub, running, caller)  # the phase may have been led on meanwhile
+        _require_open(hub, running, caller)  # the phase may have advanced meanwhile
         run = _own(running, caller, request.run)
         async with hub.store.writing() as connection:
             await runs.delete(connection, running.phase.id, run.name)
-            said = {"phase": running.name, "task": run.task, "team": run.team}
-            await audit_log(connection, caller, "runs.delete", run.name, **said)
+            detail = {"phase": running.name, "task": run.task, "team": run.team}
+            await audit_log(connection, caller, "runs.delete", run.name, **detail)
         running.drop_run(run.name)
 
 
@@ -175,11 +175,11 @@ async def _team(hub: HubContext, caller: Caller, team: str | None) -> Team:
     return await hub.team(team or caller.team or "")
 
 
-def _need_time(hub: HubContext, running: RunningPhase, caller: Caller) -> None:
-    """Refuse teams when the phase is not open, organisers when it is closed."""
-    state = running.state or running.phase.state(hub.clock())  # just brought into memory
+def _require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None:
+    """Raise `RefusedError` for teams unless the phase is open, for organisers if it is closed."""
+    state = running.state or running.phase.state(hub.clock())  # just loaded
     if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
-        message = f"phase {running.name} is {state}: its runs stay as they are"
+        message = f"phase {running.name} is {state}: its runs cannot be changed"
         raise RefusedError(Refusal.STATE, message, field="phase")
 
 
@@ -194,10 +194,10 @@ def _filed(running: RunningPhase, name: str) -> FiledTask:
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
-async def _need_room(
+async def _require_capacity(
     hub: HubContext, running: RunningPhase, request: UploadRun, team: Team
 ) -> None:
-    """Refuse a name that is another run's, and more runs than the phase allows."""
+    """Raise `RefusedError` for a name of another run, or more runs than the phase allows."""
     name = ServerName(request.run)
     same = running.offline.get(name)
     async with hub.store.reading() as connection:
@@ -213,19 +213,20 @@ async def _need_room(
 
 
 def _read(running: RunningPhase, task: FiledTask, content: bytes) -> RunFile:
-    """Read a result file; `RefusedError` tells its format errors, each with its line."""
+    """Read a result file; `RefusedError` reports its format errors, each with its line."""
     with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
         path = Path(folder) / "run.tsv"
         path.write_bytes(content)
         read = task.read_run(path, running.corpus.ids, running.vocabulary)
     if read.faults:
-        more = len(read.faults) - MOST_TOLD
-        told = "; ".join(map(str, read.faults[:MOST_TOLD]))
-        message = f"{told} (and {more} more)" if more > 0 else told
+        more = len(read.faults) - MOST_REPORTED
+        reported = "; ".join(map(str, read.faults[:MOST_REPORTED]))
+        message = f"{reported} (and {more} more)" if more > 0 else reported
         raise RefusedError(Refusal.INVALID, message, field="content")
     if not read.payloads:
-        told = "; ".join(map(str, read.problems[:MOST_TOLD])) or "empty"
-        raise RefusedError(Refusal.INVALID, f"no answer in it can stand: {told}", field="content")
+        reported = "; ".join(map(str, read.problems[:MOST_REPORTED])) or "empty"
+        message = f"it has no valid answer: {reported}"
+        raise RefusedError(Refusal.INVALID, message, field="content")
     return read
 
 

@@ -33,17 +33,16 @@ Method = Annotated[
         pattern=rf"^[A-Za-z0-9_.:/]{{1,200}}{END}", description="The XML-RPC method that annotates"
     ),
 ]
-Parameters = Annotated[
-    Literal["text", "text+context"], Meta(description="What the method is given")
-]
+Parameters = Annotated[Literal["text", "text+context"], Meta(description="The method's parameters")]
 Tasks = Annotated[
-    tuple[str, ...], Meta(max_length=20, description="What it is asked for; none: all of a phase")
+    tuple[str, ...],
+    Meta(max_length=20, description="The tasks that it answers; none: all of a phase"),
 ]
 Concurrency = Annotated[
     int, Meta(ge=1, le=1_000, description="Requests it may have in flight at a time")
 ]
 
-NAMES = 100  # of servers that a team may take, those of retired ones among them
+NAMES = 100  # most names of servers of a team, those of retired ones included
 
 
 class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,11 +54,13 @@ class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     parameters: Parameters = "text"
     tasks: Tasks = ()
     concurrency: Concurrency = 1
-    team: Annotated[str | None, Meta(description="Whose it is; organisers say it")] = None
+    team: Annotated[str | None, Meta(description="The server's team; required of organisers")] = (
+        None
+    )
 
 
 class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to change of a server."""
+    """Changes of a server."""
 
     server: ServerField
     url: Url | None = None
@@ -70,7 +71,7 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server stands in one phase; `eta` is in seconds."""
+    """The progress of a server in one phase; `eta` is in seconds."""
 
     phase: str
     state: str
@@ -85,10 +86,10 @@ class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
 class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A server as its team and organisers see it.
 
-    `tested` is how its newest test stands, for whichever phase that was, and `reasons` are what was
-    wrong; `tests` has one of each phase that is not over.
+    `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
+    found; `tests` has one entry for each phase that is not over.
 
-    In `url`, *** is in the places of user info, query and fragment: these can be written, not read.
+    In `url`, *** replaces user info, query and fragment: these can be written, not read.
     """
 
     server: str
@@ -107,7 +108,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
-    """Return what is shown of a server."""
+    """Return the fields of a server that its team sees."""
     server, newest = registered.server, newest_test(hub, registered)
     return ServerDetail(
         server=server.name,
@@ -184,8 +185,8 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
 
 
 @operation("Servers.list", "GET /servers", Role.TEAM)
-async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[ServerDetail]:
-    """Return the team's servers; to organisers those of all teams."""
+async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[ServerDetail]:
+    """Return the team's servers; to organisers the servers of all teams."""
     async with hub.store.reading() as connection:
         known = await servers.list_all(connection, None if caller.organiser else caller.team)
     return [detail(hub, registered) for registered in known]
@@ -193,7 +194,7 @@ async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[Se
 
 @operation("Servers.get", "GET /servers/{server}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: OneServer) -> ServerDetail:
-    """Return one server, and how it stands in each phase."""
+    """Return one server with its progress in each phase."""
     return detail(hub, await hub.server(caller, request.server))
 
 
@@ -201,7 +202,7 @@ async def get(hub: HubContext, caller: Caller, request: OneServer) -> ServerDeta
 async def update(hub: HubContext, caller: Caller, request: ServerChange) -> ServerDetail:
     """Change a server that is not at work. It must be tested again, for each phase.
 
-    *** in the given URL stands for the secrets that are kept, at the same scheme, host and port.
+    *** in the given URL keeps the stored secrets, if scheme, host and port are the same.
     """
     registered = await hub.server_in_use(caller, request.server)
     if hub.dispatcher.lanes.at_work(registered):
@@ -244,22 +245,22 @@ async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
 
 
 def _checked(server: Server) -> Server:
-    """Return a server whose values make sense together; `RefusedError` names the field."""
+    """Return the server if its tasks are known; `RefusedError` names the field."""
     for task in server.tasks:
         require_one_of(task, installed_tasks(), "tasks")
     return server
 
 
-def _url(request: str, kept: str = "") -> str:
-    """Return a URL as it is to be kept in place of another; `RefusedError` for one of no use."""
+def _url(url: str, stored: str = "") -> str:
+    """Return the URL to store in place of `stored`; `RefusedError` for an unusable one."""
     try:
-        return completed(check_url(request, "url"), kept, "url")
+        return completed(check_url(url, "url"), stored, "url")
     except InputError as error:
         raise RefusedError(Refusal.INVALID, error.message, field="url") from error
 
 
 def _servers_a_team(hub: HubContext) -> int:
-    """Return the most servers that a phase which is not over allows a team."""
+    """Return the largest number of servers a team that any phase which is not over allows."""
     plans = [
         running.phase.plan.limits.servers
         for running in hub.dispatcher.phases.values()
@@ -269,7 +270,7 @@ def _servers_a_team(hub: HubContext) -> int:
 
 
 def _audit_details(server: Server) -> dict[str, object]:
-    """Return what the audit log is told of a server."""
+    """Return the audit log's details of a server."""
     return {
         "url": shown(server.url),
         "method": server.method,

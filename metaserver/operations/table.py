@@ -1,6 +1,6 @@
-"""The table of operations: JSON, XML-RPC, the command line and the pages are made from it.
+"""The table of operations, from which JSON, XML-RPC, commands and pages are derived.
 
-An operation is a function `(service, caller, given) -> result` whose `request` and result are
+An operation is a function `(hub, caller, request) -> result` whose `request` and result are
 `msgspec` structs (a result may also be a sequence of structs, or None). Declaring it once gives it
 a path under `/api/v1`, an XML-RPC method, a command and its documentation.
 """
@@ -23,17 +23,17 @@ H = TypeVar("H", bound=Handler)
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """For operations that are given nothing."""
+    """The request of an operation without parameters."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Operation:
-    """One operation, as the interfaces need it.
+    """One operation with its names in the interfaces.
 
     `rpc` is its XML-RPC method ("Servers.register"); `method` and `path` its HTTP request under
     `/api/v1` ("POST", "/servers/{server}/start"). The fields in the path come first where
     parameters have an order: XML-RPC (after the token), the command line. `role` None: also without
-    a token. `report` is set where it begins a background job: what the job tells when it is done.
+    a token. `report` is the type of the job's report where it begins a background job.
     """
 
     rpc: str
@@ -48,7 +48,7 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """What the audit log and the command line call it: "servers.register"."""
+        """The name in the audit log and on the command line: "servers.register"."""
         return ".".join(_dashed(word) for word in self.rpc.split("."))
 
     @property
@@ -96,7 +96,7 @@ def operation(
 async def perform(
     operation: Operation, hub: Any, caller: Caller, values: Any, *, strict: bool = True
 ) -> Any:
-    """Check the caller's role and the values, do the operation, return its result.
+    """Check the caller's role and the values, call the operation, return its result.
 
     `values` maps field names to builtins (and bytes). `strict=False` reads texts as numbers, for
     interfaces whose parameters are texts. Raises `RefusedError`.
@@ -110,7 +110,7 @@ async def perform(
 
 
 def invalid(error: msgspec.ValidationError) -> RefusedError:
-    """Return the refusal for values that do not fit, naming the field."""
+    """Return the refusal for invalid values, naming the field."""
     message, _, path = str(error).partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
     if missing := re.search(r"missing required field `(\w+)`", message):

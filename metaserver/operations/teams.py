@@ -1,4 +1,4 @@
-"""Teams: who takes part."""
+"""Teams: the participants of challenges."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
-_PART = r'[^@\s,;:<>()\[\]"\\]+'  # of one address, and of nothing else that a mail may be sent to
+_PART = r'[^@\s,;:<>()\[\]"\\]+'  # one address only: no list, no display name
 Email = Annotated[
     str,
     Meta(pattern=rf"^({_PART}@{_PART})?{END}", max_length=254, description="Its e-mail address"),
@@ -32,7 +32,7 @@ Email = Annotated[
 
 
 class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A team that takes part from now on."""
+    """A new team."""
 
     team: NewName
     title: Title = ""
@@ -40,7 +40,7 @@ class NewTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class TeamChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is to change of a team."""
+    """Changes of a team."""
 
     team: TeamField
     title: Title | None = None
@@ -54,7 +54,7 @@ class OneTeam(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a team is to be told; neither: not at all."""
+    """The channels of a team's notices; neither: no notices."""
 
     team: TeamField
     webhook: Annotated[str, Meta(max_length=2_000, description="A URL to post to; none: off")] = ""
@@ -62,9 +62,9 @@ class NoticeChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class NoticeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """How a team is told: of `webhook` its host, the rest is ***.
+    """The channels of a team's notices; `webhook` shows only its host, the rest is ***.
 
-    `secret` signs what is sent to it: empty without one, and where one is kept as it was.
+    `secret` signs notices to the webhook: empty without a webhook, and where it was not changed.
     """
 
     webhook: str
@@ -83,7 +83,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, team: Team) -> TeamDetail:
-        """Return what is shown of a team."""
+        """Return the fields of a team that its members see."""
         return cls(
             team=team.name,
             title=team.title,
@@ -95,7 +95,7 @@ class TeamDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Teams.create", "POST /teams", Role.ORGANISER)
 async def create(hub: HubContext, caller: Caller, request: NewTeam) -> TeamDetail:
-    """Let a team take part. Give it a token next: `tokens create`."""
+    """Create a team. Give it a token next: `tokens create`."""
     async with hub.store.writing() as connection:
         try:
             await teams.add(connection, TeamName(request.team), request.title, request.email)
@@ -108,7 +108,7 @@ async def create(hub: HubContext, caller: Caller, request: NewTeam) -> TeamDetai
 
 
 @operation("Teams.list", "GET /teams", Role.ORGANISER)
-async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[TeamDetail]:
+async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[TeamDetail]:
     """Return all teams by name, retired ones too."""
     async with hub.store.reading() as connection:
         return [TeamDetail.of(team) for team in await teams.list_all(connection)]
@@ -116,15 +116,15 @@ async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[T
 
 @operation("Teams.get", "GET /teams/{team}", Role.TEAM)
 async def get(hub: HubContext, caller: Caller, request: OneTeam) -> TeamDetail:
-    """Return one team: a team sees itself alone."""
-    _need_own(caller, request.team)
+    """Return one team; a team sees only itself."""
+    _require_own(caller, request.team)
     return TeamDetail.of(await hub.team(request.team))
 
 
 @operation("Teams.update", "PATCH /teams/{team}", Role.TEAM)
 async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDetail:
     """Change a team's title or address."""
-    _need_own(caller, request.team)
+    _require_own(caller, request.team)
     await hub.team(request.team)
     values = {
         name: value for name in ("title", "email") if (value := getattr(request, name)) is not None
@@ -138,12 +138,12 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
 
 @operation("Teams.notices", "PUT /teams/{team}/notices", Role.TEAM)
 async def set_notices(hub: HubContext, caller: Caller, request: NoticeChange) -> NoticeDetail:
-    """Say how the team wants to be told that a server is down, up again or finished.
+    """Set the channels of a team's notices: a server is down, up again or finished.
 
-    Returns the secret that signs what is sent to the webhook: it is shown this once. The webhook as
-    it is shown (https://HOST/***) keeps the one that there is, and its secret.
+    Returns the secret that signs notices to the webhook: it is shown only once. The masked webhook
+    (https://HOST/***) keeps the stored one and its secret.
     """
-    _need_own(caller, request.team)
+    _require_own(caller, request.team)
     team = await hub.team(request.team)
     plan = _with_webhook(team.notices, request)
     if request.email and not team.email:
@@ -151,23 +151,23 @@ async def set_notices(hub: HubContext, caller: Caller, request: NoticeChange) ->
     webhook, new = shown_webhook(plan.webhook), plan.secret != team.notices.secret
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, notices=plan)
-        told = {"webhook": webhook, "email": plan.email}
-        await audit_log(connection, caller, "teams.notices", team.name, **told)
+        detail = {"webhook": webhook, "email": plan.email}
+        await audit_log(connection, caller, "teams.notices", team.name, **detail)
     return NoticeDetail(webhook=webhook, email=plan.email, secret=plan.secret if new else "")
 
 
-def _with_webhook(kept: NoticePlan, request: NoticeChange) -> NoticePlan:
-    """Return the plan to be kept; `RefusedError` for a webhook of no use."""
+def _with_webhook(stored: NoticePlan, request: NoticeChange) -> NoticePlan:
+    """Return the plan to be stored; `RefusedError` for an unusable webhook."""
     if not request.webhook:
         return NoticePlan(email=request.email)
-    if request.webhook == shown_webhook(kept.webhook):
-        return msgspec.structs.replace(kept, email=request.email)
+    if request.webhook == shown_webhook(stored.webhook):
+        return msgspec.structs.replace(stored, email=request.email)
     try:
         check_url(request.webhook, "webhook")
     except InputError as error:
         raise RefusedError(Refusal.INVALID, error.message, field="webhook") from error
     if MASK in request.webhook:
-        message = f"{MASK} stands for what is kept, and that is another address: write it anew"
+        message = f"{MASK} keeps the stored webhook only at the same address: write the whole URL"
         raise RefusedError(Refusal.INVALID, message, field="webhook")
     return NoticePlan(
         webhook=request.webhook, secret=secrets.token_urlsafe(32), email=request.email
@@ -176,7 +176,7 @@ def _with_webhook(kept: NoticePlan, request: NoticeChange) -> NoticePlan:
 
 @operation("Teams.retire", "POST /teams/{team}/retire", Role.ORGANISER)
 async def retire(hub: HubContext, caller: Caller, request: OneTeam) -> None:
-    """End a team's part: its tokens hold no longer, its servers rest, its runs stay."""
+    """Retire a team: its tokens become invalid, its servers are paused, its runs stay."""
     team = await hub.team(request.team)
     for registered in await _servers(hub, team):
         name = registered.server.name
@@ -192,6 +192,6 @@ async def _servers(hub: HubContext, team: Team) -> Sequence[RegisteredServer]:
         return await servers.list_all(connection, team.name)
 
 
-def _need_own(caller: Caller, team: str) -> None:
+def _require_own(caller: Caller, team: str) -> None:
     if not caller.organiser and caller.team != team:
         raise RefusedError(Refusal.UNKNOWN, "that is not your team", field="team")

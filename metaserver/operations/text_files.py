@@ -1,4 +1,4 @@
-"""Uploaded text files (result files, gold): unpacked, and bounded before anything reads them."""
+"""Uploaded text files (result files, gold): unpacked, with bounds checked before parsing."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import zlib
 from metaserver.model.errors import Refusal, RefusedError
 
 MOST_BYTES = 32 * 2**20
-"""Of a file, unpacked. Reading takes ten times as much memory."""
+"""Most bytes of an unpacked file. Reading it takes ten times as much memory."""
 MOST_LINES = 500_000
-"""Lines of a file, or tags where it is XML: each becomes some hundred bytes of memory."""
+"""Most lines of a file, or tags of XML: each takes some hundred bytes of memory."""
 MOST_RATIO = 200
-"""Bytes that a gzip file may unpack to for each of its own, above a first MiB."""
+"""Most bytes that a gzip file may unpack to for each of its own, above a first MiB."""
 _GZIP = b"\x1f\x8b"
 
 
 def unpacked(content: bytes) -> bytes:
     """Return a file's content, unpacked where it is gzip.
 
-    Raises `RefusedError` for the field `content` beyond the bounds. Takes as long as decompressing
-    32 MiB: call it in a thread.
+    Raises `RefusedError` for the field `content` beyond the bounds. Decompresses up to 32 MiB: call
+    it in a thread.
     """
     if content.startswith(_GZIP):
         content = _unpack(content)

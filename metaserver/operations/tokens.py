@@ -1,4 +1,4 @@
-"""Tokens: what opens the interfaces. They are shown once, when they are made."""
+"""Tokens: credentials for the interfaces. They are shown once, when they are created."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metaserver.store import tokens
 from metaserver.store.tokens import Token
 
 MOST = 100
-"""Tokens that hold, of one team, and of no team."""
+"""Most valid tokens of one team, and of no team."""
 
 DAY = 86_400.0  # seconds
 
@@ -28,7 +28,7 @@ Label = Annotated[
     Meta(
         max_length=100,
         pattern=rf"^[^\x00-\x1f\x7f]*{END}",
-        description="Who or what holds it",
+        description="Its holder: a person or a program",
     ),
 ]
 Days = Annotated[
@@ -36,33 +36,33 @@ Days = Annotated[
     Meta(
         gt=0,
         le=3650,
-        description="It holds so many days; none: as long as what it is made with",
+        description="Days until it expires; none: with the token that creates it",
     ),
 ]
 
 
 class NewToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A token to be made."""
+    """A token to be created."""
 
-    role: Annotated[Role, Meta(description="What its holder may do")] = Role.TEAM
+    role: Annotated[Role, Meta(description="The role of its holder")] = Role.TEAM
     label: Label = ""
     team: TeamField | None = None
     days: Days | None = None
 
 
 class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A token that is to hold no longer."""
+    """A token to be revoked."""
 
     id: Annotated[int, Meta(ge=1, description="The token's id, as in the list")]
     made_with_it: Annotated[
-        bool, Meta(description="And all tokens that were made with it, and with these")
+        bool, Meta(description="Also all tokens that were created with it, and with these")
     ] = False
 
 
 class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A token as it may be shown: all but itself; times are Unix seconds.
+    """A token without its secret; times are Unix seconds.
 
-    `parent` is the id of the token that it was made with, where the caller may know that one.
+    `parent` is the id of the token that it was created with, where the caller may see that one.
     """
 
     id: int
@@ -77,7 +77,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, token: Token, known: Container[int | None]) -> TokenDetail:
-        """Return what is shown of a token to who knows those of the ids `known`."""
+        """Return the fields of a token that a caller sees who may see the tokens `known` (ids)."""
         return cls(
             id=token.id,
             role=token.role,
@@ -92,7 +92,7 @@ class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):
-    """A new token, `token` itself among it: nobody can show it again."""
+    """A new token with its secret, `token`, which cannot be shown again."""
 
     token: str
     id: int
@@ -103,7 +103,7 @@ class IssuedToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose token this is."""
+    """The holder of a token."""
 
     name: str
     role: Role
@@ -112,10 +112,10 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation("Tokens.create", "POST /tokens", Role.TEAM)
 async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedToken:
-    """Make a token. A team makes them for itself, as team or reader; an organiser any.
+    """Create a token. A team creates its own, as team or reader; an organiser any.
 
-    It is shown this once: only its digest is kept. It ends at the latest when the token ends that
-    it is made with.
+    It is shown only once: only its digest is stored. It expires at the latest with the token that
+    creates it.
     """
     name = _owner(caller, request)
     team_id = None if name is None else (await hub.team(name)).id
@@ -125,7 +125,7 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
         ends = None if request.days is None else now + request.days * DAY
         expires_at = tokens.last_moment(parent, ends)
         if await tokens.count(connection, team_id, now) >= MOST:
-            raise RefusedError(Refusal.STATE, f"{MOST} tokens hold already: revoke some")
+            raise RefusedError(Refusal.STATE, f"there are {MOST} valid tokens already: revoke some")
         token_id, secret = await tokens.issue(
             connection,
             request.role,
@@ -156,8 +156,8 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
 
 
 @operation("Tokens.list", "GET /tokens", Role.TEAM)
-async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[TokenDetail]:
-    """Return the team's tokens, to organisers all: what is known of them, never themselves."""
+async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[TokenDetail]:
+    """Return the team's tokens, to organisers all tokens, without their secrets."""
     of = None if caller.organiser else (await hub.team(caller.team or "")).id
     async with hub.store.reading() as connection:
         known = await tokens.list_all(connection, of)
@@ -167,9 +167,9 @@ async def list_(hub: HubContext, caller: Caller, _given: Nothing) -> Sequence[To
 
 @operation("Tokens.revoke", "POST /tokens/{id}/revoke", Role.TEAM)
 async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None:
-    """Let a token hold no longer; who signed in with it is signed out.
+    """Revoke a token; sessions that were opened with it end.
 
-    Of a token that leaked, revoke all that were made with it too: `made_with_it`.
+    If a token leaked, also revoke all that were created with it: `made_with_it`.
     """
     async with hub.store.writing() as connection:
         token = await tokens.get(connection, request.id)
@@ -190,32 +190,32 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
 
 
 @operation("Tokens.whoami", "GET /whoami", Role.READER)
-async def whoami(_hub: HubContext, caller: Caller, _given: Nothing) -> Identity:
-    """Tell whose token this is."""
+async def whoami(_hub: HubContext, caller: Caller, _request: Nothing) -> Identity:
+    """Return the holder of the token."""
     assert caller.role is not None
     return Identity(name=caller.name, role=caller.role, team=caller.team)
 
 
 async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> Token | None:
-    """Return the token that the caller asks with; it must hold still, now that it is written."""
+    """Return the caller's token; `RefusedError` where it has become invalid since the request."""
     if caller.token_id is None:
         return None
     parent = await tokens.holding(connection, caller.token_id, now)
     if parent is None:
-        raise RefusedError(Refusal.TOKEN, "this token holds no longer")
+        raise RefusedError(Refusal.TOKEN, "this token is revoked or expired")
     return parent
 
 
 def _owner(caller: Caller, request: NewToken) -> str | None:
-    """Return the team that a new token is for; `RefusedError` where the caller may not make it."""
+    """Return the team of a new token; `RefusedError` where the caller may not create it."""
     if caller.organiser:
         if request.role is Role.TEAM and request.team is None:
             raise RefusedError(Refusal.INVALID, "is required for a team's token", field="team")
         if request.role is Role.ORGANISER and request.team is not None:
-            raise RefusedError(Refusal.INVALID, "an organiser is of no team", field="team")
+            raise RefusedError(Refusal.INVALID, "an organiser's token has no team", field="team")
         return request.team
     if request.role is Role.ORGANISER:
-        raise RefusedError(Refusal.NOT_YOURS, "only organisers make such tokens", field="role")
+        raise RefusedError(Refusal.NOT_YOURS, "only organisers create such tokens", field="role")
     if request.team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
     return caller.team

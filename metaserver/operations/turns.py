@@ -1,4 +1,4 @@
-"""Turns at a phase's scores: who changes them has the phase alone, one after another."""
+"""Exclusive access to a phase's scores: changes run one after another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 
 PATIENCE_SECONDS = 5.0
-"""Longest wait of a request: it holds a place among the uploads meanwhile."""
+"""Longest wait of a request, which counts against the bound of uploads meanwhile."""
 RETRY_SECONDS = 10.0
 
 
@@ -19,10 +19,10 @@ RETRY_SECONDS = 10.0
 async def turn(
     hub: HubContext, name: str, patience: float | None = None
 ) -> AsyncIterator[RunningPhase]:
-    """Give a phase with its scores to the caller alone, as it is when the turn comes.
+    """Give the caller exclusive access to a phase and its scores, once earlier callers are done.
 
-    Its state and gold may have changed since the caller asked, and it may be another object: judge
-    it within. `RefusedError` where the turn has not come after `patience` seconds.
+    Its state and gold may have changed since the request, and it may be another object: check it
+    within the block. `RefusedError` where access was not given after `patience` seconds.
     """
     while True:
         running = hub.phase(name)
@@ -31,7 +31,7 @@ async def turn(
                 await running.scoring.acquire()
         except TimeoutError:
             message = (
-                f"the runs of phase {name} are being scored, as another gold needs it:"
+                f"the runs of phase {name} are being scored with another gold:"
                 f" nothing was changed, try again in {RETRY_SECONDS:.0f} s"
             )
             raise RefusedError(

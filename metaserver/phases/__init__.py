@@ -1,4 +1,4 @@
-"""Phases at work: their lanes, their boards, their jobs, and the clock that drives them.
+"""Running phases: their lanes, boards and jobs, and the clock that advances them.
 
 It may import everything but the operations and what is above them.
 """

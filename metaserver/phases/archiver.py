@@ -1,7 +1,7 @@
-"""Boards of phases that are over: each is kept once, under a link of its own, when it stands still.
+"""The archiver of boards of phases that are over: each board is stored once, with its own link.
 
-What the store says decides, not what happened: a hub that was killed between the freeze and the
-keeping keeps them when it is started again.
+The store's state decides, not events: a hub that was killed after a phase was frozen and before
+its boards were stored stores them when it is started again.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from metaserver.tasks.plugin import TaskPlugin
 
 LOOK_SECONDS = 0.5
 FROZEN = "frozen"
-"""The reason of a board that is kept because its phase is over."""
+"""The reason of a board that is stored because its phase is over."""
 OVER = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 
 log = logging.getLogger(__name__)
 
 
 class BoardArchiver:
-    """Keeps the boards of the phases that are over; `clock` gives Unix seconds."""
+    """The archiver of boards of phases that are over; `clock` returns Unix seconds."""
 
     def __init__(self, store: Store, dispatcher: Dispatcher, clock: Callable[[], float]) -> None:
         self._store = store
@@ -37,26 +37,26 @@ class BoardArchiver:
         self._kept: set[tuple[int, str, int]] = set()  # phase, task, gold version
 
     async def run(self) -> None:
-        """Keep boards as they come to stand still, for ever."""
+        """Store boards as they become final, until cancelled."""
         while True:
             for running in list(self._dispatcher.phases.values()):
                 try:
-                    with suppress(UnavailableError):  # the store is blocked: they are kept later
+                    with suppress(UnavailableError):  # the store is blocked: they are stored later
                         await self.look(running)
                 except Exception:  # one phase's fault must not stop the others
-                    log.exception("the boards of phase %s cannot be kept", running.name)
+                    log.exception("the boards of phase %s cannot be stored", running.name)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def look(self, running: RunningPhase) -> None:
-        """Keep the boards of a phase if it is over and all that was in flight is counted."""
-        if not self._stands_still(running):
+        """Store the boards of a phase if it is over and no request is in flight."""
+        if not self._is_final(running):
             return
         for task in running.boards.tasks():
             key = (running.phase.id, task.name, running.gold[task.name].version)
             if key not in self._kept and await self._keep(running, task, key[2]):
                 self._kept.add(key)
 
-    def _stands_still(self, running: RunningPhase) -> bool:
+    def _is_final(self, running: RunningPhase) -> bool:
         engine = self._dispatcher.lanes.engine
         return (
             self._dispatcher.phases.get(running.name) is running
@@ -65,13 +65,13 @@ class BoardArchiver:
         )
 
     async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> bool:
-        """Keep a task's board on a version of its gold; False: it shows another by its turn."""
+        """Store a task's board on a version of its gold; return False if the gold has changed."""
         phase_id = running.phase.id
         async with self._store.reading() as connection:
             if await boards.is_kept(connection, phase_id, task.name, version, FROZEN):
                 return True
-        async with running.scoring:  # a gold change may be before
-            if running.gold[task.name].version != version or not self._stands_still(running):
+        async with running.scoring:  # waits for a gold change
+            if running.gold[task.name].version != version or not self._is_final(running):
                 return False
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)

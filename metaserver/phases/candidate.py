@@ -1,4 +1,4 @@
-"""A task's board on another gold, made beside the live one while answers go on landing."""
+"""A candidate board: a task scored on another gold, while the live board goes on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metaserver.tasks.plugin import Score, TaskPlugin
 from metaserver.uniprot import ReleaseVocabulary
 
 FEW = 16
-"""Answers that may be scored on the event loop at a time."""
+"""Most answers that are scored on the event loop at a time."""
 
 
 class ScoreChanges(NamedTuple):
@@ -31,7 +31,7 @@ class ScoreChanges(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A board that has scored all answers of a phase, but for `landed`, on another gold."""
+    """A board that has scored all answers of a phase on another gold, except those in `landed`."""
 
     running: RunningPhase
     task: TaskName
@@ -45,7 +45,7 @@ class Candidate:
         live = self.running.boards.scoreboard
         for run in self.board.runs(self.task):
             await self._level(run)
-            self._take_in()  # what lands from here on is in neither of the two
+            self._take_in()  # answers that arrive later are in neither of the two
             if (score := await live.average(self.task, RAW, run)) is not None:
                 before[run] = score
             if (score := await self.board.average(self.task, RAW, run)) is not None:
@@ -53,21 +53,21 @@ class Candidate:
         return ScoreChanges(before, after)
 
     async def _level(self, run: ServerName) -> None:
-        """Wait until both boards can begin to average a run of the same answers at once."""
+        """Wait until both boards can begin to average a run over the same answers."""
         live = self.running.boards.scoreboard
         while len(self.landed) > FEW or live.averaging(self.task, RAW, run):
-            await live.at_rest(self.task, RAW, run)  # the comparisons may be at it
+            await live.at_rest(self.task, RAW, run)  # the comparisons may be averaging it
             await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Score what has landed meanwhile, but for the last few answers."""
+        """Score the answers that arrived meanwhile, except the last few."""
         while len(self.landed) > FEW:
             taken = self.landed[:]
             del self.landed[:]
             await asyncio.to_thread(_put, self.board, taken)
 
     def show(self, gold: GoldVersion) -> None:
-        """Show this board in place of the live one; its gold has been kept."""
+        """Show this board in place of the live one; its gold must be stored already."""
         self._take_in()
         self.running.show_gold(gold, self.board)
 
@@ -82,7 +82,7 @@ async def candidate(
 ) -> AsyncIterator[Candidate]:
     """Score a phase's runs on another gold of a task, each answer once.
 
-    Until the context ends, what lands is collected. The caller holds `running.scoring`.
+    Answers that arrive before the context ends are collected. The caller holds `running.scoring`.
     """
     board = await asyncio.to_thread(_board, plugin, gold, running.vocabulary)
     with running.boards.landing(board) as landed:

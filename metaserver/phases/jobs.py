@@ -1,6 +1,6 @@
-"""Background jobs: long work that goes on in the hub, whether or not anybody waits for it.
+"""Background jobs: long work of the hub that does not depend on a waiting client.
 
-Jobs are of one process (ADR 18): those that run when it ends have changed nothing.
+Jobs belong to one process (ADR 18): those that run when it ends have changed nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metaserver.model.errors import MetaserverError, Refusal, RefusedError, Unav
 from metaserver.model.states import JobState
 
 MOST_KEPT = 32
-"""Jobs that are kept, running ones among them; the oldest that has ended goes first."""
+"""Most jobs that are remembered, running ones included; the oldest ended one goes first."""
 MOST_AT_WORK = 4
 ID_BYTES = 8
 FAULT = "the hub failed to do this; the reason is in its log"
@@ -29,9 +29,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(kw_only=True, slots=True)
 class Progress:
-    """How far a job has come, as its work tells; `total` is 0 while nobody knows it.
+    """The progress of a job, as reported by its work; `total` is 0 while it is unknown.
 
-    `fixed`: its outcome is being stored, so that it can no longer be cancelled.
+    `fixed`: its result is being stored, so that it can no longer be cancelled.
     """
 
     step: str = ""
@@ -44,11 +44,11 @@ class Progress:
         self.step, self.done, self.total = step, 0, total
 
     def advance(self, count: int) -> None:
-        """Count what was done of the step."""
+        """Add to the done part of the step."""
         self.done += count
 
     def fix(self, step: str) -> None:
-        """Begin the last step: from here on the job goes to its end."""
+        """Begin the last step, after which the job cannot be cancelled."""
         self.begin(step)
         self.fixed = True
 
@@ -74,19 +74,19 @@ class Job:
     task: asyncio.Task[None] | None = None
 
     async def ended(self, seconds: float | None = None) -> bool:
-        """Wait until the job has ended, so many seconds at most; tell whether it has."""
+        """Wait until the job has ended, at most `seconds`; return whether it has."""
         assert self.task is not None
         await asyncio.wait([self.task], timeout=seconds)
         return self.ended_at is not None
 
     def when_done(self, then: Callable[[], None]) -> None:
-        """Call `then` once the job is done; never where it fails or is cancelled."""
+        """Call `then` once the job is done; not if it fails or is cancelled."""
         assert self.task is not None
         self.task.add_done_callback(lambda _: then() if self.state is JobState.DONE else None)
 
 
 class Jobs:
-    """The jobs of a hub; `clock` gives Unix seconds."""
+    """The jobs of a hub; `clock` returns Unix seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -94,11 +94,11 @@ class Jobs:
         self._closed = False
 
     def begin(self, kind: str, subject: str, asked_by: str, work: Work) -> Job:
-        """Begin a job; `RefusedError` where as many as may be are at work."""
+        """Begin a job; `RefusedError` where `MOST_AT_WORK` jobs are running already."""
         at_work = sum(job.state is JobState.RUNNING for job in self._jobs.values())
         if at_work >= MOST_AT_WORK or self._closed:
-            told = "the hub stops" if self._closed else f"{at_work} jobs are at work already"
-            raise RefusedError(Refusal.STATE, f"{told}: try again later")
+            reason = "the hub stops" if self._closed else f"{at_work} jobs are running already"
+            raise RefusedError(Refusal.STATE, f"{reason}: try again later")
         key = secrets.token_hex(ID_BYTES)
         job = Job(id=key, kind=kind, subject=subject, asked_by=asked_by, began_at=self._clock())
         self._jobs[key] = job
@@ -108,29 +108,29 @@ class Jobs:
         return job
 
     def get(self, key: str) -> Job | None:
-        """Return a job; None where it is kept no longer, or is of an earlier process."""
+        """Return a job; None where it was forgotten, or is of an earlier process."""
         return self._jobs.get(key)
 
     def list_all(self) -> Sequence[Job]:
-        """Return the jobs that are kept, the newest first."""
+        """Return the jobs that are remembered, newest first."""
         return list(reversed(self._jobs.values()))
 
     def at_work(self, kind: str) -> Job | None:
-        """Return a job of a kind that is at work, if there is one."""
+        """Return a running job of a kind, if there is one."""
         running = (job for job in self._jobs.values() if job.state is JobState.RUNNING)
         return next((job for job in running if job.kind == kind), None)
 
     def cancel(self, job: Job) -> None:
-        """End a job that has changed nothing yet; `RefusedError` for any other."""
+        """Cancel a job that has changed nothing yet; `RefusedError` for any other."""
         if job.ended_at is not None:
             raise RefusedError(Refusal.STATE, f"it has ended: {job.state}")
         if job.progress.fixed:
-            raise RefusedError(Refusal.STATE, "what it did is being stored: it cannot be cancelled")
+            raise RefusedError(Refusal.STATE, "its result is being stored: it cannot be cancelled")
         assert job.task is not None
         job.task.cancel()
 
     async def close(self) -> None:
-        """End all jobs: what is being stored is stored, the others have changed nothing."""
+        """End all jobs: those that are storing their result finish, the others change nothing."""
         self._closed = True
         tasks = [job.task for job in self._jobs.values() if job.task is not None]
         for task in tasks:
@@ -142,8 +142,8 @@ class Jobs:
             job.report = await work(job.progress)
             job.state = JobState.DONE
         except UnavailableError as error:
-            told = f"nothing was done, the hub can store nothing now: {error.reason}"
-            job.state, job.error = JobState.FAILED, told
+            job.state = JobState.FAILED
+            job.error = f"nothing was done, the hub can store nothing now: {error.reason}"
         except MetaserverError as error:
             job.state, job.error = JobState.FAILED, str(error)
         except Exception:
@@ -151,7 +151,7 @@ class Jobs:
             job.state, job.error = JobState.FAILED, FAULT
 
     def _settle(self, job: Job) -> None:
-        """Take in that a job has ended; one that was cancelled may not even have begun."""
+        """Record that a job has ended; one that was cancelled may not have begun."""
         if job.state is JobState.RUNNING:
             job.state = JobState.CANCELLED
         job.ended_at = self._clock()

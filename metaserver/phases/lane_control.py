@@ -1,8 +1,8 @@
-"""The control of lanes: what teams and organisers want of them, kept and then done.
+"""Control of lanes: the desired states set by teams and organisers, stored and then applied.
 
-What is wanted of a lane is kept in the store before it is done, with the audit log's entry of it,
-so that a hub that is killed goes on with it; a lane that cannot be taken at once is taken later.
-Calls for one lane are never made twice: a lane is taken only when it is not at work.
+The desired state of a lane is stored before it is applied, with its entry in the audit log, so
+that a hub that is killed goes on with it; a lane that cannot be started at once is started later.
+No article is sent twice at a time: a lane is started only when it is not running.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from metaserver.model.records import PhaseName, ServerName
 from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import OPEN_STATES, Control
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import servers as kept_servers
+from metaserver.store import servers as stored_servers
 from metaserver.store.store import Store
 
 log = logging.getLogger(__name__)
 
 
-class Noting(Protocol):
-    """Writes into the audit log, in the transaction of what it tells of; `said` is its detail."""
+class AuditWriter(Protocol):
+    """A writer of one entry of the audit log, in the transaction of the action that it records."""
 
-    def __call__(self, connection: AsyncConnection, /, **said: object) -> Awaitable[None]:
-        """Write the entry."""
+    def __call__(self, connection: AsyncConnection, /, **detail: object) -> Awaitable[None]:
+        """Write the entry with further details."""
         ...
 
 
@@ -50,36 +50,36 @@ class LaneController:
         self.lock = asyncio.Lock()
         self._store = store
         self._phases = phases
-        self._late: defaultdict[PhaseName, set[ServerName]] = defaultdict(set)  # lanes to be taken
+        self._pending: defaultdict[PhaseName, set[ServerName]] = defaultdict(set)  # lanes to start
 
     async def start(
-        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
-        """Let a server work through its queue.
+        """Start a server's lane, which sends it all articles of its queue.
 
         `RefusedError` where the phase is not open, or an organiser has suspended the lane.
         """
         async with self.lock:
-            await self._need_open(running, registered)
+            await self._require_open(running, registered)
             await self._set(running, registered, Control.RUNNING, note=note)
-            await self._go_on(running, registered)
+            await self._start_if_open(running, registered)
 
     async def start_next(
-        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
         """Send a server the next article of its queue, and no more.
 
-        `RefusedError` also where it is at work already.
+        `RefusedError` also where it is running already.
         """
         async with self.lock:
-            control = await self._need_open(running, registered)
+            control = await self._require_open(running, registered)
             if self.engine.at_work(running.key(registered)):
                 raise RefusedError(Refusal.STATE, "it is at work: pause it first")
             await self._set(running, registered, control.control, note=note)
             await self._start(running, registered.server.name, allowance=1)
 
     async def pause(
-        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
         """Send no more articles to a server; what is in flight is finished and counted."""
         async with self.lock:
@@ -88,29 +88,29 @@ class LaneController:
                 await self._set(running, registered, control.control, control.note, note=note)
             else:
                 await self._set(running, registered, Control.PAUSED, note=note)
-            self._rest(running, registered)
+            self._pause(running, registered)
 
     async def suspend(
-        self, running: RunningPhase, registered: RegisteredServer, reason: str, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, reason: str, note: AuditWriter
     ) -> None:
         """Send no more articles to a server, and do not let its team start it."""
         async with self.lock:
             await self._set(running, registered, Control.SUSPENDED, reason, note=note)
-            self._rest(running, registered)
+            self._pause(running, registered)
 
     async def resume(
-        self, running: RunningPhase, registered: RegisteredServer, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
     ) -> None:
-        """Lift a suspension; the lane goes on at once where the phase is open."""
+        """Lift a suspension; the lane continues at once where the phase is open."""
         async with self.lock:
             control = await self._control(running, registered)
             if control.control is not Control.SUSPENDED:
                 raise RefusedError(Refusal.STATE, "it is not suspended")
             await self._set(running, registered, Control.RUNNING, note=note)
-            await self._go_on(running, registered)
+            await self._start_if_open(running, registered)
 
     async def cancel(
-        self, running: RunningPhase, registered: RegisteredServer, by: str, note: Noting
+        self, running: RunningPhase, registered: RegisteredServer, by: str, note: AuditWriter
     ) -> None:
         """Drop a server's requests in flight (outcome `cancelled`, not charged) and pause it."""
         await self.pause(running, registered, note)
@@ -122,11 +122,11 @@ class LaneController:
         registered: RegisteredServer,
         positions: Sequence[int] | None,
         by: str,
-        note: Noting,
+        note: AuditWriter,
     ) -> int:
-        """Put given-up articles (all, or some) into the queue again; return how many.
+        """Put given-up articles (all, or some) into the queue again; return their number.
 
-        What is in flight to the server is cancelled, and sent again afterwards.
+        Requests in flight to the server are cancelled, and sent again afterwards.
         """
         key = running.key(registered)
         self._store.require_writable()  # else the lane does not come to rest
@@ -135,51 +135,51 @@ class LaneController:
             await self.engine.stop(key, cancel=by)
             try:
                 async with self._store.writing() as connection:
-                    count = await kept_servers.requeue(connection, key, positions)
+                    count = await stored_servers.requeue(connection, key, positions)
                     await note(connection, articles=count)
                 await running.add(registered, control)
             finally:
                 if control.control is Control.RUNNING:
-                    await self._go_on(running, registered)
+                    await self._start_if_open(running, registered)
         return count
 
     async def changed(self, registered: RegisteredServer) -> None:
-        """Take over what was changed of a server that is not at work."""
+        """Apply changes of a server whose lanes are not running."""
         async with self.lock:
             for running in self._phases.values():
                 if registered.server.name in running.servers:
                     await running.add(registered, await self._control(running, registered))
 
-    async def leave(self, registered: RegisteredServer, note: Noting) -> None:
+    async def leave(self, registered: RegisteredServer, note: AuditWriter) -> None:
         """Pause a server in every phase."""
         for running in self._phases.values():
             if registered.server.name in running.servers:
-                noted = functools.partial(note, phase=running.name)
-                await self.pause(running, registered, noted)
+                phase_note = functools.partial(note, phase=running.name)
+                await self.pause(running, registered, phase_note)
 
     def at_work(self, registered: RegisteredServer) -> bool:
-        """Whether a lane of the server is at work in any phase."""
+        """Return whether a lane of the server is running in any phase."""
         return any(
             self.engine.at_work(running.key(registered)) for running in self._phases.values()
         )
 
-    # -- what the clock asks; it holds the lock --------------------------------------------------
+    # -- calls of the clock, which holds the lock ------------------------------------------------
 
-    def late(self, running: RunningPhase) -> bool:
-        """Whether lanes of a phase are still to be taken."""
-        return bool(self._late[running.name])
+    def has_pending(self, running: RunningPhase) -> bool:
+        """Return whether lanes of a phase are still to be started."""
+        return bool(self._pending[running.name])
 
     def pause_all(self, running: RunningPhase) -> None:
-        """Send no more articles in a phase; what is wanted of its lanes stays."""
-        self._late[running.name].clear()
+        """Send no more articles in a phase; the desired states of its lanes stay."""
+        self._pending[running.name].clear()
         for registered in running.servers.values():
             self.engine.pause(running.key(registered))
 
     async def schedule_running(self, running: RunningPhase) -> None:
-        """Let every lane of a phase that is wanted to run do so, when `start_pending` is called."""
+        """Schedule all lanes of a phase whose desired state is running, for `start_pending`."""
         async with self._store.reading() as connection:
-            controls = await kept_servers.controls(connection, running.phase.id)
-        self._late[running.name] = {
+            controls = await stored_servers.controls(connection, running.phase.id)
+        self._pending[running.name] = {
             name
             for name, registered in running.servers.items()
             if registered.retired_at is None
@@ -188,23 +188,23 @@ class LaneController:
         }
 
     async def start_pending(self, running: RunningPhase) -> None:
-        """Start the lanes that are to be taken; while nothing can be stored they wait."""
-        late = self._late[running.name]
-        for name in sorted(late):
+        """Start the scheduled lanes; while nothing can be stored they wait."""
+        pending = self._pending[running.name]
+        for name in sorted(pending):
             with suppress(UnavailableError):
                 await self._start(running, name)
-                late.discard(name)
+                pending.discard(name)
 
-    # -- how -------------------------------------------------------------------------------------
+    # -- helpers ---------------------------------------------------------------------------------
 
-    async def _go_on(self, running: RunningPhase, registered: RegisteredServer) -> None:
-        """Let a lane that is wanted to run do so, as soon as it can if its phase is open."""
+    async def _start_if_open(self, running: RunningPhase, registered: RegisteredServer) -> None:
+        """Schedule a lane whose desired state is running, and start it if its phase is open."""
         if running.state in OPEN_STATES:
-            self._late[running.name].add(registered.server.name)
+            self._pending[running.name].add(registered.server.name)
             await self.start_pending(running)
 
-    def _rest(self, running: RunningPhase, registered: RegisteredServer) -> None:
-        self._late[running.name].discard(registered.server.name)
+    def _pause(self, running: RunningPhase, registered: RegisteredServer) -> None:
+        self._pending[running.name].discard(registered.server.name)
         self.engine.pause(running.key(registered))
 
     async def _start(
@@ -214,11 +214,13 @@ class LaneController:
         if self.engine.at_work(key):
             if not self.engine.pausing(key):
                 return
-            self.engine.resume(key)  # it was finishing what is in flight
+            self.engine.resume(key)  # it was finishing its requests in flight
             return
         self.engine.start(await running.lane(name), allowance=allowance)
 
-    async def _need_open(self, running: RunningPhase, registered: RegisteredServer) -> LaneControl:
+    async def _require_open(
+        self, running: RunningPhase, registered: RegisteredServer
+    ) -> LaneControl:
         if running.state not in OPEN_STATES:
             raise RefusedError(
                 Refusal.STATE, f"phase {running.name} is {running.state}: no article is sent in it"
@@ -230,7 +232,7 @@ class LaneController:
 
     async def _control(self, running: RunningPhase, registered: RegisteredServer) -> LaneControl:
         async with self._store.reading() as connection:
-            controls = await kept_servers.controls(connection, running.phase.id)
+            controls = await stored_servers.controls(connection, running.phase.id)
         return controls.get(registered.id, LaneControl(control=Control.PAUSED, note=""))
 
     async def _set(
@@ -240,12 +242,12 @@ class LaneController:
         control: Control,
         reason: str = "",
         *,
-        note: Noting,
+        note: AuditWriter,
     ) -> None:
-        """Keep what is wanted of a lane and that it was said, and show it."""
+        """Store the desired state of a lane with its audit entry, and show it."""
         key = running.key(registered)
         async with self._store.writing() as connection:
-            await kept_servers.set_control(connection, key, control, reason)
+            await stored_servers.set_control(connection, key, control, reason)
             await note(connection)
         if running.servers.get(registered.server.name) != registered:
             await running.add(registered, LaneControl(control=control, note=reason))

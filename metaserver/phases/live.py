@@ -21,21 +21,21 @@ from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 
 TICK_SECONDS = 5.0
 LARGE = 1_000
-"""Hits of an answer above which it is prepared in a thread: 10 ms of the event loop, in 4 views."""
+"""Hits of an answer above which a thread prepares it: 10 ms of the event loop, in 4 views."""
 LEAST_TEAMS = 3
-"""Fewer teams than this could work out one another's scores from an article's mean."""
+"""Fewer teams than this could derive one another's scores from an article's mean."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOwner:
-    """Whose a run is, and whether it was uploaded as a file."""
+    """The owner of a run: its team, and whether it was uploaded as a file."""
 
     team: str = ""
     offline: bool = False
 
 
 class Landed(NamedTuple):
-    """An accepted answer that landed, as boards score it."""
+    """An accepted answer that arrived, as boards score it."""
 
     server: ServerName
     article: ArticleId
@@ -46,7 +46,7 @@ class Landed(NamedTuple):
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change (`web.source.Source`).
 
-    `blocked` tells why no answer can be stored at the moment, or None.
+    `blocked` returns the reason why no answer can be stored at present, or None.
     """
 
     def __init__(
@@ -56,29 +56,29 @@ class LiveBoards:
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
-        self._entries: dict[ServerName, RunOwner] = {}
+        self._owners: dict[ServerName, RunOwner] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
         self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
         self._version = 0
         self._change = asyncio.Event()
 
-    def enter(self, run: ServerName, entry: RunOwner) -> None:
-        """Say whose a run is; without it a run is online, and a team of its own."""
-        self._entries[run] = entry
+    def enter(self, run: ServerName, owner: RunOwner) -> None:
+        """Set the owner of a run; without one a run is online, and counts as a team of its own."""
+        self._owners[run] = owner
         self.touch()
 
     def leave(self, run: ServerName) -> None:
-        """Take a run off the boards."""
-        self._entries.pop(run, None)
+        """Remove a run from the boards."""
+        self._owners.pop(run, None)
         self.scoreboard.drop(run)
         self.touch()
 
     @contextmanager
     def landing(self, beside: Scoreboard) -> Iterator[list[Landed]]:
-        """Collect the answers that land while the context lasts, beside scoring them.
+        """Collect the answers that arrive within the context, besides scoring them.
 
-        Large ones are prepared for the board that is made `beside`, too.
+        Large ones are also prepared for the board `beside` that is being built.
         """
         self._landed, self._beside = [], beside
         try:
@@ -87,7 +87,7 @@ class LiveBoards:
             self._landed = self._beside = None
 
     def regrade(self, task: TaskName, scoreboard: Scoreboard) -> None:
-        """Show a task's scores from this board from now on: its gold is another."""
+        """Show a task's scores from this board from now on, after a change of its gold."""
         self.scoreboard.regrade(scoreboard)
         self.comparisons = self.comparisons.without(task)
         self.touch()
@@ -98,10 +98,10 @@ class LiveBoards:
         self._change.set()
 
     async def prepare(self, event: AttemptEnded) -> None:
-        """Do what is slow about scoring a large answer, so that `publish` is quick.
+        """Do the slow part of scoring a large answer in a thread, so that `publish` is quick.
 
-        Boards may be replaced while a thread is at work, and another be made beside them: it ends
-        when all that there are by then are prepared for. Nothing may be awaited until `publish`.
+        Boards may be replaced meanwhile, and another may be built beside them: the call returns
+        when the answer is prepared for all present boards. Nothing may be awaited until `publish`.
         """
         answer = event.answer
         if answer is None or answer.hits_kept <= LARGE:
@@ -120,7 +120,7 @@ class LiveBoards:
         return None
 
     async def restore(self, answers: Sequence[Landed]) -> None:
-        """Score answers that were kept before; what is slow about it is done in a thread."""
+        """Score stored answers; the slow part is done in a thread."""
         made: Sequence[Prepared] = [{} for _ in answers]
         while not all(map(self._is_prepared, answers, made)):
             await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
@@ -131,7 +131,7 @@ class LiveBoards:
         return self.scoreboard.is_prepared(landed.payloads, prepared)
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Take in what a lane says; called by the lane when it is committed."""
+        """Record an event of a lane; called by the lane when it is committed."""
         if isinstance(event, LaneChanged):
             self.watch.lane(event)
         else:
@@ -147,34 +147,34 @@ class LiveBoards:
             self._landed.append(landed)
 
     def tasks(self) -> Sequence[TaskPlugin]:
-        """The tasks that have a leaderboard."""
+        """Return the tasks that have a leaderboard."""
         return self.scoreboard.tasks()
 
     def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """How many runs each task has."""
+        """Return the number of runs of each task."""
         return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
 
     def monitor(self) -> Monitor:
-        """The monitor as of now."""
+        """Return the monitor as of now."""
         return self.watch.snapshot(self._blocked() or "")
 
     def views(self, task: TaskName) -> Sequence[View]:
-        """The views a task is scored in, the raw one first."""
+        """Return the views that a task is scored in, the raw one first."""
         return self.scoreboard.views(task)
 
     def board(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> Board:
-        """The leaderboard of one task as of now, with the newest intervals; for everybody."""
+        """Return the leaderboard of one task as of now, with the newest intervals."""
         comparison = self.comparisons.newest(task, view)
         return self._completed(self.scoreboard.board(task, view), comparison)
 
     async def settled(self, task: TaskName, view: View = RAW) -> Board:
-        """The leaderboard of one task with the intervals of this moment, to be frozen."""
+        """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
         scores = await self.scoreboard.averaged(task, view)
         comparison = await self.comparisons.make(task, view, scores)
         return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
 
     async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
-        """Return a task's boards in all views as they stand, to be kept."""
+        """Return a task's present boards in all views, to be stored."""
         boards = [await self.settled(task.name, view) for view in self.views(task.name)]
         return freeze(task, boards, phase=phase, reason=reason, at=at)
 
@@ -183,15 +183,15 @@ class LiveBoards:
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
-            entry = self._entries.get(row.run, RunOwner())
+            owner = self._owners.get(row.run, RunOwner())
             interval = intervals.get(row.run)
-            return replace(row, team=entry.team, offline=entry.offline, interval=interval)
+            return replace(row, team=owner.team, offline=owner.offline, interval=interval)
 
         resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
         return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
 
     def articles(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> ArticleBoard:
-        """How hard a task's articles are: those that at least `LEAST_TEAMS` teams answered."""
+        """Return the levels of a task's articles that at least `LEAST_TEAMS` teams answered."""
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
@@ -208,17 +208,17 @@ class LiveBoards:
 
     def _teams(self, runs: Iterable[str]) -> int:
         """Count the teams of runs; a run without a team is one of its own."""
-        entries = {run: self._entries.get(ServerName(run)) for run in runs}
-        return len({entry.team if entry and entry.team else run for run, entry in entries.items()})
+        owners = {run: self._owners.get(ServerName(run)) for run in runs}
+        return len({owner.team if owner and owner.team else run for run, owner in owners.items()})
 
     async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """None: the boards of a single phase are not kept under links of their own."""
+        """Return None: the boards of a single phase have no links of their own."""
         return None
 
     async def changed(self, since: int) -> int:
         """Wait until the version is not `since`; return it.
 
-        It rises by itself now and then: the throughput falls when no answers come.
+        It also rises every `TICK_SECONDS`, since the throughput falls when no answers come.
         """
         while self._version == since:
             self._change.clear()

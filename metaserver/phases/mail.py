@@ -1,4 +1,4 @@
-"""E-mail by SMTP: to a server whose certificate is checked, or not at all."""
+"""E-mail by SMTP, sent only to a server whose certificate is valid where TLS is configured."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ SMTP_SECONDS = 30.0
 def send_mail(settings: NoticeSettings, to: str, subject: str, text: str) -> None:
     """Send one message; blocks.
 
-    With `smtp_starttls`, nothing of it is sent before the server has shown a certificate of its
-    name that `smtp_ca` (empty: the system) vouches for: there is no way back to plain text. Raises
-    `OSError` (TLS errors are such) or `smtplib.SMTPException`.
+    With `smtp_starttls`, nothing is sent before the server has shown a certificate for its name
+    that `smtp_ca` (empty: the system) trusts: there is no fallback to plain text. Raises `OSError`
+    (TLS errors included) or `smtplib.SMTPException`.
     """
     message = EmailMessage()
     message["Subject"] = subject
@@ -33,5 +33,5 @@ def send_mail(settings: NoticeSettings, to: str, subject: str, text: str) -> Non
 
 
 def smtp_context(settings: NoticeSettings) -> ssl.SSLContext:
-    """Return how the server's certificate is checked; `OSError` for a file of no use."""
+    """Return the TLS context that checks the server's certificate; `OSError` for a bad file."""
     return ssl.create_default_context(cafile=settings.smtp_ca or None)

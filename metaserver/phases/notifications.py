@@ -1,7 +1,7 @@
-"""Tells teams that their server is down, up again or finished: by webhook, by e-mail.
+"""Notices to teams that a server is down, up again or finished, by webhook and by e-mail.
 
-Both are off until a team asks for them. What happens within `notices.batch` seconds goes in one
-message. A webhook's body is signed, so that a team knows whom it is from.
+Both are off until a team turns them on. Events within `notices.batch` seconds are sent in one
+message. A webhook's body is signed, so that a team can verify its sender.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Notifier:
-    """Keeps what teams are to be told, and tells them; `clock` gives Unix seconds."""
+    """The sender of notices, which are stored until they are sent; `clock` returns Unix seconds."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class Notifier:
         self._clock = clock
 
     async def seen(self, connection: AsyncConnection, seen: Seen) -> None:
-        """Keep a notice of a change of a server's state (a listener of `StateLog`)."""
+        """Store a notice of a change of a server's state (a listener of `ServerStateRecorder`)."""
         change, name = seen.change, seen.phase.servers[seen.server].team
         event = EVENTS.get(change.state, "")
         if change.state in THERE and seen.was_down:
@@ -70,12 +70,12 @@ class Notifier:
                     at=change.at,
                     subject=seen.server,
                     event=event,
-                    message=_told(seen.server, seen.phase.name, event, change.note),
+                    message=_message(seen.server, seen.phase.name, event, change.note),
                 ),
             )
 
     async def run(self) -> None:
-        """Send what there is every `batch` seconds, for ever."""
+        """Send the stored notices every `batch` seconds, until cancelled."""
         while True:
             await asyncio.sleep(self._settings.batch)
             try:
@@ -85,9 +85,9 @@ class Notifier:
                 log.exception("notices could not be sent")
 
     async def send(self) -> None:
-        """Send each team the notices that wait; those under way are dropped when it is cancelled.
+        """Send each team its waiting notices; cancelling it drops those that are being sent.
 
-        None is sent while it could not be noted that it was.
+        Raises `UnavailableError` before it sends any if the store could not record that.
         """
         self._store.require_writable()
         waiting, known = await run_uncancelled(self._waiting())
@@ -95,8 +95,8 @@ class Notifier:
             (known[name], list(batch))
             for name, batch in groupby(sorted(waiting, key=_by_team), key=_by_team)
         ]
-        told = (self._tell(team, batch) for team, batch in batches)
-        await asyncio.gather(*told)  # at the same time: no team waits for another's webhook
+        calls = (self._notify(team, batch) for team, batch in batches)
+        await asyncio.gather(*calls)  # concurrently: no team waits for another's webhook
 
     async def _waiting(self) -> tuple[Sequence[Notice], Mapping[TeamName, Team]]:
         async with self._store.reading() as connection:
@@ -109,7 +109,7 @@ class Notifier:
     def _mails(self, team: Team) -> bool:
         return team.notices.email and bool(team.email) and bool(self._settings.smtp_host)
 
-    async def _tell(self, team: Team, batch: Sequence[Notice]) -> None:
+    async def _notify(self, team: Team, batch: Sequence[Notice]) -> None:
         ids = [notice.id for notice in batch]
         try:
             if team.notices.webhook:
@@ -117,10 +117,10 @@ class Notifier:
             if self._mails(team):
                 await asyncio.to_thread(_mail, self._settings, team, batch)
         except (PeerError, OSError, smtplib.SMTPException) as error:
-            log.warning("team %s could not be told: %s", team.name, error)
+            log.warning("team %s could not be notified: %s", team.name, error)
             await run_uncancelled(self._note(ids, sent=False))
-        except Exception:  # what a team gave us must not keep the others from being told
-            log.exception("team %s could not be told", team.name)
+        except Exception:  # one team's settings must not keep the others from being notified
+            log.exception("team %s could not be notified", team.name)
             await run_uncancelled(self._note(ids, sent=False))
         else:
             await run_uncancelled(self._note(ids, sent=True))
@@ -165,7 +165,7 @@ def _by_team(notice: Notice) -> TeamName:
     return notice.team
 
 
-def _told(server: ServerName, phase: str, event: str, note: str) -> str:
+def _message(server: ServerName, phase: str, event: str, note: str) -> str:
     words = {
         "down": f"{server} is down in phase {phase}: {note}",
         "up": f"{server} answers again in phase {phase}",

@@ -1,4 +1,4 @@
-"""What a phase is put together from: its articles, its tasks and gold, its boards as they stood."""
+"""Loading of a phase: its articles, its tasks and gold, and its boards from stored answers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.wire.contract import MENTIONS
 
 FEW = 32
-"""Answers that are put onto a live board at a stretch, on the event loop."""
+"""Answers that are put onto a live board at a time, on the event loop."""
 MUCH = 2**18
-"""Bytes of packed answers that are unpacked at a time; one may have more, by itself."""
+"""Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 MARK_DIGITS = 16
-"""Of a gold's keyed checksum, in the signature that organisers see."""
+"""Digits of a gold's keyed checksum in the signature that organisers see."""
 
 
 def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMark]:
-    """Return what boards call the gold that a phase is scored on."""
+    """Return the marks by which boards name the gold that a phase is scored on."""
     return {
         task: GoldMark(version.version, version.checksum[:MARK_DIGITS])
         for task, version in gold.items()
@@ -36,10 +36,10 @@ def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMa
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
-    """Return the tasks a server is asked for unless it is registered for some of them.
+    """Return the tasks that a server answers unless it is registered for some of them.
 
     Those that were planned; otherwise all, but the one that reads `mentions` only where it has
-    gold: they may also be sent for display alone.
+    gold, since mentions may also be sent for display alone.
     """
     return [
         task
@@ -49,7 +49,7 @@ def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Se
 
 
 def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
-    """Return a corpus as it is sent: its texts come out of the store when they are needed."""
+    """Return a corpus for sending; its texts are read from the store when they are needed."""
     texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
     return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
 
@@ -57,7 +57,7 @@ def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
 async def restore(
     store: ReadStore, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
 ) -> None:
-    """Bring the boards to where an earlier process left the lane; others go on meanwhile."""
+    """Put a lane's stored attempts and answers onto the boards, without blocking the event loop."""
     async for stored in store.attempts(key, server, corpus):
         boards.watch.attempt(stored.attempt, final=stored.final)
     after = -1
@@ -68,7 +68,7 @@ async def restore(
 
 
 def _bounded(answers: Iterable[PackedAnswer]) -> Iterator[Sequence[PackedAnswer]]:
-    """Yield the answers in stretches of `MUCH` bytes at most, or one."""
+    """Yield the answers in batches of at most `MUCH` bytes, or of one answer."""
     some: list[PackedAnswer] = []
     for answer in answers:
         if some and sum(len(one.payloads) for one in (*some, answer)) > MUCH:

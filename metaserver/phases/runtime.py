@@ -1,4 +1,4 @@
-"""A phase at work: its articles, its gold, its boards, and lanes for the servers that take part."""
+"""A running phase: its articles, its gold, its boards, and lanes for its servers."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import LONGEST, Windows
 from metaserver.phases.live import LiveBoards, RunOwner
 from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, restore
-from metaserver.store import phases as kept
-from metaserver.store import runs as kept_runs
-from metaserver.store import servers as kept_servers
+from metaserver.store import phases as stored_phases
+from metaserver.store import runs as stored_runs
+from metaserver.store import servers as stored_servers
 from metaserver.store import states
 from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
@@ -36,9 +36,9 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 
 
 class RunningPhase:
-    """One phase in the hub's memory; `RunningPhase.open` makes it.
+    """One phase in the hub's memory; `RunningPhase.open` loads it.
 
-    `state` is where the dispatcher has brought it; `servers` are those with a lane in it, or a run.
+    `state` is the state into which the dispatcher has brought it; `servers` have a lane or a run.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RunningPhase:
         self.gold = gold
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, RegisteredServer] = {}
-        self._found_down: dict[ServerName, str] = {}  # when they were brought into memory, and why
+        self._found_down: dict[ServerName, str] = {}  # at loading, with the reason
         self.windows = Windows(settings.limits.timeout, clock=clock)
         self._store = store
         self._publish = publish
@@ -96,14 +96,14 @@ class RunningPhase:
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
         clock: Callable[[], float],
     ) -> RunningPhase:
-        """Bring a phase into memory, its boards to where the store says they stood."""
+        """Load a phase, with its boards, from the store."""
         settings = settings.of_phase(phase.plan.limits)
         release = Release.open(settings.release_folder(phase.release))
         async with store.reading() as connection:
-            gold = await kept.newest_gold(connection, phase.id)
-            controls = await kept_servers.controls(connection, phase.id)
-            registered = await kept_servers.list_all(connection)
-            offline = await kept_runs.list_all(connection, phase.id)
+            gold = await stored_phases.newest_gold(connection, phase.id)
+            controls = await stored_servers.controls(connection, phase.id)
+            registered = await stored_servers.list_all(connection)
+            offline = await stored_runs.list_all(connection, phase.id)
         vocabulary = ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary)
         running = cls(
             phase,
@@ -140,7 +140,7 @@ class RunningPhase:
         return self.phase.name
 
     def replan(self, phase: Phase, settings: Settings) -> None:
-        """Take over a changed plan; its limits hold for lanes that are started from now on."""
+        """Apply a changed plan; its limits apply to lanes that are started from now on."""
         self.phase = phase
         self.settings = settings.of_phase(phase.plan.limits)
         self.boards.watch.limit(self.settings.limits.timeout)
@@ -151,7 +151,7 @@ class RunningPhase:
         return LaneKey(self.phase.id, server.id)
 
     async def add(self, registered: RegisteredServer, control: LaneControl) -> None:
-        """Let a server take part, or take over what was changed of it."""
+        """Add a server to the phase, or apply changes of it."""
         name = registered.server.name
         self.servers[name] = registered
         self.boards.watch.add(registered.server, address(registered.server.url))
@@ -161,7 +161,7 @@ class RunningPhase:
         await self._restore_windows(name, self.key(registered))
 
     async def _restore_windows(self, name: ServerName, key: LaneKey) -> None:
-        """Measure a server's last month afresh from the store."""
+        """Compute a server's measures of the last month from the store."""
         self.windows.forget(name)
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
@@ -171,11 +171,11 @@ class RunningPhase:
         if changes and changes[-1].state is ServerState.DOWN:
             self._found_down[name] = changes[-1].note
             self.boards.watch.found_down(name, changes[-1].note)
-        kept = await self._store.hits_kept(key)
+        hits = await self._store.hits_kept(key)
         ended = [
             Ended.of(
                 stored.attempt,
-                hits=kept.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
+                hits=hits.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
                 article_bytes=self.corpus.wire_bytes[stored.position],
                 final=stored.final,
             )
@@ -184,7 +184,7 @@ class RunningPhase:
         self.windows.restore(name, ended)
 
     def published(self, event: AttemptEnded | LaneChanged) -> None:
-        """Take in what a lane says."""
+        """Record an event of a lane."""
         self.boards.publish(event)
         if isinstance(event, AttemptEnded):
             ended = Ended.of(
@@ -196,9 +196,9 @@ class RunningPhase:
             self.windows.attempt(event.server.name, ended)
 
     async def add_run(self, run: OfflineRun) -> None:
-        """Show an offline run, in place of the one of its name if there is one.
+        """Show an offline run, replacing the one of its name if there is one.
 
-        The caller holds `scoring` once the phase is at work.
+        The caller holds `scoring` once the phase is running.
         """
         tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
         scored = await asyncio.to_thread(Scoreboard, tasks)
@@ -208,12 +208,12 @@ class RunningPhase:
         self.boards.enter(run.name, RunOwner(team=run.team, offline=True))
 
     def drop_run(self, name: ServerName) -> None:
-        """Show an offline run no longer."""
+        """Remove an offline run from the boards."""
         del self.offline[name]
         self.boards.leave(name)
 
     async def lane(self, name: ServerName) -> Lane:
-        """Take a server's lane from the store; it must not be at work.
+        """Take a server's lane from the store; it must not be running.
 
         One that was down is probed before it is sent an article.
         """
@@ -233,9 +233,9 @@ class RunningPhase:
         )
 
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
-        """Show a task's scores on its newest gold, and ask for the task from now on.
+        """Show a task's scores on its newest gold, and request the task from now on.
 
-        The caller holds `scoring`, and has put onto the board what landed while it was made.
+        The caller holds `scoring`, and has put onto the board all answers that arrived meanwhile.
         """
         self.gold = {**self.gold, gold.task: gold}
         scoreboard.mark(gold.task, gold_marks(self.gold)[gold.task])
@@ -250,12 +250,12 @@ class RunningPhase:
         await score_answers(self._store, board, self.corpus, lanes, runs, scored)
 
     async def answer_count(self) -> int:
-        """Return how many answers there are, of servers and of offline runs."""
+        """Return the number of answers, of servers and of offline runs."""
         offline = sum(run.articles for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)
 
 
 def _scoreboard(gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary) -> Scoreboard:
-    """Return the empty boards of the tasks that have gold. Slow for a large one."""
+    """Return the empty boards of the tasks that have gold; slow for a large gold."""
     golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
     return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

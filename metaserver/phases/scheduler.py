@@ -20,18 +20,18 @@ from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.phases.lane_control import LaneController
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
-from metaserver.store import phases as kept
+from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
 
-CLOCK_SECONDS = 1.0  # between two looks at the clock: it may be set, so nobody sleeps until a date
+CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing sleeps until a date
 
 log = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """Drives the phases, and works their lanes, until it is cancelled.
+    """The dispatcher of all phases: it advances them by the clock and runs their lanes.
 
-    `listeners` are told of everything that lanes publish; `clock` gives Unix seconds.
+    `listeners` are called with every event that lanes publish; `clock` returns Unix seconds.
     """
 
     def __init__(
@@ -51,20 +51,20 @@ class Dispatcher:
         self._clock = clock
 
     async def run(self) -> None:
-        """Drive the phases for ever."""
+        """Advance the phases and run their lanes, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.lanes.engine.run(), name="engine")
             group.create_task(self._drive(), name="clock")
 
     async def load(self) -> None:
-        """Bring every phase into memory; those that are open begin when `run` does."""
+        """Load every phase; those that are open begin when `run` does."""
         async with self._store.reading() as connection:
-            phases = await kept.list_all(connection)
+            phases = await stored_phases.list_all(connection)
         for phase in phases:
             await self.open(phase)
 
     async def open(self, phase: Phase) -> RunningPhase:
-        """Bring a phase into memory, anew if it has changed; its lanes must not be at work."""
+        """Load a phase, again if it has changed; its lanes must not be running."""
         running = await RunningPhase.open(
             phase,
             self._settings,
@@ -77,9 +77,9 @@ class Dispatcher:
         return running
 
     async def take_over(self, phase: Phase) -> RunningPhase:
-        """Take over a phase that is new or whose plan has changed.
+        """Load a phase that is new, or apply its changed plan.
 
-        One that has runs keeps its corpus, release and tasks, so its lanes go on.
+        One that has runs keeps its corpus, release and tasks, so its lanes continue.
         """
         running = await self._taken_over(phase)
         await self.advance(running)
@@ -90,8 +90,8 @@ class Dispatcher:
             if known.servers or known.offline:
                 known.replan(phase, self._settings)  # at once: scoring must not keep a phase open
                 return known
-            async with known.scoring:  # its gold is changed before, or on the new one
-                current = self.phases.get(phase.name) is known  # else another change was before
+            async with known.scoring:  # a gold change comes before, or is applied to the new object
+                current = self.phases.get(phase.name) is known  # else another change came first
                 if current and not (known.servers or known.offline):
                     return await self.open(phase)
         return await self.open(phase)
@@ -105,16 +105,16 @@ class Dispatcher:
         while True:
             for running in list(self.phases.values()):
                 try:
-                    with suppress(UnavailableError):  # the store is blocked: it is led on later
+                    with suppress(UnavailableError):  # the store is blocked: it is advanced later
                         await run_uncancelled(self.advance(running))
                 except Exception:  # one phase's fault must not stop the others
-                    log.exception("phase %s cannot be driven", running.name)
+                    log.exception("phase %s cannot be advanced", running.name)
             await asyncio.sleep(CLOCK_SECONDS)
 
     async def advance(self, running: RunningPhase) -> None:
         """Bring a phase into the state in which it should be now."""
         state = running.phase.state(self._clock())
-        if state is running.state and not self.lanes.late(running):
+        if state is running.state and not self.lanes.has_pending(running):
             return
         async with self.lanes.lock:
             if state is not running.state:
@@ -122,7 +122,7 @@ class Dispatcher:
             await self.lanes.start_pending(running)
 
     async def _reach(self, running: RunningPhase, state: PhaseState) -> None:
-        """Bring a phase into a state; one that cannot be kept yet is not open yet."""
+        """Bring a phase into a state; it opens only after the state has been stored."""
         if state not in OPEN_STATES:
             self.lanes.pause_all(running)
         await self._keep(running, state)
@@ -131,12 +131,12 @@ class Dispatcher:
         running.state = state
 
     async def _keep(self, running: RunningPhase, state: PhaseState) -> None:
-        """Keep that the clock has led a phase on, if it has: set back, it leads nowhere back."""
+        """Store a state that the clock has caused; setting the clock back undoes no state."""
         before = running.phase.reached or PhaseState.SETUP
         if state is before:
             return
         async with self._store.writing() as connection:
-            await kept.change(connection, running.phase.id, standing=state)
+            await stored_phases.change(connection, running.phase.id, standing=state)
             await audit.note(
                 connection,
                 actor="clock",

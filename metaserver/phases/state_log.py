@@ -1,6 +1,6 @@
-"""The states of servers, looked at once a second: kept when they change, told to who listens.
+"""The log of servers' states, checked once a second: changes are stored and sent to listeners.
 
-What was kept last is read from the store, so that a hub that is started again tells no old news.
+The last stored states are read from the store, so that a restarted hub repeats no change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 
 class Seen(NamedTuple):
-    """A change of state, in which phase and of which server.
+    """A change of a server's state in a phase.
 
     `was_down`: it was down before, and has not been up since.
     """
@@ -42,10 +42,10 @@ class Seen(NamedTuple):
 
 
 class ServerStateRecorder:
-    """Keeps the changes of all lanes' states.
+    """The recorder of changes of all lanes' states.
 
-    `listeners` are told of each in the transaction that keeps it: what they write is kept with it
-    or not at all.
+    `listeners` are called with each change in the transaction that stores it: what they write is
+    stored with it or not at all.
     """
 
     def __init__(
@@ -63,13 +63,15 @@ class ServerStateRecorder:
         self._read: set[int] = set()  # phases whose lanes' last states were read from the store
 
     async def run(self) -> None:
-        """Look for changes for ever."""
+        """Record changes, until cancelled."""
         while True:
             try:
-                with suppress(UnavailableError):  # the store is blocked: they are found again
+                with suppress(
+                    UnavailableError
+                ):  # the store is blocked: they are found at the next check
                     await run_uncancelled(self._look_and_keep())
             except Exception:
-                log.exception("states could not be kept")
+                log.exception("states could not be stored")
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look_and_keep(self) -> None:
@@ -89,7 +91,7 @@ class ServerStateRecorder:
         self._read.add(phase_id)
 
     def look(self) -> Sequence[Seen]:
-        """Return what has changed since the last look that was kept."""
+        """Return the changes since the last check whose changes were stored."""
         return [
             Seen(
                 running,

@@ -14,7 +14,9 @@ from scoring.scorecard import ActScorecard, ItemScorecard
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("articles", help="tell easy from hard articles over many runs")
+    parser = subparsers.add_parser(
+        "articles", help="rank articles from easy to hard over many runs"
+    )
     add_task_and_gold(parser)
     add_runs(parser)
     add_policy(parser)

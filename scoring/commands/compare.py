@@ -20,7 +20,9 @@ from scoring.significance import compare
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
-    parser = subparsers.add_parser("compare", help="tell which differences between runs are real")
+    parser = subparsers.add_parser(
+        "compare", help="test which differences between runs are significant"
+    )
     add_task_and_gold(parser)
     add_runs(parser)
     add_policy(parser)

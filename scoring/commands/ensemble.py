@@ -36,7 +36,7 @@ from scoring.scorecard import ItemScorecard, Signature
 from scoring.tables import Cell
 from scoring.tasks import Task, pair
 
-_BETA = 10.0  # the overview's: a curator rather strikes a candidate out than looks for one
+_BETA = 10.0  # the overview's: a curator prefers removing a candidate to searching for one
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -80,7 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @dataclass(frozen=True, kw_only=True)
 class _Campaign:
-    """What the command was given: the gold, the members' runs, and what they score.
+    """The command's input: the gold, the members' runs, and their scorecards.
 
     `counted` are the articles that everything is trained and scored on.
     """
@@ -111,25 +111,25 @@ class _Campaign:
 def ensemble(args: argparse.Namespace) -> int:
     """Print members and cross-validated consensus; write the consensus to `--out`."""
     _check(args)
-    given = _given(args)
+    campaign = _read_campaign(args)
     if args.explain:
-        print(*_explained(args, given), sep="\n")
+        print(*_explained(args, campaign), sep="\n")
         return 0
-    validated = _validated(args, given)
+    validated = _validated(args, campaign)
     consensus = validated.hits
-    if given.applied:
-        trained = given.trained(args.training_cutoff)
-        consensus = trained.rank(given.combined(), cutoff=args.cutoff)
+    if campaign.applied:
+        trained = campaign.trained(args.training_cutoff)
+        consensus = trained.rank(campaign.combined(), cutoff=args.cutoff)
     if args.out:
         args.out.write_text("".join(result_lines(args.task, consensus.items())))
-    seeded = replace(given.cards[0].signature, seed=args.seed)
-    card = score_hits(given.gold, validated.hits, "consensus", seeded, given.counted)
-    extra = _memberships(given, validated) if given.choice else ()
-    print(scores_report([*given.cards, card], args.format, extra=extra))
+    seeded = replace(campaign.cards[0].signature, seed=args.seed)
+    card = score_hits(campaign.gold, validated.hits, "consensus", seeded, campaign.counted)
+    extra = _memberships(campaign, validated) if campaign.choice else ()
+    print(scores_report([*campaign.cards, card], args.format, extra=extra))
     return 0
 
 
-def _given(args: argparse.Namespace) -> _Campaign:
+def _read_campaign(args: argparse.Namespace) -> _Campaign:
     """Read the files, and score the runs on the articles that count."""
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
@@ -157,13 +157,13 @@ def _given(args: argparse.Namespace) -> _Campaign:
     )
 
 
-def _validated(args: argparse.Namespace, given: _Campaign) -> CrossValidation:
+def _validated(args: argparse.Namespace, campaign: _Campaign) -> CrossValidation:
     return cross_validate(
-        given.gold,
-        given.runs,
+        campaign.gold,
+        campaign.runs,
         articles=args.articles,
-        choice=given.choice,
-        author=given.author,
+        choice=campaign.choice,
+        author=campaign.author,
         folds=args.folds,
         training_cutoff=args.training_cutoff,
         cutoff=args.cutoff,
@@ -171,14 +171,14 @@ def _validated(args: argparse.Namespace, given: _Campaign) -> CrossValidation:
     )
 
 
-def _memberships(given: _Campaign, validated: CrossValidation) -> list[Mapping[str, Cell]]:
+def _memberships(campaign: _Campaign, validated: CrossValidation) -> list[Mapping[str, Cell]]:
     """Return, a row a scorecard, in how many folds a run was its team's, and whether in the end."""
     folds = len(validated.members)
     rows: list[Mapping[str, Cell]] = []
-    for place in range(len(given.cards) + 1):  # runs, author, consensus
-        of_runs = place < len(given.runs)
+    for place in range(len(campaign.cards) + 1):  # runs, author, consensus
+        of_runs = place < len(campaign.runs)
         taken = sum(place in fold for fold in validated.members)
-        member = "yes" if place in given.places else "no"
+        member = "yes" if place in campaign.places else "no"
         rows.append(
             {
                 "folds": f"{taken}/{folds}" if of_runs else None,
@@ -225,11 +225,11 @@ def _read(args: argparse.Namespace, paths: Sequence[Path]) -> list[Run]:
     return runs
 
 
-def _explained(args: argparse.Namespace, given: _Campaign) -> Iterator[str]:
+def _explained(args: argparse.Namespace, campaign: _Campaign) -> Iterator[str]:
     article, *accessions = args.explain
     item = accessions[0] if len(accessions) == 1 else pair(accessions[0], accessions[1])
-    trained = given.trained(args.training_cutoff)
-    parts = trained.explain(given.combined(), article, item)
+    trained = campaign.trained(args.training_cutoff)
+    parts = trained.explain(campaign.combined(), article, item)
     yield f"log-odds that {' '.join(accessions)} is correct for {article}, by run:"
     yield from (f"{value:+9.4f}  {name}" for name, value in parts.items())
     yield f"{sum(parts.values()):+9.4f}  in all"

@@ -1,4 +1,4 @@
-"""`scoring explain`: how one article's score came about."""
+"""`scoring explain`: the explanation of one article's score."""
 
 from __future__ import annotations
 

@@ -87,13 +87,13 @@ def make_site() -> Iterator[Callable[..., Site]]:
 
 @pytest.fixture
 def site(make_site: Callable[..., Site]) -> Site:
-    """A site with eleven servers."""
+    """Return a site with eleven servers."""
     return make_site()
 
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium. Skips where there is none; with CI=true that is a failure."""
+    """Yield Debian's Chromium. Skips where there is none; with CI=true that is a failure."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         if os.environ.get("CI") == "true":
@@ -106,7 +106,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class Visits:
-    """Opens pages, and remembers what no page may do: complain, fail, or call elsewhere."""
+    """A visitor that opens pages and records errors: console messages, failures, foreign calls."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -139,7 +139,7 @@ class Visits:
 
 @pytest.fixture
 def visits(chromium: Browser) -> Iterator[Visits]:
-    """Pages of one test; it fails if one wrote to the console or left its origin."""
+    """Yield the pages of one test; it fails if one wrote to the console or left its origin."""
     visits = Visits(chromium)
     yield visits
     visits.close()

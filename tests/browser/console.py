@@ -51,12 +51,12 @@ class BlueHub(HubThread):
         self.annotator = Annotator()
 
     def wait(self, *, held: bool) -> None:
-        """Hold the annotation server's answers back, or let them go."""
+        """Hold the annotation server's answers back, or release them."""
         event = self.annotator.waits
         self.call(event.clear if held else event.set)
 
     async def fill(self) -> None:
-        """Put into the hub what is there from the start."""
+        """Create the hub's initial objects."""
         kit = Kit(self.annotator.annotate)
         self.annotator.url = await self.stack.enter_async_context(served(kit))
         await self.plan()

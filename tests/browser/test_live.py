@@ -71,7 +71,7 @@ def test_a_lost_stream_is_told_and_regained(site, visits):
     site.start()
     expect(page.locator("#live")).to_have_text("live")
     expect(state_of(page)).to_have_text("paused")
-    # Chromium tells of each failed connection; anything else is a problem.
+    # Chromium reports each failed connection; anything else is a problem.
     visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
 
 

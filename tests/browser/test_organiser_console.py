@@ -160,7 +160,7 @@ def test_a_form_that_takes_long_is_sent_once(
     page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
     lock = hub.running.service.phase("test").scoring
     hub.do(lock.acquire())
-    # Playwright waits for the answer, which is held back; what is told until then tells the page.
+    # Playwright waits for the answer, which is held back; until then the page itself records it.
     page.evaluate(TELL_BUSY)
     with page.expect_request("**/healthz?told"):
         page.get_by_role("button", name="Show what it changes").click(no_wait_after=True)

@@ -1,4 +1,4 @@
-"""Makes the organiser console's screenshots; they are kept only with `SCREENSHOTS=1`."""
+"""Screenshots of the organiser console; they are stored only with `SCREENSHOTS=1`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the screenshots of the README and the docs; they are kept only when asked.
+"""Screenshots of the README and the docs; they are stored only on request.
 
 `SCREENSHOTS=1` keeps those of the tests' made-up challenge, `SCREENSHOTS=http://127.0.0.1:8000`
 those of a running hub: `SCREENSHOTS=1 pytest tests/browser/test_screenshots.py`.

@@ -37,7 +37,7 @@ def signed_in(hub: BlueHub, visits: Visits, path: str = "/team", **options: obje
 
 
 def forgive_refusals(visits: Visits) -> None:
-    """Chromium writes refused forms to the console; a test that means them calls this."""
+    """Ignore Chromium's console messages about refused forms, in a test that provokes them."""
     visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
 
 

@@ -1,4 +1,4 @@
-"""Makes the console's screenshots for the docs; they are kept only with `SCREENSHOTS=1`."""
+"""Screenshots of the team console for the docs; they are stored only with `SCREENSHOTS=1`."""
 
 from __future__ import annotations
 

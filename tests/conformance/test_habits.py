@@ -1,4 +1,4 @@
-"""What clients do with HTTP and XML that the specification of XML-RPC says nothing of."""
+"""Habits of clients with HTTP and XML that the specification of XML-RPC does not mention."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def address(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tup
 
 
 async def answer(address: tuple[str, int], request: bytes) -> tuple[bytes, bytes]:
-    """Send a request, and return head and body of the answer, up to the connection's end."""
+    """Send a request, and return headers and body of the answer, up to the connection's end."""
     reader, writer = await asyncio.open_connection(*address)
     writer.write(request)
     async with patience():

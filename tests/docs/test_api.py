@@ -9,7 +9,7 @@ from metaserver.operations.table import Operation
 
 
 def test_the_reference_is_up_to_date() -> None:
-    """Where this fails: `python -m metaserver.operations.reference`."""
+    """If it fails, run `python -m metaserver.operations.reference`."""
     assert API_FILE.read_text("utf-8") == to_markdown(OPERATIONS)
 
 

@@ -1,4 +1,4 @@
-"""docs/monitoring.md tells every metric and every measure."""
+"""docs/monitoring.md documents every metric and every measure."""
 
 import re
 from dataclasses import fields

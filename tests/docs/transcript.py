@@ -42,7 +42,7 @@ READS = re.compile(
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """A command, or a statement of Python's, and what it is told to print."""
+    """A command, or a Python statement, and its expected output."""
 
     source: str
     expected: str
@@ -52,7 +52,7 @@ class Step:
 
     @property
     def reads(self) -> bool:
-        """Whether it changes nothing."""
+        """True for a command that changes nothing."""
         return not self.python and READS.match(self.source) is not None
 
 
@@ -95,7 +95,7 @@ def _of_line(line: str) -> str:
 
 
 def fits(expected: str, printed: str) -> bool:
-    """Whether an output is what was written down."""
+    """Return whether an output equals the documented one."""
     text = "".join(f"{line}\n" for line in _squeezed(printed))
     return pattern(expected).fullmatch(text) is not None
 

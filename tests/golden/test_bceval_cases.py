@@ -1,7 +1,7 @@
 """The 82 edge cases of the official program: accept and reject as it does, but where it is wrong.
 
 `cli_cases.json` has each case's options and exit status, not its files; these are written here
-after the case's name. Every difference stands in docs/scoring.md.
+after the case's name. Every difference is listed in docs/scoring.md.
 """
 
 import json
@@ -51,7 +51,7 @@ MAP, TAXA = (
 
 
 class Files(NamedTuple):
-    """What differs from the plain files above; None is the plain file."""
+    """The changed files of a case; None is the plain file above."""
 
     run: str | None = None
     gold: str | None = None

@@ -1,4 +1,4 @@
-"""Whoever changes a score raises the scorer's version: signatures tell scores apart by it."""
+"""A change of a score requires a new version of the scorer, by which signatures differ."""
 
 import hashlib
 import json

@@ -29,7 +29,7 @@ GOLD = [
 
 @dataclass
 class Ended:
-    """How a command ended."""
+    """The result of a command."""
 
     status: int
     stdout: str

@@ -35,12 +35,12 @@ ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 
 @dataclass(frozen=True)
 class Running:
-    """A service at work, and short ways to ask it."""
+    """A running service, with shortcuts to call it."""
 
     service: HubContext
 
     async def do(self, name: str, caller: Caller = ORGANISER, **values: Any) -> Any:
-        """Do an operation, a background job to its end; raises `RefusedError`."""
+        """Call an operation, and wait for the end of a background job; raises `RefusedError`."""
         done = await perform(OPERATIONS[name], self.service, caller, values)
         if OPERATIONS[name].report is None:
             return done
@@ -55,7 +55,7 @@ class Running:
         return Caller(role=Role.TEAM, team=TeamName(name), name=f"team {name}")
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something is so; `TimeoutError` where it is not so for long."""
+        """Wait until a condition is true; `TimeoutError` where it stays false."""
         await until(true)
 
 
@@ -89,7 +89,7 @@ async def at_work(
 
 
 async def plan_phase(running: Running, name: str = "test", **values: Any) -> None:
-    """Make a challenge with one phase on the demo's articles and gold, not yet open."""
+    """Create a challenge with one phase on the demo's articles and gold, not yet open."""
     store = running.service.store
     corpus = await store.add_corpus(read_articles([DEMO / "articles"]))
     async with store.writing() as connection:

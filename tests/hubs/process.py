@@ -1,4 +1,4 @@
-"""`metaserver serve` as a process of its own, asked over its JSON API."""
+"""The `metaserver serve` command as a process, called over its JSON API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STORE = "metaserver.sqlite"
 
 
 class RefusedRequestError(Exception):
-    """The hub answered with an error."""
+    """An error response of the hub."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -29,7 +29,7 @@ class RefusedRequestError(Exception):
 
 
 async def write_config(folder: Path, name: str = "hub", **changes: Any) -> Path:
-    """Write the settings of a hub that keeps its store in `folder / name`; return their file."""
+    """Write the settings of a hub with its store in `folder / name`; return their file."""
     release = folder / "releases" / "test"
     if not release.exists():
         release_at(release)
@@ -72,14 +72,14 @@ def challenge(
 
 
 async def new_token(config: Path) -> str:
-    """Make an organiser's token in the hub's store."""
+    """Create an organiser's token in the hub's store."""
     ended = await metaserver("token", "create", "--role", "organiser", "--config", config)
     assert ended.status == 0, ended.stderr
     return ended.stdout.strip()
 
 
 class Api:
-    """The JSON API of a hub, for one token; `None` for its address: the hub is not there."""
+    """The JSON API of a hub, for one token; the address is None while the hub is not running."""
 
     def __init__(self, session: aiohttp.ClientSession, address: str, token: str = "") -> None:
         self.session = session
@@ -87,11 +87,11 @@ class Api:
         self.token = token
 
     def of(self, token: str) -> Self:
-        """Return the same for another token."""
+        """Return the API for another token."""
         return type(self)(self.session, self.address, token)
 
     async def __call__(self, method: str, path: str, request_id: str = "", **given: Any) -> Any:
-        """Do an operation; `RefusedRequestError`, or `aiohttp.ClientError` for no answer."""
+        """Call an operation; `RefusedRequestError`, or `aiohttp.ClientError` for no answer."""
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         if request_id:
             headers["X-Request-Id"] = request_id
@@ -116,7 +116,7 @@ class Hub:
 
     @classmethod
     async def begin(cls, config: Path) -> Hub:
-        """Start one; it may not be ready yet."""
+        """Start a hub, which may not be ready yet."""
         return cls(await start("serve", "--config", config))
 
     async def _read(self) -> None:
@@ -161,7 +161,7 @@ async def hub_at(config: Path) -> AsyncIterator[Hub]:
 
 
 async def enrol(organiser: Api, team: str, servers: Mapping[str, str], **given: Any) -> str:
-    """Make a team with servers that have passed their test; return its token."""
+    """Create a team with servers that have passed their test; return its token."""
     await organiser("POST", "/teams", team=team)
     issued = await organiser("POST", "/tokens", role="team", team=team, label="test")
     api = organiser.of(issued["token"])
@@ -173,6 +173,6 @@ async def enrol(organiser: Api, team: str, servers: Mapping[str, str], **given: 
 
 
 async def lane(api: Api, server: str) -> Mapping[str, Any]:
-    """Return how a server stands in the only phase; empty where it has no lane yet."""
+    """Return a server's progress in the only phase; empty where it has no lane yet."""
     phases: Sequence[Mapping[str, Any]] = (await api("GET", f"/servers/{server}"))["phases"]
     return phases[0] if phases else {}

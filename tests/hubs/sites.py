@@ -19,7 +19,7 @@ Form = Mapping[str, Any]
 
 @dataclass
 class Page:
-    """A page as it came."""
+    """A received page."""
 
     status: int
     text: str
@@ -28,7 +28,7 @@ class Page:
 
     @property
     def said(self) -> str:
-        """Its text without tags, white space made one."""
+        """Its text without tags, white space collapsed."""
         main = self.text.partition("<main")[2]
         plain = html.unescape(re.sub(r"<[^>]+>", " ", f"<main{main}"))
         return " ".join(plain.split())
@@ -42,7 +42,7 @@ class Visitor:
         self.csrf = ""
 
     async def sign_in(self, token: str) -> None:
-        """Sign in, and remember what forms must carry."""
+        """Sign in, and remember the value that forms must carry."""
         async with self.client.post("/signin", data={"token": token}) as response:
             assert response.status in (200, 404), await response.text()
         page = await self.get("/team")
@@ -85,12 +85,12 @@ async def visiting(running: Running) -> AsyncIterator[Visitor]:
 
 
 async def token_of(running: Running, team: str, role: str = "team") -> str:
-    """Make a team's token."""
+    """Create a team's token."""
     issued = await running.do("tokens.create", team=team, role=role, label="browser")
     return str(issued.token)
 
 
 async def organiser_token(running: Running) -> str:
-    """Make an organiser's token."""
+    """Create an organiser's token."""
     issued = await running.do("tokens.create", role="organiser", label="ana")
     return str(issued.token)

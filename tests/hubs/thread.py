@@ -47,11 +47,11 @@ class HubThread:
         self._loop.call_soon_threadsafe(act)
 
     def ask(self, operation: str, **values: Any) -> Any:
-        """Do an operation as an organiser."""
+        """Call an operation as an organiser."""
         return self.do(self.running.do(operation, **values))
 
     def ask_as_team(self, operation: str, **values: Any) -> Any:
-        """Do an operation as team blue."""
+        """Call an operation as team blue."""
         return self.do(self.running.do(operation, self.running.team("blue"), **values))
 
     def __enter__(self) -> Self:

@@ -36,7 +36,7 @@ LARGE = 32 * 2**20
 
 @dataclass
 class Site:
-    """Where it is, and what is behind it."""
+    """The site's address, and the work behind it."""
 
     port: int
     store: Store
@@ -51,12 +51,12 @@ class Site:
 
     @property
     def connections(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         assert self.runner.server
         return len(self.runner.server.connections)
 
     async def token(self, role: Role = Role.TEAM, team: str = "blue", label: str = "x") -> str:
-        """Make a token, and its team if it is new."""
+        """Create a token, and its team if it is new."""
         async with self.store.writing() as connection:
             team_id = None
             if role is Role.TEAM:
@@ -106,7 +106,7 @@ async def gated_site(
 
 
 def burn(seconds: float) -> None:
-    """Work for so long, whatever else the machine does."""
+    """Work for a fixed processor time, whatever the load of the machine."""
     begun = time.thread_time()
     while time.thread_time() < begun + seconds:
         pass

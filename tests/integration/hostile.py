@@ -48,7 +48,7 @@ def attack(
 
 @dataclass(kw_only=True)
 class Meanwhile:
-    """What the rest of the hub did: its longest silence, the articles answered.
+    """The rest of the hub meanwhile: its longest silence, the articles answered.
 
     The silence is in seconds of this process, which do not pass while a loaded machine runs others.
     """
@@ -80,7 +80,7 @@ async def undisturbed(caller: ArticleCaller) -> AsyncIterator[Meanwhile]:
 
 
 class Silence(Protocol):
-    """Whatever keeps the longest silence of the event loop, in seconds of this process."""
+    """An object with the longest silence of the event loop, in seconds of this process."""
 
     silence: float
 
@@ -128,7 +128,7 @@ def forever(piece: bytes) -> Callable[[], Iterator[bytes]]:
 
 
 def counted(template: bytes, count: int) -> Callable[[], Iterator[bytes]]:
-    """Return what yields the template with each number below `count`, a thousand at a time."""
+    """Return a generator of the template with each number below `count`, a thousand at a time."""
 
     def pieces() -> Iterator[bytes]:
         for start in range(0, count, 1_000):

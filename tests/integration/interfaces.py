@@ -1,4 +1,4 @@
-"""The hub's three interfaces as their users have them: a document, a proxy, a command."""
+"""Clients of the hub's three interfaces: an OpenAPI document, a proxy, a command."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tests.hubs.command import metaserver
 
 
 class Interface(Protocol):
-    """Does an operation by its XML-RPC name; returns plain values, raises `RefusedError`."""
+    """A client that calls operations by XML-RPC name; results are plain values."""
 
     async def do(self, token: str, name: str, **values: Any) -> Any:
-        """Do an operation as the token's holder."""
+        """Call an operation as the token's holder; raises `RefusedError`."""
 
 
 class RefusedError(Exception):
-    """The hub refused: its status, and its words."""
+    """A refusal of the hub: its status, and its message."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status
@@ -33,7 +33,7 @@ class RefusedError(Exception):
 
 
 class Json:
-    """Asks as the OpenAPI document says; knows nothing else of the hub."""
+    """A client that follows the OpenAPI document, and knows nothing else of the hub."""
 
     def __init__(self, address: str) -> None:
         self._address = address.rstrip("/")
@@ -74,7 +74,7 @@ class Json:
 
 
 class XmlRpc:
-    """Asks through the standard library's client; the fields of the path are its first values."""
+    """The standard library's XML-RPC client; the fields of the path are the first parameters."""
 
     PLACED: Mapping[str, tuple[str, ...]] = {
         "Challenges.set": ("challenge",),
@@ -107,7 +107,7 @@ class XmlRpc:
 
 
 class Command:
-    """Asks by `metaserver NOUN VERB`, the token in the environment."""
+    """The `metaserver NOUN VERB` command, with the token in the environment."""
 
     def __init__(self, address: str) -> None:
         self._address = address

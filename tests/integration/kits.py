@@ -1,4 +1,4 @@
-"""Annotation servers made with the team's kit, in the test's own process."""
+"""Annotation servers of the team's kit, in the test's own process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def answer_for(text: str) -> Answer:
 
 @dataclass
 class Asked:
-    """A server that answers by `answer_for` after a while, and counts how often it is asked."""
+    """A server that answers by `answer_for` after a delay, and counts its requests."""
 
     seconds: float = 0.0
     texts: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""Small real annotation servers on 127.0.0.1 that do exactly what a test tells them, well or not.
+"""Small real annotation servers on 127.0.0.1 that do exactly what a test's script does.
 
 A server is a script: a coroutine that is given each connection in turn and reads and writes bytes
 on it. Nothing is decided for it, so it can break every rule of HTTP and XML-RPC.
@@ -40,7 +40,7 @@ GOOD = response(ANSWER)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
-    """One HTTP request as it came; header names in lower case."""
+    """One received HTTP request; header names in lower case."""
 
     line: str
     headers: Mapping[str, str]
@@ -74,7 +74,7 @@ class Connection:
         return request
 
     async def send(self, data: bytes) -> None:
-        """Write bytes as they are."""
+        """Write raw bytes."""
         self.writer.write(data)
         await self.writer.drain()
 
@@ -91,7 +91,7 @@ class Connection:
                 pass
 
     def reset(self) -> None:
-        """Close at once, without the courtesies of TCP."""
+        """Reset the connection at once (RST instead of FIN)."""
         self.writer.transport.abort()
 
 
@@ -100,7 +100,7 @@ Script = Callable[[Connection], Awaitable[None]]
 
 @dataclass(kw_only=True)
 class Peer:
-    """A server that runs: where it is, and what it has seen."""
+    """A running server: its address, and the requests it has seen."""
 
     url: str = ""
     requests: list[Request] = field(default_factory=list)

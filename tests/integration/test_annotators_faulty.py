@@ -1,4 +1,4 @@
-"""Each way of the faulty server, told apart by a plain HTTP client."""
+"""Each fault of the faulty server, recognized by a plain HTTP client."""
 
 from xmlrpc.client import Fault, dumps, loads
 
@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from annotators.contract import problems
-from annotators.faults import WAYS
+from annotators.faults import FAULTS
 from annotators.test_servers import FaultyKit
 from tests.integration.kits import served
 
@@ -28,7 +28,7 @@ async def url():
 
 
 async def ask(session, url, text, deadline):
-    """Return (outcome so far as a client without a schema can tell, value)."""
+    """Return (outcome as far as a client without a schema sees it, value)."""
     try:
         async with session.post(
             url,
@@ -62,32 +62,32 @@ def decoded(status, body):
 
 
 def session_of_one_use():
-    """A session that reuses no connection: one way closes it after its answer."""
+    """A session that reuses no connection: one fault closes it after its answer."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True))
 
 
 async def first_answers(url):
-    """Ask for one article a way, in order; return what came, by way."""
+    """Ask for one article a fault, in order; return what came, by fault."""
     async with session_of_one_use() as session:
         return {
-            way.name: await ask(session, url, f"article {number}", limit(way))
-            for number, way in enumerate(WAYS)
+            fault.name: await ask(session, url, f"article {number}", limit(fault))
+            for number, fault in enumerate(FAULTS)
         }
 
 
-def limit(way):
-    return aiohttp.ClientTimeout(total=1 if way.outcome == "timeout" else 60)
+def limit(fault):
+    return aiohttp.ClientTimeout(total=1 if fault.outcome == "timeout" else 60)
 
 
-async def test_each_way_ends_as_its_table_says(url):
+async def test_each_fault_ends_as_its_table_says(url):
     decodes = {"ok", "partial", "shape", "no_valid_hit"}
     answers = await first_answers(url)
     # The standard library reads no <boolean>true</boolean>, a real peer's habit; the hub has to.
     assert answers.pop("quirks") == ("xml", None)
     for name, (outcome, value) in answers.items():
-        (way,) = (way for way in WAYS if way.name == name)
-        assert outcome == ("decoded" if way.outcome in decodes else way.outcome), name
-        if way.outcome in {"shape", "partial"} and name != "some bad hits":
+        (fault,) = (fault for fault in FAULTS if fault.name == name)
+        assert outcome == ("decoded" if fault.outcome in decodes else fault.outcome), name
+        if fault.outcome in {"shape", "partial"} and name != "some bad hits":
             assert list(problems(value)), name
 
 
@@ -103,21 +103,21 @@ async def test_bad_hits_are_mixed_with_good_ones(url):
 
 
 async def test_some_ways_heal_when_asked_again(url):
-    healing = [number for number, way in enumerate(WAYS) if way.heals_after]
+    healing = [number for number, fault in enumerate(FAULTS) if fault.heals_after]
     await first_answers(url)
     async with session_of_one_use() as session:
         for number in healing:
-            way = WAYS[number]
-            for _ in range(way.heals_after - 1):
-                outcome, _ = await ask(session, url, f"article {number}", limit(way))
-                assert outcome != "decoded", way.name
-            answer = await ask(session, url, f"article {number}", limit(way))
-            assert answer == ("decoded", annotate("", {})), way.name
+            fault = FAULTS[number]
+            for _ in range(fault.heals_after - 1):
+                outcome, _ = await ask(session, url, f"article {number}", limit(fault))
+                assert outcome != "decoded", fault.name
+            answer = await ask(session, url, f"article {number}", limit(fault))
+            assert answer == ("decoded", annotate("", {})), fault.name
     assert healing
 
 
 def test_every_outcome_that_a_server_can_cause_has_a_way():
-    assert {way.outcome for way in WAYS} == {
+    assert {fault.outcome for fault in FAULTS} == {
         "ok",
         "partial",
         "connect",

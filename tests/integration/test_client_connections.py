@@ -1,4 +1,4 @@
-"""How requests travel: connections kept and lost, what is sent, what is left open."""
+"""Connections of requests: reused, lost and closed ones, and the bytes that are sent."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ async def test_a_lost_kept_connection_does_not_put_off_the_deadline() -> None:
             await connection.request()
             await asyncio.sleep(1.0)
             return  # half of the time is over, but nothing has come back
-        await asyncio.sleep(1.5)  # in time if the deadline began anew
+        await asyncio.sleep(1.5)  # in time if the deadline began again
         await connection.respond(GOOD)
 
     async with peer(dies_late) as there, article_caller(time_limit=2.0) as caller:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotators.faults import WAYS, FaultyAnswer
+from annotators.faults import FAULTS, FaultyAnswer
 from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.http import HttpLimits
@@ -34,13 +34,13 @@ async def test_text_and_context_arrive_and_the_answer_comes_back() -> None:
     assert sent["normalizations"][0]["evidence"] == f"a0: {text}"
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_the_faulty_server_gets_the_outcomes_it_is_made_for(way: FaultyAnswer) -> None:
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+async def test_the_faulty_server_gets_the_outcomes_it_is_made_for(fault: FaultyAnswer) -> None:
     kit = FaultyKit(lambda text, context: ANSWER)
-    kit._turns = Turns((way,))
+    kit._turns = Turns((fault,))
     limits = HttpLimits(answer=Limits(bytes=2_000_000))
-    time_limit = 0.3 if way.outcome == "timeout" else SECONDS
+    time_limit = 0.3 if fault.outcome == "timeout" else SECONDS
     async with served(kit) as url, article_caller(time_limit=time_limit, limits=limits) as caller:
         attempt, answer = await caller.call(server(url), 0, 1)
-    assert attempt.outcome == way.outcome
+    assert attempt.outcome == fault.outcome
     assert (answer is not None) is (attempt.outcome in ANSWERED)

@@ -1,4 +1,4 @@
-"""Where an attempt's time went, and what it took in memory."""
+"""Time and memory of an attempt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ async def timings(script: Script, *, time_limit: float = 60.0) -> Timings:
 
 
 def add_up(found: Timings) -> bool:
-    """Whether the parts of the request are no more than the whole."""
+    """Return whether the parts of the request are no more than the whole."""
     parts = (found.dns, found.connect, found.send, found.wait, found.transfer)
     return fsum(part or 0.0 for part in parts) <= found.total + 1e-6
 

@@ -1,4 +1,4 @@
-"""Challenges told of in config.yaml are made, changed when the file changes, and checked before."""
+"""Challenges of config.yaml: created, changed when the file changes, and checked before."""
 
 from __future__ import annotations
 

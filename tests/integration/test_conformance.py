@@ -11,7 +11,7 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
-from annotators.faults import WAYS, FaultyAnswer
+from annotators.faults import FAULTS, FaultyAnswer
 from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.http import HttpLimits, open_client
@@ -83,10 +83,10 @@ def good(text: str, context: Any) -> Any:
 
 
 class OneArticle(Turns):
-    """Deals its way to the article with one text, and lets all others alone."""
+    """Deals its fault to the article with one text, and lets all others alone."""
 
-    def __init__(self, way: FaultyAnswer, text: str) -> None:
-        super().__init__((way,))
+    def __init__(self, fault: FaultyAnswer, text: str) -> None:
+        super().__init__((fault,))
         self._text = FORBIDDEN.sub("\ufffd", text)  # as it arrives
 
     def take(self, text: str) -> FaultyAnswer | None:
@@ -99,8 +99,8 @@ def faulty(turns: Turns) -> FaultyKit:
     return kit
 
 
-def limit(way: FaultyAnswer) -> float:
-    return 2.0 if way.outcome == "timeout" else SECONDS
+def limit(fault: FaultyAnswer) -> float:
+    return 2.0 if fault.outcome == "timeout" else SECONDS
 
 
 # A server that is as it should be
@@ -122,7 +122,7 @@ async def test_the_kit_passes_and_each_step_is_told_as_it_ends() -> None:
 
 
 async def test_a_run_is_kept_as_json() -> None:
-    async with served(faulty(Turns(WAYS))) as url:
+    async with served(faulty(Turns(FAULTS))) as url:
         run = await probed(url)
     assert any(step.problems for step in run.steps)
     assert msgspec.json.decode(msgspec.json.encode(run), type=Conformance) == run
@@ -162,19 +162,19 @@ async def test_an_answer_without_hits_is_a_good_one() -> None:
     assert step(run, "short article").message == "an answer without any task's member"
 
 
-# The faulty server's ways
+# The faulty server's faults
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_each_way_on_one_article_is_told_at_its_step(way: FaultyAnswer) -> None:
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+async def test_each_fault_on_one_article_is_told_at_its_step(fault: FaultyAnswer) -> None:
     long = ARTICLES[1]
-    async with served(faulty(OneArticle(way, long.text))) as url:
-        run = await probed(url, time_limit=limit(way))
+    async with served(faulty(OneArticle(fault, long.text))) as url:
+        run = await probed(url, time_limit=limit(fault))
     found = step(run, long.name)
-    expected = {"ok": "passed", "partial": "warning"}.get(way.outcome, "failed")
-    assert (found.outcome, found.state) == (way.outcome, expected)
-    assert bool(found.problems) is (way.outcome in ("partial", "shape", "no_valid_hit")) or (
-        way.name in ("untyped", "quirks")
+    expected = {"ok": "passed", "partial": "warning"}.get(fault.outcome, "failed")
+    assert (found.outcome, found.state) == (fault.outcome, expected)
+    assert bool(found.problems) is (fault.outcome in ("partial", "shape", "no_valid_hit")) or (
+        fault.name in ("untyped", "quirks")
     )
     others = {name: state for name, state in states(run).items() if name != long.name}
     assert set(others.values()) == {"passed", "skipped"}
@@ -183,11 +183,11 @@ async def test_each_way_on_one_article_is_told_at_its_step(way: FaultyAnswer) ->
     assert run.reasons() == ([] if run.passed else [f"{long.name}: {found.message}"])
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-async def test_each_way_on_every_article_ends_as_its_outcome_says(way: FaultyAnswer) -> None:
-    async with served(faulty(Turns((way,)))) as url:
-        run = await probed(url, time_limit=limit(way))
-    outcome = Outcome(way.outcome)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+async def test_each_fault_on_every_article_ends_as_its_outcome_says(fault: FaultyAnswer) -> None:
+    async with served(faulty(Turns((fault,)))) as url:
+        run = await probed(url, time_limit=limit(fault))
+    outcome = Outcome(fault.outcome)
     assert run.passed is (outcome in ANSWERED)
     assert step(run, "state").state == "passed"
     assert step(run, "short article").outcome == outcome
@@ -202,16 +202,16 @@ async def test_each_way_on_every_article_ends_as_its_outcome_says(way: FaultyAns
 
 
 @pytest.mark.parametrize("place", [3, 4, 5])
-@pytest.mark.parametrize("way", ["fault", "hangs up", "http 500", "malformed", "wrong types"])
+@pytest.mark.parametrize("fault", ["fault", "hangs up", "http 500", "malformed", "wrong types"])
 async def test_a_fault_on_an_article_that_no_corpus_need_hold_is_a_warning(
-    way: str, place: int
+    fault: str, place: int
 ) -> None:
-    (played,) = (known for known in WAYS if known.name == way)
+    (played,) = (known for known in FAULTS if known.name == fault)
     async with served(faulty(OneArticle(played, ARTICLES[place].text))) as url:
         run = await probed(url)
-    expected = StepState.WARNING if way == "fault" else StepState.FAILED
+    expected = StepState.WARNING if fault == "fault" else StepState.FAILED
     assert step(run, ARTICLES[place].name).state is expected
-    assert run.passed is (way == "fault")
+    assert run.passed is (fault == "fault")
 
 
 # Resolve, connect, TLS

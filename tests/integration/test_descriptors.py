@@ -112,7 +112,7 @@ async def flood(address: str, count: int) -> list[asyncio.StreamWriter]:
 
 
 async def test_no_more_calls_are_in_flight_than_allowed_and_time_begins_with_the_place() -> None:
-    """What waits for its place has its whole time limit afterwards."""
+    """A call that waits for its place has its full time limit afterwards."""
     in_flight, most = 0, 0
 
     async def script(connection: Connection) -> None:

@@ -47,7 +47,7 @@ LEAST = 0.1
 
 @dataclass(kw_only=True)
 class Work:
-    """What was done meanwhile, in seconds of this process: in all, and between two beats."""
+    """Work of the hub meanwhile, in seconds of this process: in all, and between two beats."""
 
     total: float = 0.0
     silence: float = 0.0

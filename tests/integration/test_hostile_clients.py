@@ -1,6 +1,6 @@
 """Clients that send too much, too slowly, too often or not HTTP.
 
-They are told so or cut off; meanwhile others are answered, and memory stays bounded.
+They get an error or are cut off; meanwhile others are answered, and memory stays bounded.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ async def test_a_body_that_drips_is_not_waited_for(tmp_path: Path) -> None:
 
 
 async def test_a_slow_handler_is_not_a_slow_body(tmp_path: Path) -> None:
-    """What was sent in time is answered whenever it is done; streams go on too."""
+    """A request that was sent in time is answered whenever it is done; streams go on too."""
     async with gated_site(tmp_path, body_seconds=0.2) as site, ClientSession(site.url) as client:
         async with client.get("/events", data=b"x" * 10) as response:
             assert await response.content.readline() == b"data: 1\n"
@@ -142,7 +142,7 @@ async def test_only_who_may_upload_sends_large_bodies_and_only_there(tmp_path: P
                 assert response.status == expected, (path, size)
 
 
-# -- heads -----------------------------------------------------------------------------------------
+# -- headers ---------------------------------------------------------------------------------------
 
 
 async def test_connections_that_never_finish_a_head_are_ended(tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ SMUGGLED = b"GET /own HTTP/1.1\r\nHost: hub\r\nX: "
 async def test_a_body_of_two_lengths_is_refused_and_nothing_smuggled(
     tmp_path: Path, fields: bytes
 ) -> None:
-    """What a proxy and the hub could read differently is one refusal, and the connection ends."""
+    """A body that a proxy could read differently is refused once, and the connection ends."""
     async with gated_site(tmp_path, body_seconds=2.0, idle_seconds=2.0) as site:
         answer = await raw(site, HEAD + fields + SMUGGLED + b"\r\n\r\n", end=True)
         assert not answer or status(answer) in (400, 408)

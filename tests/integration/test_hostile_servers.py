@@ -1,4 +1,4 @@
-"""Servers that attack the hub: each is told by its outcome, and the hub goes on undisturbed."""
+"""Servers that attack the hub: each gets its outcome, and the hub goes on undisturbed."""
 
 from __future__ import annotations
 

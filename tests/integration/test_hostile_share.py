@@ -46,7 +46,7 @@ async def insist(site: Site, headers: dict[str, str], path: str, seconds: float)
 @pytest.mark.parametrize("path", ["/burn", "/burn/events"])
 @pytest.mark.parametrize("signed", [True, False])
 async def test_a_client_takes_a_tenth_of_the_loop(tmp_path: Path, signed: bool, path: str) -> None:
-    """Whether it has a token or not, and whether what it asks for lasts or not."""
+    """The bound holds with and without a token, for short and for long requests."""
     async with gated_site(tmp_path, clock=time.monotonic, work=burn) as site:
         headers = {"Authorization": f"Bearer {await site.token()}"} if signed else {}
         lasted = await insist(site, headers, path, 20.0)

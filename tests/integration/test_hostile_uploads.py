@@ -141,7 +141,7 @@ async def uncollected() -> AsyncIterator[None]:
 
 
 def requests_alive() -> int:
-    """How many requests are in memory."""
+    """Return the number of requests in memory."""
     return sum(isinstance(one, web.Request) for one in gc.get_objects())
 
 

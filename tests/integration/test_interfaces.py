@@ -44,7 +44,7 @@ async def test_the_pages_list_every_operation(hub: str, path: str) -> None:
 
 
 async def test_a_wrong_token_in_a_call_is_throttled(hub: str) -> None:
-    """As in a head: who guesses has to wait, and is told so as a fault."""
+    """As in a header: a client that guesses has to wait, and gets a fault that says so."""
     codes = set()
     for _ in range(7):
         guesses = [{"methodName": "Tokens.whoami", "params": ["bcms_t" + "A" * 43]}] * 100

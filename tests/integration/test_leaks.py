@@ -41,7 +41,7 @@ pytestmark = pytest.mark.slow
 
 ARTICLES = [f"sample{number:02}" for number in range(1, 11)]
 LABELS = (True, False, False, True, True, False, True, False, False, True)
-LEAST = 8  # hexadecimal digits that tell more than chance
+LEAST = 8  # hexadecimal digits that reveal more than chance
 HEX = re.compile(rf"[0-9a-f]{{{LEAST},}}", re.IGNORECASE)
 READERS = ("", "reader", "red", "blue")
 EVERYBODY = (*READERS, "organiser")
@@ -127,7 +127,7 @@ async def test_no_guess_at_the_gold_can_be_checked(hub: Hub, visibility: Visibil
         assert guessed(told) == [], who
     told = await told_to(hub, "organiser")
     shown = {place: text for place, text in told.items() if not place.startswith("gold.get")}
-    assert guessed(shown) == []  # organisers are told keyed digests
+    assert guessed(shown) == []  # organisers see keyed digests
     assert any("|mark:" in text for text in shown.values())
 
 

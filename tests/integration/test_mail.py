@@ -25,7 +25,7 @@ LAST_YEAR = datetime.now(UTC) - timedelta(days=365)
 
 @dataclass
 class Mailbox:
-    """What came to an SMTP server; `plain` are the envelopes that came without TLS."""
+    """Messages received by an SMTP server; `plain` are the envelopes that came without TLS."""
 
     messages: list[str] = field(default_factory=list)
     plain: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Teams that ask for it are told that their server is down, up again or finished."""
+"""Notices to teams that a server is down, up again or finished."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.integration.test_service_lanes import annotate, registered
 
 @dataclass
 class Posted:
-    """What came to a webhook: heads and bodies; `status` is what it answers."""
+    """Requests received by a webhook: headers and bodies; `status` is its answer."""
 
     url: str = ""
     status: int = 204
-    heads: list[dict[str, str]] = field(default_factory=list)
+    headers: list[dict[str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
 
     def events(self) -> list[str]:
@@ -43,7 +43,7 @@ async def webhook() -> AsyncIterator[Posted]:
     posted = Posted()
 
     async def take(request: web.Request) -> web.Response:
-        posted.heads.append(dict(request.headers))
+        posted.headers.append(dict(request.headers))
         posted.bodies.append(await request.read())
         return web.Response(status=posted.status)
 
@@ -106,14 +106,14 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
             await running.until(lambda: not running.service.dispatcher.lanes.engine.count)
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
-    head, body = posted.heads[0], posted.bodies[0]
-    signed = head["X-Metaserver-Timestamp"].encode() + b"." + body
+    headers, body = posted.headers[0], posted.bodies[0]
+    signed = headers["X-Metaserver-Timestamp"].encode() + b"." + body
     expected = hmac.new(asked.secret.encode(), signed, hashlib.sha256).hexdigest()
-    assert head["X-Metaserver-Signature"] == f"sha256={expected}"
-    told = msgspec.json.decode(body)
-    assert told["team"] == "blue"
-    assert told["notices"][0]["server"] == "blue-1"
-    assert told["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
+    assert headers["X-Metaserver-Signature"] == f"sha256={expected}"
+    sent = msgspec.json.decode(body)
+    assert sent["team"] == "blue"
+    assert sent["notices"][0]["server"] == "blue-1"
+    assert sent["notices"][0]["message"].startswith("blue-1 is down in phase test: connect: ")
 
 
 async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What pages and interfaces announce of phases, against what the clock and hands then do."""
+"""Announced changes of phases, compared with what the clock and organisers then do."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
 
 
 async def _meddle(running: Running, rng: random.Random) -> None:
-    """Do something by hand; it may be refused."""
+    """Change a phase manually; it may be refused."""
     act = rng.choice(["open", "freeze", "close", "update", "update", "kind", ""])
     values: dict[str, Any] = {}
     if act == "update":

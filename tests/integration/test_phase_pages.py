@@ -125,7 +125,7 @@ async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pa
     async with pages.stream("monitor&phase=training") as response:
         assert 'data-phase="test"' in (await frame(response))["html"]["phase-head"]
         await pages.running.do("phases.freeze", phase="training")
-        with pytest.raises(ClientPayloadError):  # it was taken up anew: browsers connect again
+        with pytest.raises(ClientPayloadError):  # the phase was loaded again: browsers reconnect
             await frame(response)
     async with pages.stream("monitor&phase=training") as response:
         assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-head"]
@@ -250,7 +250,7 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
 
 
 async def same_as_stream(pages: Pages, address: str, reader: str, *, own: bool) -> bool:
-    """Tell whether a server's page has what its stream sends first."""
+    """Return whether a server's page equals the first frame of its stream."""
     shown = re.sub(r"\s+", " ", await pages.get(address, reader))
     async with pages.stream("servers/blue-1&phase=test", reader) as response:
         sent = (await frame(response))["html"]

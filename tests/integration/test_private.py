@@ -1,4 +1,4 @@
-"""What holds gold, answers or digests of tokens is its owner's alone, whatever the umask is."""
+"""Files with gold, answers or digests of tokens are readable by their owner only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder, with the hub in the test's own process."""
+"""Result files of a run, with the hub in the test's own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: every operation, asked by everybody there is, over HTTP and XML-RPC."""
+"""Permissions: every operation, called in every role, over HTTP and XML-RPC."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ ARTICLE = "sample01"
 
 @dataclass(frozen=True)
 class Row:
-    """What an operation is asked with, and the status that each holder of a token gets.
+    """An operation's parameters, and the status that each holder of a token gets.
 
-    Without any token one gets `anyone`. In `values`, {who} is who asks.
+    A caller without a token gets `anyone`. In `values`, {who} is the caller's name.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -62,19 +62,19 @@ def organisers(**values: Any) -> Row:
 
 
 def own(**values: Any) -> Row:
-    """What is of a team: others are told that there is none."""
+    """Return the row of an object of team blue: for other teams it is unknown."""
     return Row(values)
 
 
 def each(**values: Any) -> Row:
-    """What each team may do, with what is its own."""
+    """Return the row of an operation that each team may do on its own objects."""
     return Row(values, red=DONE)
 
 
 SERVER = {"server": BLUE, "phase": "test"}
 FILED = {"phase": "test", "task": "INT", "source": "gold.tsv", "content": GOLD.read_bytes()}
 ROWS: Mapping[str, Row] = {
-    # what is told
+    # the reported outcome
     "annotations.get-annotation": Row(
         {"article": ARTICLE, "server": BLUE}, anyone=UNKNOWN, reader=UNKNOWN, red=UNKNOWN
     ),
@@ -184,7 +184,7 @@ def result_file() -> bytes:
 
 
 async def by_http(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
-    """Ask in JSON; return the status and what was told."""
+    """Call over JSON; return the status and the text of the answer."""
     operation = OPERATIONS[name]
     given = {key: _jsonable(one) for key, one in values.items()}
     path = "/api/v1" + operation.path.format_map(
@@ -202,7 +202,7 @@ async def by_http(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> t
 
 
 async def by_rpc(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
-    """Ask by XML-RPC; return the fault's code, or 200, and what was told."""
+    """Call over XML-RPC; return the fault's code, or 200, and the text of the answer."""
     operation, given = OPERATIONS[name], dict(values)
     token = [hub.tokens[who] if who else "nothing"] if operation.role else []
     params = [*token, *(given.pop(key) for key in operation.positional)]
@@ -299,7 +299,7 @@ async def test_everybody_may_do_what_the_table_says(tmp_path: Path, ask: Any) ->
 
 
 def _answered(told: str, values: Mapping[str, Any]) -> str:
-    """Return what was told, without the words that who asked has said."""
+    """Return the text of the answer, without the words of the request."""
     for one in values.values():
         if isinstance(one, str) and one:
             told = told.replace(one, "")

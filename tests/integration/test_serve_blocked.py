@@ -48,7 +48,7 @@ def locked(_: Hub, folder: Path) -> Iterator[str]:
 
 @contextmanager
 def full(hub: Hub, folder: Path) -> Iterator[str]:
-    """The disk is full: a limit on the size of files stands in for it."""
+    """Simulate a full disk by a limit on the size of files."""
     _, hard = resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE)
     size = (folder / f"{STORE}-wal").stat().st_size
     resource.prlimit(hub.process.pid, resource.RLIMIT_FSIZE, (min(size, 4096), hard))

@@ -42,7 +42,7 @@ ANSWERS = "SELECT server_id, position, number, payloads FROM answers"
 
 @dataclass
 class Deeds:
-    """What was asked of the hub: what it acknowledged, and what must hold therefore."""
+    """Requests to the hub: those that it acknowledged, and the state that follows from them."""
 
     rng: random.Random
     acknowledged: dict[str, str] = field(default_factory=dict)  # action by request id
@@ -124,7 +124,7 @@ async def disturb(
 
 
 async def check_standing(deeds: Deeds, organiser: Api) -> None:
-    """What was acknowledged before the kill holds after it."""
+    """Check that all that was acknowledged before the kill is there after it."""
     for server, wanted in deeds.wanted.items():
         if server and wanted:
             standing = await lane(organiser, server)

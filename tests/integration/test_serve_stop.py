@@ -1,4 +1,4 @@
-"""`metaserver serve` is told to stop in the middle of everything, or cannot begin at all."""
+"""The `metaserver serve` command stopped in the middle of its work, or unable to start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong on the hub's own side: clocks that jump, its own faults, years of work."""
+"""Faults on the hub's own side: clocks that jump, its own errors, years of work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def begin(running: Running, url: str) -> None:
 
 
 def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
-    """Return what tells whether a server has answered all."""
+    """Return a condition: a server has answered all articles."""
     watch = running.service.phase("test").boards.watch
     return lambda: watch.status(name).done == ARTICLES
 
@@ -135,7 +135,7 @@ async def test_other_dates_lead_a_phase_back_that_its_dates_have_led(tmp_path: P
         assert changed.state is PhaseState.TEST
         await running.do("phases.freeze", phase="test")
         changed = await running.do("phases.update", phase="test", freezes=date(2 * HOUR))
-        assert changed.state is PhaseState.FROZEN  # by hand
+        assert changed.state is PhaseState.FROZEN  # manually
 
 
 async def test_a_fault_of_ours_ends_one_lane_alone(
@@ -179,7 +179,7 @@ FAULT = (
 
 
 class Failing(Kit):
-    """A kit that can be told to answer nothing but faults, at next to no cost."""
+    """A kit that can be switched to answer only faults, at next to no cost."""
 
     failing = False
 

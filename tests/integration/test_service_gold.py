@@ -1,4 +1,4 @@
-"""Organisers set gold: runs are scored anew, the boards before are kept, nobody else sees it."""
+"""Gold set by organisers: runs are scored again, old boards are frozen, nobody else sees it."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ async def test_runs_that_wait_for_a_gold_change_find_the_phase_as_it_is_then(
         await running.do("phases.freeze", phase="test")
     for error in await asyncio.gather(*waiting, return_exceptions=True):
         assert isinstance(error, RefusedError)
-        assert error.message == "phase test is frozen: its runs stay as they are"
+        assert error.message == "phase test is frozen: its runs cannot be changed"
     assert [run.run for run in await running.do("runs.list", phase="test")] == ["a"]
 
 
@@ -373,7 +373,7 @@ async def test_offline_runs_are_scored_like_their_file(tmp_path: Path) -> None:
         await running.do("teams.create", team="blue")
         blue = running.team("blue")
         upload = {"phase": "test", "task": "INT", "run": "blue-file"}
-        with pytest.raises(RefusedError, match="setup: its runs stay"):
+        with pytest.raises(RefusedError, match="setup: its runs cannot"):
             await running.do("runs.upload", blue, **upload, content=run_file())
         await running.do("phases.open", phase="test")
         with pytest.raises(RefusedError) as refused:

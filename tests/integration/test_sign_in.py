@@ -199,7 +199,7 @@ async def test_one_cannot_be_signed_in_from_another_site(tmp_path: Path) -> None
 
 
 async def test_a_session_cannot_be_fixed(tmp_path: Path) -> None:
-    """What an attacker plants is never taken over, and what was known before signing in ends."""
+    """A session that an attacker plants is never used, and earlier ones end at sign-in."""
     async with gated_site(tmp_path) as site, browser(site) as web:
         web.client.cookie_jar.update_cookies({"session": "planted"})
         await web.sign_in(await site.token())

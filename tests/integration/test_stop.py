@@ -1,4 +1,4 @@
-"""What comes between: signals, a second hub, a full disk. A run goes on from where it was."""
+"""Interruptions: signals, a second hub, a full disk. A run goes on from where it was."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def test_a_folder_is_worked_on_by_one_hub_at_a_time(
 async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
     release: Path, tmp_path: Path
 ) -> None:
-    """The limit on a file's size stands in for the disk's end; it is raised when it has bitten."""
+    """A limit on a file's size simulates a full disk; it is raised once it has been reached."""
     out = tmp_path / "out"
     async with asked_server(0.1) as one:
         process = await start(*given(release, out, one.url), "--json")

@@ -360,7 +360,7 @@ async def test_tokens_are_shown_once_and_revoked(running: Running, blue: Visitor
         assert "is revoked already" in page.said
     page = await blue.post("/team/tokens", label="x", role="organiser")
     assert page.status == 403
-    assert "Only organisers make such tokens." in page.said
+    assert "Only organisers create such tokens." in page.said
     page = await blue.post("/team/tokens", label="x", days="-1")
     assert page.status == 422
     assert 'id="form-days-error"' in page.text
@@ -390,7 +390,7 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     assert team.notices == NoticePlan(webhook="http://127.0.0.1:9/hook", secret=secret[1])
     page = await blue.post("/team/notices", webhook="http://127.0.0.2:9/***")
     assert page.status == 422
-    assert "*** stands for what is kept" in page.said
+    assert "*** keeps the stored webhook" in page.said
     ids = re.findall(r'\sid="([^"]+)"', page.text)
     assert len(ids) == len(set(ids))
 

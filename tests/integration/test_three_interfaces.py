@@ -1,4 +1,4 @@
-"""A challenge of three teams, told once, done through each interface: the outcome is the same."""
+"""A challenge of three teams, run through each interface: the outcome is the same."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OFFLINE = b"sample01\tP04637\t1\t0.9\nsample01\tP38398\t2\t0.5\nsample02\tP00533
 
 
 def annotator(team: str) -> Callable[[str, Context], Answer]:
-    """Return a team's way to annotate: the same text always gets the same answer."""
+    """Return a team's annotator: the same text always gets the same answer."""
 
     def annotate(text: str, _context: Context) -> Answer:
         return answer_for(text + team)

@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from annotators.faults import WAYS
+from annotators.faults import FAULTS
 from annotators.server import Kit
 from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.tracing import ENDPOINT, exporting, recording, span
@@ -45,7 +45,7 @@ async def test_the_outcome_of_a_failed_attempt_is_told_and_no_url(
     exporter: InMemorySpanExporter,
 ) -> None:
     kit = FaultyKit(lambda text, context: ANSWER)
-    kit._turns = Turns((next(way for way in WAYS if way.outcome == "fault"),))
+    kit._turns = Turns((next(fault for fault in FAULTS if fault.outcome == "fault"),))
     async with served(kit) as url:
         await call(url.replace("http://", "http://ana:hunter2@"))
     (made,) = exporter.get_finished_spans()

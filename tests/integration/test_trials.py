@@ -182,7 +182,7 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
             with pytest.raises(RefusedError, match="as it was before a change"):
                 await try_out(running, "early")
         held.set()
-        assert (await under_way).passed  # who asked is told; nothing of it is kept
+        assert (await under_way).passed  # the caller gets the result; nothing of it is stored
     assert await standing(running) == {"late": "never", "early": "never"}
 
 

@@ -106,7 +106,7 @@ async def test_live_views_are_those_of_the_evaluator_with_the_releases_files(
 
 
 def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]:
-    """Score a run as an organiser does by hand, with the files of the release for its gold."""
+    """Score a run as an organiser does with the `scoring` command and the release's files."""
     gold = out.parent / f"{task.lower()}.tsv"
     taxa, orthologs = (out.parent / f"{task}.{name}" for name in ("taxa", "orthologs"))
     for path in (taxa, orthologs):

@@ -78,7 +78,7 @@ class World:
                 raise StaleLaneError("another hub has taken this lane")
 
     def take_lane(self) -> LaneState:
-        """As the store does it."""
+        """Take a lane, as the store does."""
         self.epoch += 1
         return self.state_of_lane()
 
@@ -184,7 +184,7 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule()
     def kill(self) -> None:
-        """The hub stops, and is there again."""
+        """Kill the hub and start it again."""
 
         async def again() -> None:
             self.hub.cancel()
@@ -239,7 +239,7 @@ class LaneMachine(RuleBasedStateMachine):
                 assert set(range(entry.cursor)) <= final
 
     def teardown(self) -> None:
-        """Whatever happened before, every article comes to an end, once."""
+        """Check that every article comes to an end, once, whatever happened before."""
         if not hasattr(self, "runner"):
             return
         self.world.quick, self.world.there, self.world.recorder.blocked = True, True, None

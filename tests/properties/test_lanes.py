@@ -1,4 +1,4 @@
-"""What holds of a lane's queue and of its circuit whatever happens, in whatever order."""
+"""Properties of a lane's queue and of its circuit under any events in any order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POSITIONS = st.integers(0, 20)
 
 
 class QueueMachine(RuleBasedStateMachine):
-    """A queue beside the plainest account of what it should hold."""
+    """A queue beside a simple model of its content."""
 
     @initialize(
         total=st.integers(0, 20),
@@ -94,7 +94,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.cursor == min(unfinished, default=self.total)
 
     def teardown(self) -> None:
-        """Whatever happened before, every article comes to an end, once."""
+        """Check that every article comes to an end, once, whatever happened before."""
         if not hasattr(self, "queue"):
             return
         for position in list(self.in_flight):
@@ -133,7 +133,7 @@ def test_a_circuit_opens_after_failures_in_a_row_and_closes_on_any_answer(
         if isinstance(event, Outcome):
             circuit.ended(event, "why", now)
             if event is Outcome.CANCELLED:
-                pass  # the hub's own doing says nothing of the server
+                pass  # the hub's own actions say nothing of the server
             elif RULES[event].circuit:
                 row += 1
                 first = now if row == 1 else first

@@ -1,4 +1,4 @@
-"""What is announced of a phase is what its clock does: any dates, hands and clocks."""
+"""Announced changes of a phase are those its clock makes, for any dates, changes and clocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def moment(hour: int) -> datetime:
 
 @st.composite
 def plans(draw: st.DrawFn) -> PhasePlan:
-    """Plans as organisers make them, and as a store could hold them: in no order, at one moment."""
+    """Draw plans as organisers make them, or as a store could hold them: in any order."""
     dates = {name: draw(st.none() | st.integers(0, 6).map(moment)) for name in DATES}
     return PhasePlan(kind=draw(KINDS), **dates)
 
@@ -36,7 +36,7 @@ def clock(draw: st.DataObject) -> float:
 
 
 class Phase:
-    """A phase as the dispatcher keeps it: what it has reached never goes back by itself."""
+    """A phase as the dispatcher has it: its reached state never goes back by itself."""
 
     def __init__(self, plan: PhasePlan, reached: PhaseState | None) -> None:
         self.plan, self.reached = plan, reached

@@ -68,7 +68,7 @@ def test_live_scores_equal_file_scores_to_the_last_bit(
     assert live.scorecard().curve == from_file.curve
 
 
-# An empty list leaves no line, so a file does not tell that the article was answered.
+# An empty list leaves no line, so a file does not show that the article was answered.
 IGNORED = {"articles_ignored": None}
 
 

@@ -98,7 +98,7 @@ def test_both_readers_agree(file: tuple[Task, bytes], lenient: bool, tmp_path: P
 def test_good_files_are_read_in_bulk(
     articles: list[str], names: list[str], data: st.DataObject
 ) -> None:
-    """Without this the test above would prove nothing: good files must not be refused."""
+    """The test above is only meaningful if good files are not refused."""
     lines = [
         f"{article}\t{name}\t{rank}\t{data.draw(st.sampled_from(CONFIDENCES))}\n"
         for article in articles

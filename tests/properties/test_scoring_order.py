@@ -74,7 +74,7 @@ def campaigns(draw: st.DrawFn) -> Campaign:
 
 
 def renamed(old: str, new: str) -> Callable[[Campaign], Campaign]:
-    """Return what puts another name in place of one, in the gold and in the run."""
+    """Return a function that replaces one name by another, in the gold and in the run."""
 
     def rename(campaign: Campaign) -> Campaign:
         used = campaign.run[0][0 if old == "article" else 1]

@@ -1,4 +1,4 @@
-"""A release against the plainest thing that does the same: Python sets and the pattern."""
+"""A release against a simple model: Python sets and the pattern."""
 
 import random
 from pathlib import Path

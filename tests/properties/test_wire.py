@@ -125,7 +125,7 @@ def test_a_spoilt_message_gives_a_value_or_our_error(value: Any, data: st.DataOb
 
 
 def outcome(kind: type[Decoder | Stream], body: bytes, charset: str | None = None) -> str:
-    """Return all that can be told of a body's message, to the last bit, or the error in full."""
+    """Return a body's message in full detail, to the last bit, or the error in full."""
     report = Report()
     reader = kind(Limits(), charset=charset, report=report)
     try:

@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from annotators.cli import SERVERS, parser
-from annotators.faults import WAYS
+from annotators.faults import FAULTS
 from tests.shared import ROOT
 
 TEAMS = (ROOT / "docs" / "teams.md").read_text(encoding="utf-8")
@@ -44,6 +44,6 @@ def test_each_server_is_documented(server):
     assert f"`{server}`" in TEAMS
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
-def test_each_way_of_the_faulty_server_is_documented(way):
-    assert f"| {way.name} | `{way.outcome}` | {way.heals_after or '-'} |" in TEAMS
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_each_fault_of_the_faulty_server_is_documented(fault):
+    assert f"| {fault.name} | `{fault.outcome}` | {fault.heals_after or '-'} |" in TEAMS

@@ -1,4 +1,4 @@
-"""Mean ranks, difficulty and doubtful labels on campaigns small enough to work out by hand."""
+"""Mean ranks, difficulty and doubtful labels on campaigns small enough to verify on paper."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every command, option and measure of `scoring` stands in its documentation."""
+"""Documentation of every command, option and measure of `scoring`."""
 
 import argparse
 import re

@@ -1,4 +1,4 @@
-"""The consensus beats its best member on the paper's measure, and its parts can be told."""
+"""The consensus beats its best member on the paper's measure, and its parts can be explained."""
 
 import math
 import tracemalloc

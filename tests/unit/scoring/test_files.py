@@ -184,7 +184,7 @@ def test_a_long_field_is_not_repeated_whole(tmp_path: Path) -> None:
 
 
 def test_a_pipe_is_read_as_a_file_is(tmp_path: Path) -> None:
-    """A pipe tells no size, so nothing can be said of its ratio."""
+    """A pipe has no size, so its compression ratio is unknown."""
     text = "".join(f"a{article}\tP1\t1\t0.5\n" for article in range(60_000)).encode()
     for content in (text, gzip.compress(text)):
         reading, writing = os.pipe()

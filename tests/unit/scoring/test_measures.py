@@ -32,7 +32,7 @@ def test_the_evaluation_pages_example() -> None:
     """Two lists of ten with two correct hits of four: which is better? (section 4)"""
     assert ranking.auc_ipr(A) == pytest.approx(0.300, abs=5e-4)
     assert ranking.auc_ipr(B) == pytest.approx(0.333, abs=5e-4)
-    # F cannot tell them apart, and TRR prefers the list that is worse from rank 2 on.
+    # F cannot distinguish them, and TRR prefers the list that is worse from rank 2 on.
     assert f_beta(2, 10, 4) == pytest.approx(0.286, abs=5e-4)
     assert ranking.total_reciprocal_rank(A) == pytest.approx(1.1)
     assert ranking.total_reciprocal_rank(B) == pytest.approx(0.833, abs=5e-4)

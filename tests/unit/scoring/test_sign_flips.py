@@ -147,7 +147,7 @@ def test_many_runs_can_be_told_apart() -> None:
 
 
 def test_size_under_the_null() -> None:
-    """Of 400 campaigns of equal runs about 5 % may have any pair told apart; 8 % is 3 sigma."""
+    """Of 400 campaigns of equal runs about 5 % may have a significant pair; 8 % is 3 sigma."""
     rng = np.random.default_rng(2)
     found = [
         min(test.p_adjusted for test in made(campaign(rng, 40, np.zeros(6)), 199).pairs)

@@ -1,4 +1,4 @@
-"""What was frozen is read back as it was, and holds nothing that only the hub may know."""
+"""Frozen boards are read back unchanged, and hold nothing that only the hub may know."""
 
 from __future__ import annotations
 

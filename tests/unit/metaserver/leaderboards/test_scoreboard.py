@@ -1,4 +1,4 @@
-"""Leaderboards: their order, and that scoring live gives what scoring afresh gives."""
+"""Leaderboards: their order, and equality of live scores with scores from scratch."""
 
 from __future__ import annotations
 

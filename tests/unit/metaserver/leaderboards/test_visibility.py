@@ -1,4 +1,4 @@
-"""Who sees which scores: nobody leaves with what is not theirs."""
+"""Visibility of scores: no reader sees those of others."""
 
 from __future__ import annotations
 

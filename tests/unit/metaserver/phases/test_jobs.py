@@ -122,7 +122,7 @@ async def test_a_job_that_has_not_begun_is_cancelled(jobs: Jobs) -> None:
 async def test_few_are_at_work_and_few_are_kept(jobs: Jobs) -> None:
     works = [Gated() for _ in range(MOST_AT_WORK)]
     running = [begin(jobs, work) for work in works]
-    with pytest.raises(RefusedError, match="4 jobs are at work"):
+    with pytest.raises(RefusedError, match="4 jobs are running"):
         begin(jobs, at_once)
     jobs.cancel(running[-1])
     await running[-1].ended()

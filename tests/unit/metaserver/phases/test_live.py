@@ -1,4 +1,4 @@
-"""The live boards tell those who wait that there is something new."""
+"""Live boards wake waiting readers when something has changed."""
 
 from __future__ import annotations
 
