@@ -18,7 +18,7 @@ from tests.hubs.release import ACCESSIONS
 
 @asynccontextmanager
 async def served(kit: Kit, port: int = 0) -> AsyncIterator[str]:
-    """Serve a kit on this machine while the context lasts; gives its URL."""
+    """Serve a kit on this machine while the context lasts; yield its URL."""
     runner = web.AppRunner(
         application(kit), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
     )
