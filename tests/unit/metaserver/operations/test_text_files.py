@@ -13,12 +13,20 @@ from metaserver.operations.text_files import MOST_BYTES, MOST_LINES, unpacked
 LINES = b"a\tP04637\n" * 1_000
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", LINES, bytes(MOST_BYTES), b"\n" * MOST_LINES])
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", LINES, bytes(MOST_BYTES), b"\n" * MOST_LINES],
+    ids=["empty", "line end", "small", "largest", "longest"],
+)
 def test_a_plain_file_is_read_up_to_the_bounds(content: bytes) -> None:
     assert unpacked(content) is content
 
 
-@pytest.mark.parametrize("content", [b"", LINES, bytes(2**20), random.Random(1).randbytes(2**21)])
+@pytest.mark.parametrize(
+    "content",
+    [b"", LINES, bytes(2**20), random.Random(1).randbytes(2**21)],
+    ids=["empty", "small", "dense", "random"],
+)
 def test_a_gzip_file_is_unpacked(content: bytes) -> None:
     assert unpacked(gzip.compress(content)) == content
 
@@ -34,6 +42,7 @@ def test_a_gzip_file_is_unpacked(content: bytes) -> None:
         (gzip.compress(LINES)[:-9], Refusal.INVALID, "broken gzip file"),
         (b"\x1f\x8b" + LINES, Refusal.INVALID, "broken gzip file"),
     ],
+    ids=["bytes", "lines", "tags", "dense", "twice", "cut", "garbled"],
 )  # fmt: skip
 def test_what_is_beyond_the_bounds_is_refused(
     content: bytes, refusal: Refusal, reason: str
