@@ -28,7 +28,7 @@ from metaserver.model.records import (
 )
 from metaserver.model.states import Control, Outcome
 from metaserver.store import phases, servers, teams
-from metaserver.store.articles import keep, pack_articles
+from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.store import Store, open_store
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary, build_release
@@ -77,10 +77,10 @@ async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
 async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
     packed = pack_articles(make_articles(articles, TEXT))
     async with store.writing() as connection:
-        corpus = await keep(connection, packed)
+        corpus = await store_articles(connection, packed)
         await phases.add_corpus_version(connection, "corpus", corpus.id, "made")
         await phases.set_challenge(connection, "bc", "A challenge", "UTC")
-        [challenge] = await phases.every_challenge(connection)
+        [challenge] = await phases.list_challenges(connection)
         phase_id = await phases.add(
             connection, PHASE, challenge.id, PhasePlan(), corpus_id=corpus.id, release=RELEASE
         )

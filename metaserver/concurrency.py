@@ -1,4 +1,4 @@
-"""Steps of background work that are done whole, even if the hub stops meanwhile."""
+"""Steps of background work that run to their end, even if the hub stops meanwhile."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 async def run_uncancelled(step: Coroutine[Any, Any, T]) -> T:
-    """Do a step to its end; one who is cancelled meanwhile is cancelled after it.
+    """Run a step to its end; a caller that is cancelled meanwhile is cancelled after it.
 
-    A database connection that is dropped within a question is lost to its pool.
+    A database connection that is dropped during a query is lost to its pool.
     """
     task = asyncio.create_task(step)
     try:

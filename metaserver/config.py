@@ -23,7 +23,7 @@ from metaserver.wire.xmlrpc import Limits
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML's plain types without dates: those are read with their time zone later."""
+    """A loader of YAML's plain types without dates, which are read with their time zone later."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -33,14 +33,18 @@ _Loader.yaml_implicit_resolvers = {
 
 
 class RetrySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Back-off between the attempts for one article."""
+    """Back-off between the attempts for one article, in seconds."""
 
     base: Seconds = 1.0
     cap: Seconds = 60.0
 
 
 class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """When a server counts as down, how it is probed and when it is left; how it says it is."""
+    """Limits of a lane's circuit breaker; times in seconds.
+
+    A server is down after `failures` failed attempts in a row; it is probed with pauses from
+    `probe_base` to `probe_cap`, and abandoned after `patience`. Its state is read every `health`.
+    """
 
     failures: Count = 5
     probe_base: Seconds = 5.0
@@ -50,60 +54,60 @@ class CircuitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
 
 
 class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How accessions are checked against the phase's UniProt release."""
+    """Settings of the check of accessions against the phase's UniProt release."""
 
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
     releases: str = "releases"  # the folder that holds the releases, each under its name
 
 
 class MetricsReaders(StrEnum):
-    """Who may read `/metrics` without a token."""
+    """Clients that may read `/metrics` without a token."""
 
-    LOOPBACK = "loopback"  # who asks from this machine, not through a proxy
+    LOOPBACK = "loopback"  # clients on this machine, not through a proxy
     HOLDERS = "token"  # nobody
     PUBLIC = "public"  # everybody
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where the pages are served; port 0 takes a free one."""
+    """Address and limits of the web server; port 0 takes a free one."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8020
     session_hours: Annotated[float, Meta(gt=0, le=720)] = 12.0
-    secure_cookies: bool = False  # also where the hub itself is not asked by https
-    trusted_proxies: list[str] = []  # networks whose X-Forwarded-For is believed
+    secure_cookies: bool = False  # also where the hub itself is not reached by https
+    trusted_proxies: list[str] = []  # networks whose X-Forwarded-For is trusted
     requests_a_minute: Count = 600  # with one token
     anonymous_requests_a_minute: Count = 600  # without one, from one address
     streams_an_address: Count = 20
     streams: Count = 1_000
-    body_seconds: Seconds = 30.0  # for a request's body, besides 1 s for each 64 KiB that came
-    idle_seconds: Seconds = 75.0  # for a request's head, and between requests
+    body_seconds: Seconds = 30.0  # for a request's body, plus 1 s for each 64 KiB received
+    idle_seconds: Seconds = 75.0  # for a request's headers, and between requests
     upload_bytes: Count = 64 * 2**20
-    metrics: MetricsReaders = MetricsReaders.LOOPBACK  # who may read them without a token
+    metrics: MetricsReaders = MetricsReaders.LOOPBACK
 
 
 class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `metaserver serve` logs on the standard error, and how."""
+    """Level and format of the log that `metaserver serve` writes to the standard error."""
 
     level: LogLevel = LogLevel.INFO
     format: LogFormat = LogFormat.JSON
 
 
 class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How teams that ask for it are told of their servers; no e-mail without an SMTP host."""
+    """Settings of the notices to teams about their servers; no e-mail without an SMTP host."""
 
     batch: Seconds = 60.0
     smtp_host: str = ""
     smtp_port: Annotated[int, Meta(ge=1, le=65535)] = 587
     smtp_starttls: bool = True
-    smtp_ca: str = ""  # PEM; none: those that the system trusts
+    smtp_ca: str = ""  # a PEM file; empty: the certificates that the system trusts
     smtp_user: str = ""
     smtp_password: str = ""
     smtp_from: str = "metaserver@localhost"
 
 
 class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where `metaserver serve` connects to beyond public addresses (docs/security.md)."""
+    """Networks beyond public addresses that `metaserver serve` connects to (docs/security.md)."""
 
     allow_networks: list[str] = []
 
@@ -113,10 +117,10 @@ class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
 
 class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A phase to make, or to change when what is said here changes (docs/organisers.md).
+    """A phase to create, or to update when its settings change (docs/organisers.md).
 
-    `articles` are files and folders, kept as a corpus of the phase's name; or `corpus` names one
-    that was imported. `gold` is a file a task. Dates are ISO 8601, in the challenge's time zone.
+    `articles` are files and folders, stored as a corpus with the phase's name; or `corpus` names
+    an imported one. `gold` is one file per task. Dates are ISO 8601, in the challenge's time zone.
     """
 
     phase: str
@@ -158,11 +162,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     challenges: list[ChallengeSettings] = []
 
     def release_folder(self, name: str) -> Path:
-        """Return where the UniProt release of this name is, or would be."""
+        """Return the folder of the UniProt release of this name; it need not exist."""
         return Path(self.uniprot.releases) / name
 
     def of_phase(self, limits: PhaseLimits) -> Settings:
-        """Return the settings with what a phase sets of its own."""
+        """Return the settings with the limits that a phase sets itself."""
         own = {
             name: value
             for name in ("timeout", "attempts", "answer_bytes")
@@ -171,7 +175,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return msgspec.structs.replace(self, limits=msgspec.structs.replace(self.limits, **own))
 
     def lane_limits(self) -> LaneLimits:
-        """Return what of this the lanes need."""
+        """Return the limits of the lanes."""
         return LaneLimits(
             attempts=self.limits.attempts,
             backoff=Backoff(base=self.retry.base, cap=self.retry.cap),
@@ -182,14 +186,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         )
 
     def http_limits(self) -> HttpLimits:
-        """Return what of this the client needs."""
+        """Return the limits of the HTTP client."""
         return HttpLimits(
             connect=self.limits.connect,
             answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
         )
 
     def address_guard(self) -> AddressGuard:
-        """Return what keeps the client from addresses that no article may go to."""
+        """Return the guard against addresses that no article may be sent to."""
         allowed = self.security.allow_networks
         return AddressGuard([read_network(one, "security.allow_networks") for one in allowed])
 
@@ -213,7 +217,7 @@ def read_settings(path: Path) -> Settings:
 
 
 def _line(node: Any, problem: str) -> int | None:
-    """Return the line of what a problem is at ("... - at `$.limits.timeout`")."""
+    """Return the line of the setting that a problem names ("... - at `$.limits.timeout`")."""
     found = re.search(r"at `\$(.*)`$", problem)
     steps = re.findall(r"\.(\w+)|\[(\d+)\]", found[1]) if found else []
     unknown = re.search(r"unknown field `(.*?)`", problem)

@@ -1,1 +1,4 @@
-"""Everything a hub holds as one zip: written from its store, read back into an empty one."""
+"""Archives of a hub's data as one zip: exported from its store, imported into a new one.
+
+Plain copies of a store are in `store.copies`. It may import conformance and all below.
+"""

@@ -1,4 +1,4 @@
-"""How far an archive is, while it is written or read."""
+"""Progress of an archive while it is written or read."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import TypeAlias
 
 from metaserver.phases.jobs import Progress
 
-COUNTED = 100
-"""Rows between two looks at how far the archive is."""
+REPORT_ROWS = 100
+"""The number of rows between two reports of the progress."""
 
-Told: TypeAlias = Callable[[Progress], None]
-"""Called now and then with how far the archive is."""
-
-
-def untold(_: Progress) -> None:
-    """Do nothing."""
+OnProgress: TypeAlias = Callable[[Progress], None]
+"""A function called from time to time with the progress."""
 
 
-class Counted:
-    """Counts what is written or read, and tells of it now and then."""
+def ignore_progress(_: Progress) -> None:
+    """Ignore the progress."""
 
-    def __init__(self, progress: Progress, told: Told) -> None:
+
+class RowCounter:
+    """A counter of the rows written or read, which reports the progress from time to time."""
+
+    def __init__(self, progress: Progress, on_progress: OnProgress) -> None:
         self._progress = progress
-        self._told = told
+        self._on_progress = on_progress
 
     def begin(self, step: str, total: int = 0) -> None:
-        """Begin the next step; `total` is 0 where nobody knows it."""
+        """Begin the next step; `total` is 0 where it is unknown."""
         self._progress.begin(step, total)
-        self._told(self._progress)
+        self._on_progress(self._progress)
 
     def count(self, rows: int = 1) -> None:
         """Count rows of the step."""
-        before = self._progress.done // COUNTED
+        before = self._progress.done // REPORT_ROWS
         self._progress.advance(rows)
-        if self._progress.done // COUNTED > before:
-            self._told(self._progress)
+        if self._progress.done // REPORT_ROWS > before:
+            self._on_progress(self._progress)

@@ -1,4 +1,4 @@
-"""One entry of an archive, read as a stream: lines and counted bytes, bounded."""
+"""Reading of an archive's entry as a stream: lines and byte blocks of bounded size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_PIECE = 2**28
 
 
 class ArchiveEntry:
-    """An entry's content, taken piece by piece from its chunks; `place` names it in errors."""
+    """The content of an entry, read in pieces from its chunks; `place` names it in errors."""
 
     def __init__(self, place: str, chunks: Iterator[bytes]) -> None:
         self.place = place
@@ -28,7 +28,7 @@ class ArchiveEntry:
             part = self._chunk[self._at : end if end >= 0 else len(self._chunk)]
             parts.append(part)
             size += len(part)
-            self._need_bounded(size)
+            self._require_bounded(size)
             if end >= 0:
                 self._at = end + 1
                 return b"".join(parts)
@@ -43,8 +43,8 @@ class ArchiveEntry:
             yield line
 
     def take(self, size: int) -> bytes:
-        """Return the next bytes, exactly so many."""
-        self._need_bounded(size)
+        """Return the next `size` bytes; raises `InputError` where there are fewer."""
+        self._require_bounded(size)
         parts: list[bytes] = []
         while True:
             part = self._chunk[self._at : self._at + size]
@@ -57,19 +57,19 @@ class ArchiveEntry:
                 raise InputError(self.place, "is cut off")
 
     def rest(self) -> bytes:
-        """Return all that is left."""
+        """Return all remaining bytes."""
         parts = [self._chunk[self._at :]]
         size = len(parts[0])
         while self._next():
             parts.append(self._chunk)
             size += len(self._chunk)
-            self._need_bounded(size)
+            self._require_bounded(size)
         return b"".join(parts)
 
     def _next(self) -> bool:
         self._chunk, self._at = next(self._chunks, b""), 0
         return bool(self._chunk)
 
-    def _need_bounded(self, size: int) -> None:
+    def _require_bounded(self, size: int) -> None:
         if size > MAX_PIECE:
             raise InputError(self.place, f"has a piece of more than {MAX_PIECE >> 20} MiB")

@@ -1,10 +1,10 @@
-"""What is in an archive: which tables, which of their columns, where the large ones are.
+"""Layout of an archive: its tables, their columns, and the places of large ones.
 
 `tables/NAME.jsonl` has a row a line, by primary key; JSON blobs are part of their row. Tables that
-grow with articles and answers have their texts and raw answers in `Records`: an entry a corpus or a
-lane, so that an archive has few entries however much it holds. A blob of another table that people
-may want to read is a file of its own. The rest (result files, boards, attempts as a table) is made
-from these, for people, and is not read back.
+grow with articles and answers have their texts and raw answers in `Records`: one entry for each
+corpus or lane, so that even a large archive has few entries. A blob of another table that people
+may want to read is a file of its own. The rest (result files, boards, attempts as a table) is
+derived from these for readers, and is not imported.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 
 FORMAT = 2
-"""Raised when an archive of an earlier format can no longer be read as it is."""
+"""The version of the format; it is raised when earlier archives can no longer be read."""
 
 MANIFEST = "manifest.json"
 CHECKSUMS = "checksums.tsv"
 
 
-class Kept(Enum):
-    """How a column is kept in the store, where that is not as it is in a row's JSON."""
+class ColumnForm(Enum):
+    """The form of a column in the store, where it differs from that in a row's JSON."""
 
     JSON = auto()  # the bytes of a JSON value
     PACKED_JSON = auto()  # the same, compressed
@@ -39,7 +39,7 @@ class Kept(Enum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Names:
-    """What phases and servers are called, by id: files are named after them."""
+    """The names of phases and servers, by id: files are named after them."""
 
     phases: Mapping[int, str]
     servers: Mapping[int, str]
@@ -47,9 +47,10 @@ class Names:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Records:
-    """How rows are grouped into entries: `keys` are the tables' leading key columns, by group.
+    """The grouping of rows into entries: `keys` are a table's leading key columns, by group.
 
-    `source` selects the keys of all groups there may be, and `name` names a group's entry.
+    `source` selects the keys of all possible groups, and `name` returns the name of a group's
+    entry.
     """
 
     keys: tuple[str, ...]
@@ -59,14 +60,14 @@ class Records:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArchivedTable:
-    """A table as it is archived: `file` names the file of a row's `Kept.FILE` column.
+    """An archived table; `file` returns the name of the file of a row's `ColumnForm.FILE` column.
 
-    One with `records` has no `tables/NAME.jsonl`. `types` are what JSON values must be when they
-    are read back.
+    A table with `records` has no `tables/NAME.jsonl`. `types` are the types that JSON values must
+    have when they are imported.
     """
 
     table: sa.Table
-    kept: Mapping[str, Kept] = field(default_factory=dict)
+    forms: Mapping[str, ColumnForm] = field(default_factory=dict)
     file: Callable[[Mapping[str, Any], Names], str] = lambda row, names: ""
     records: Records | None = None
     types: Mapping[str, Any] = field(default_factory=dict)
@@ -78,16 +79,16 @@ class ArchivedTable:
 
     @property
     def file_column(self) -> str | None:
-        """The column that is a file for each row."""
-        return self._kept_as(Kept.FILE)
+        """The column with a file for each row, or None."""
+        return self._column_of(ColumnForm.FILE)
 
     @property
     def record_column(self) -> str | None:
-        """The column that is the bytes of each record."""
-        return self._kept_as(Kept.RECORD)
+        """The column with the bytes of each record, or None."""
+        return self._column_of(ColumnForm.RECORD)
 
-    def _kept_as(self, wanted: Kept) -> str | None:
-        return next((name for name, kept in self.kept.items() if kept is wanted), None)
+    def _column_of(self, form: ColumnForm) -> str | None:
+        return next((name for name, found in self.forms.items() if found is form), None)
 
     @property
     def key(self) -> list[sa.Column[Any]]:
@@ -131,34 +132,38 @@ RAW_ANSWERS = Records(
 TABLES = (
     ArchivedTable(table=t.hub_keys),
     ArchivedTable(table=t.challenges),
-    ArchivedTable(table=t.teams, kept={"notices": Kept.LEFT_OUT}),
+    ArchivedTable(table=t.teams, forms={"notices": ColumnForm.LEFT_OUT}),
     ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
-    ArchivedTable(table=t.articles, kept={"text": Kept.RECORD}, records=ARTICLES),
-    ArchivedTable(table=t.phases, kept={"plan": Kept.JSON}, types={"plan": PhasePlan}),
-    ArchivedTable(table=t.gold, kept={"content": Kept.FILE}, file=_gold),
+    ArchivedTable(table=t.articles, forms={"text": ColumnForm.RECORD}, records=ARTICLES),
+    ArchivedTable(table=t.phases, forms={"plan": ColumnForm.JSON}, types={"plan": PhasePlan}),
+    ArchivedTable(table=t.gold, forms={"content": ColumnForm.FILE}, file=_gold),
     ArchivedTable(
         table=t.trials,
-        kept={"verdict": Kept.JSON, "report": Kept.JSON},
+        forms={"verdict": ColumnForm.JSON, "report": ColumnForm.JSON},
         types={"verdict": ConformanceVerdict, "report": Conformance},
     ),
     ArchivedTable(table=t.lanes),
-    ArchivedTable(table=t.attempts, kept={"problems": Kept.JSON}),
-    ArchivedTable(table=t.raw_answers, kept={"body": Kept.RECORD}, records=RAW_ANSWERS),
-    ArchivedTable(table=t.answers, kept={"payloads": Kept.PACKED_JSON}),
+    ArchivedTable(table=t.attempts, forms={"problems": ColumnForm.JSON}),
+    ArchivedTable(table=t.raw_answers, forms={"body": ColumnForm.RECORD}, records=RAW_ANSWERS),
+    ArchivedTable(table=t.answers, forms={"payloads": ColumnForm.PACKED_JSON}),
     ArchivedTable(table=t.state_changes),
     ArchivedTable(
         table=t.offline_runs,
-        kept={"content": Kept.FILE, "payloads": Kept.PACKED_JSON, "problems": Kept.JSON},
+        forms={
+            "content": ColumnForm.FILE,
+            "payloads": ColumnForm.PACKED_JSON,
+            "problems": ColumnForm.JSON,
+        },
         file=_offline_run,
     ),
-    ArchivedTable(table=t.frozen_boards, kept={"document": Kept.FILE}, file=_frozen_board),
-    ArchivedTable(table=t.audit, kept={"detail": Kept.JSON}),
+    ArchivedTable(table=t.frozen_boards, forms={"document": ColumnForm.FILE}, file=_frozen_board),
+    ArchivedTable(table=t.audit, forms={"detail": ColumnForm.JSON}),
 )
-"""What is archived, in the order in which rows refer to each other.
+"""The archived tables, in the order in which rows refer to each other.
 
-Tokens and sessions are not: who reads an archive could try them. Neither are notices.
+Tokens and sessions are left out, because a reader of the archive could try them; so are notices.
 """
 
 LEFT_OUT = frozenset({t.tokens.name, t.sessions.name, t.notices.name})

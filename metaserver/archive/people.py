@@ -1,4 +1,4 @@
-"""What an archive has of a phase for people: result files, attempts as a table, boards."""
+"""Files of a phase for readers of an archive: result files, attempts as a table, boards."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
 from metaserver.phases.restore import gold_marks
-from metaserver.store import phases as kept_phases
-from metaserver.store import runs as kept_runs
+from metaserver.store import phases as phase_queries
+from metaserver.store import runs as run_queries
 from metaserver.store.reader import ReadStore, of_lane
 from metaserver.store.tables import answers
 from metaserver.tasks.plugin import Payload, installed_tasks
@@ -35,9 +35,9 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 
 
 class PhaseFiles:
-    """Writes a phase's files for people.
+    """The writer of a phase's files for readers.
 
-    What is put aside meanwhile is in `folder`; `counted` is called with how many answers were read.
+    Temporary files are in `folder`; `counted` is called with the number of answers read.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class PhaseFiles:
         self._out.write(f"{folder}/leaderboard.json", pretty(boards))
 
     def _result_files(self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus) -> None:
-        """Write a lane's result files; its answers are read once, and never all held."""
+        """Write a lane's result files; its answers are read once, and never all in memory."""
         with ExitStack() as stack:
             spools: dict[TaskName, IO[bytes]] = {}
             for position, members in self._members(key):
@@ -100,8 +100,8 @@ class PhaseFiles:
         self, row: sa.Row[Any], corpus: Corpus, lanes: Mapping[ServerName, LaneKey]
     ) -> Mapping[str, Any]:
         async with self._reader.reading() as connection:
-            gold = await kept_phases.newest_gold(connection, row.id)
-            offline = await kept_runs.list_all(connection, row.id)
+            gold = await phase_queries.newest_gold(connection, row.id)
+            offline = await run_queries.list_all(connection, row.id)
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }
@@ -127,7 +127,7 @@ class PhaseFiles:
 
 
 def _spooled(spool: IO[bytes], corpus: Corpus) -> Iterator[tuple[ArticleId, Payload]]:
-    """Yield the answers to one task that were written into a file, a line each."""
+    """Yield the answers to one task from a file with one a line."""
     spool.seek(0)
     for line in spool:
         position, _, payload = line.partition(b" ")

@@ -1,4 +1,4 @@
-"""An archive read back into a store that is not there yet."""
+"""Import of an archive into a new store."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.archive.counting import Counted, Told, untold
-from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, Kept, Names
+from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
+from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, ColumnForm, Names
 from metaserver.archive.records import read_records
 from metaserver.archive.unzipping import ZipReader
 from metaserver.archive.writing import Manifest
@@ -26,16 +26,18 @@ from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24
 MAX_VALUE = 2**20
-"""Bytes of a value that is neither JSON nor a file."""
+"""The most bytes of a value that is neither JSON nor a file."""
 
 Row: TypeAlias = dict[str, Any]
 
 
-def import_archive(archive: Path, store: Path, told: Told = untold) -> Manifest:
-    """Read an archive into a new store, which is there when all of it is read and checked.
+def import_archive(
+    archive: Path, store: Path, on_progress: OnProgress = ignore_progress
+) -> Manifest:
+    """Import an archive into a new store, which appears when all of it is read and checked.
 
-    Raises `InputError` where there is a store already, and for an archive that is damaged, was
-    changed, or comes from a newer hub. `told` is called as by `export_store`.
+    Raises `InputError` where the store exists, and for an archive that is damaged, was changed, or
+    comes from a newer hub. `on_progress` is called as by `export_store`.
     """
     if store.exists():
         raise InputError(store, "there is a store already; expected a folder without one")
@@ -43,7 +45,8 @@ def import_archive(archive: Path, store: Path, told: Told = untold) -> Manifest:
     try:
         _remove(draft)
         with closing(ZipReader(archive)) as reader:
-            manifest = asyncio.run(_read(reader, archive, draft, Counted(Progress(), told)))
+            counter = RowCounter(Progress(), on_progress)
+            manifest = asyncio.run(_read(reader, archive, draft, counter))
         draft.replace(store)
     except OSError as error:
         raise InputError(store, f"cannot be written: {error.strerror}") from error
@@ -57,7 +60,7 @@ def _remove(draft: Path) -> None:
         draft.with_name(draft.name + suffix).unlink(missing_ok=True)
 
 
-async def _read(reader: ZipReader, archive: Path, store: Path, counted: Counted) -> Manifest:
+async def _read(reader: ZipReader, archive: Path, store: Path, counted: RowCounter) -> Manifest:
     manifest = _manifest(reader, archive)
     counted.begin("tables", manifest.rows)
     async with open_sqlite(store) as engine:
@@ -67,7 +70,7 @@ async def _read(reader: ZipReader, archive: Path, store: Path, counted: Counted)
                 raise InputError(
                     archive, f"is of schema {manifest.schema}; this hub's is {found}: use the other"
                 )
-            await connection.execute(sa.delete(hub_keys))  # the archive has those of its hub
+            await connection.execute(sa.delete(hub_keys))  # the archive has its own hub's keys
             for archived in TABLES:
                 await _table(reader, archive, archived, connection, counted)
             if not await keys_are_whole(connection):
@@ -97,7 +100,7 @@ async def _table(
     archive: Path,
     archived: ArchivedTable,
     connection: AsyncConnection,
-    counted: Counted,
+    counted: RowCounter,
 ) -> None:
     names = await _names(connection)
     if archived.records is None:
@@ -115,11 +118,11 @@ async def _table(
 
 
 async def _names(connection: AsyncConnection) -> Names:
-    kept_phases = await connection.execute(sa.select(phases.c.id, phases.c.name))
-    kept_servers = await connection.execute(sa.select(servers.c.id, servers.c.name))
+    phase_rows = await connection.execute(sa.select(phases.c.id, phases.c.name))
+    server_rows = await connection.execute(sa.select(servers.c.id, servers.c.name))
     return Names(
-        phases={row.id: row.name for row in kept_phases},
-        servers={row.id: row.name for row in kept_servers},
+        phases={row.id: row.name for row in phase_rows},
+        servers={row.id: row.name for row in server_rows},
     )
 
 
@@ -165,7 +168,7 @@ def _record_rows(
 
 @contextmanager
 def _named(place: str, line: int) -> Iterator[None]:
-    """Name the place of a row that cannot be one."""
+    """Convert errors of an invalid row into an `InputError` with its place."""
     try:
         yield
     except (msgspec.MsgspecError, KeyError, TypeError, UnicodeError, RecursionError) as error:
@@ -174,7 +177,7 @@ def _named(place: str, line: int) -> Iterator[None]:
 
 
 def _values(archived: ArchivedTable, row: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
-    """Return a row as the store keeps it; `InputError` for columns that there are not."""
+    """Return a row as it is stored; raises `InputError` for unknown columns."""
     known = {column.name for column in archived.table.columns}
     if odd := sorted(row.keys() - known):
         raise InputError(archived.name, f"unknown column {odd[0]!r}")
@@ -182,28 +185,28 @@ def _values(archived: ArchivedTable, row: Mapping[str, msgspec.Raw]) -> dict[str
 
 
 def _value(archived: ArchivedTable, name: str, data: bytes) -> Any:
-    """Return a value as the store keeps it."""
-    kept = archived.kept.get(name)
+    """Return a value as it is stored."""
+    form = archived.forms.get(name)
     if data == b"null":
         return None
-    if kept is None:
+    if form is None:
         if len(data) > MAX_VALUE:
             raise InputError(archived.name, f"{name} is longer than {MAX_VALUE:,} bytes")
         return _fitting(archived.table.c[name], msgspec.json.decode(data))
-    data.decode()  # what is kept as JSON is read later on: its syntax was checked with its row's
+    data.decode()  # stored JSON is read later: its syntax was checked together with its row's
     if name in archived.types:
-        msgspec.json.decode(data, type=archived.types[name])  # it is used as it is
-    return pack(data) if kept is Kept.PACKED_JSON else data
+        msgspec.json.decode(data, type=archived.types[name])  # checked only: the bytes are stored
+    return pack(data) if form is ColumnForm.PACKED_JSON else data
 
 
 def _fitting(column: sa.Column[Any], value: Any) -> Any:
-    """Return a value of a column's type; `TypeError` for any other."""
-    wanted = dict if isinstance(column.type, sa.JSON) else column.type.python_type
-    number = wanted is float and isinstance(value, int)
-    if not isinstance(value, wanted | list if wanted is dict else wanted) and not number:
-        raise TypeError(f"{column.name} is of another type than {wanted.__name__}")
-    if isinstance(value, bool) and wanted is not bool:
-        raise TypeError(f"{column.name} is of another type than {wanted.__name__}")
+    """Return a value of a column's type; raises `TypeError` for any other."""
+    expected = dict if isinstance(column.type, sa.JSON) else column.type.python_type
+    number = expected is float and isinstance(value, int)
+    if not isinstance(value, expected | list if expected is dict else expected) and not number:
+        raise TypeError(f"{column.name} is of another type than {expected.__name__}")
+    if isinstance(value, bool) and expected is not bool:
+        raise TypeError(f"{column.name} is of another type than {expected.__name__}")
     return value
 
 

@@ -1,6 +1,7 @@
-"""Records: rows with a blob each, one after the other in one entry of an archive.
+"""Records: rows with one blob each, consecutive in one entry of an archive.
 
-A record is a line of JSON, the row's other columns and `bytes`, then so many bytes and a line end:
+A record is a line of JSON with the row's other columns and `bytes`, the size of the blob; then the
+blob and a line end:
 
     {"phase_id":1,"server_id":2,"position":0,"number":1,"bytes":5}
     <xml>
@@ -20,19 +21,19 @@ SIZE = "bytes"
 
 
 class Record(NamedTuple):
-    """A row as it is archived, and its blob."""
+    """An archived row and its blob."""
 
     row: Mapping[str, msgspec.Raw]
     blob: bytes
 
 
 def to_record(row: Mapping[str, Any], blob: bytes) -> bytes:
-    """Return a record as it is written."""
+    """Return a record encoded as bytes."""
     return b"".join((msgspec.json.encode({**row, SIZE: len(blob)}), b"\n", blob, b"\n"))
 
 
 def read_records(entry: ArchiveEntry) -> Iterator[Record]:
-    """Yield an entry's records; raises `InputError`, and msgspec's for a line that is no JSON."""
+    """Yield an entry's records; raises `InputError`, and `MsgspecError` for invalid JSON."""
     while (line := entry.line()) is not None:
         row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
         size = msgspec.json.decode(row.pop(SIZE, msgspec.Raw(b"-1")), type=int)

@@ -1,4 +1,4 @@
-"""Archives that come from elsewhere, read as streams: bounded before anything is unpacked."""
+"""Reading of untrusted archives as streams: they are bounded before anything is unpacked."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from metaserver.model.errors import InputError
 
 CHUNK = 2**16
 MAX_DIRECTORY = 2**23
-"""Bytes of a zip's directory: it is read as a whole, at 46 bytes an entry or more."""
+"""The most bytes of a zip's directory, which is read completely, with 46 bytes or more an entry."""
 MAX_ENTRIES = 100_000
 MAX_CHECKSUMS = 2**24
 MAX_RATIO = 1_100
-"""Bytes that an archive may unpack to for each of its own: deflate packs 1,032:1 at most.
+"""The most bytes that an archive may unpack to per compressed byte: deflate's limit is 1,032:1.
 
-So no hub's archive is refused by it, however blank its answers are; entries that share their bytes
-are.
+So no hub's archive is refused, however compressible its answers are; entries that share their
+bytes are.
 """
 SMALL = 2**26
-"""Bytes that any archive may unpack to."""
+"""The number of bytes that any archive may unpack to."""
 _ENCRYPTED = 0x1
 _METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 _BROKEN = (
@@ -38,14 +38,14 @@ _BROKEN = (
 
 
 class Checksum(NamedTuple):
-    """What an entry must be."""
+    """The checksum and the size that an entry must have."""
 
     sha256: str
     size: int
 
 
 class _Bounded(io.BufferedReader):
-    """A file of which no reader takes more at a time than a zip's directory may have."""
+    """A file that refuses reads of more bytes than a zip's directory may have."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or size < 0:
@@ -56,7 +56,7 @@ class _Bounded(io.BufferedReader):
 
 
 class ZipReader:
-    """Reads entries, each checked against its checksum; raises `InputError`."""
+    """A reader of entries, each verified by its checksum; raises `InputError`."""
 
     def __init__(self, place: Path) -> None:
         self._place = place
@@ -66,14 +66,14 @@ class ZipReader:
             raise InputError(place, error.strerror or str(error)) from error
         try:
             self._zip = zipfile.ZipFile(self._file)
-            self._need_modest(place.stat().st_size)
+            self._require_plausible(place.stat().st_size)
             self._sums = self._read_checksums()
         except InputError:
             self.close()
             raise
         except _BROKEN as error:
             self.close()
-            raise InputError(place, f"not a whole zip file: {error}") from error
+            raise InputError(place, f"not a complete zip file: {error}") from error
 
     def close(self) -> None:
         """Close the file."""
@@ -83,11 +83,11 @@ class ZipReader:
         return name in self._sums
 
     def read(self, name: str) -> bytes:
-        """Return an entry."""
+        """Return an entry's content."""
         return self.entry(name).rest()
 
     def entry(self, name: str) -> ArchiveEntry:
-        """Return an entry to be read as a stream; its checksum counts when all of it is read."""
+        """Return an entry as a stream; its checksum is verified when all of it is read."""
         return ArchiveEntry(f"{self._place}/{name}", self._chunks(name))
 
     def _chunks(self, name: str) -> Iterator[bytes]:
@@ -114,8 +114,8 @@ class ZipReader:
             raise InputError(self._place, f"there is no {name} in it")
         return self._sums[name]
 
-    def _need_modest(self, size: int) -> None:
-        """Refuse what no hub writes, by the directory alone."""
+    def _require_plausible(self, size: int) -> None:
+        """Refuse an archive that no hub writes, by its directory alone."""
         entries = self._zip.infolist()
         if len(entries) > MAX_ENTRIES:
             raise InputError(self._place, f"holds more than {MAX_ENTRIES:,} entries")

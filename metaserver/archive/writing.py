@@ -1,4 +1,4 @@
-"""An archive written from a copy of the store: its tables, texts and raw answers."""
+"""Export of an archive from a copy of the store: its tables, texts and raw answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.archive.counting import Counted, Told, untold
+from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
 from metaserver.archive.layout import (
     FORMAT,
     MANIFEST,
     TABLES,
     ArchivedTable,
-    Kept,
+    ColumnForm,
     Names,
     of_phases,
 )
@@ -35,13 +35,13 @@ from metaserver.store.reader import open_reader
 from metaserver.store.tables import phases, servers
 
 ROWS = 200
-"""Rows that are read at a time."""
+"""The number of rows read at a time."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """What an archive is: its format, the store's schema, its phases, how many entries it has.
+    """The description of an archive: its format, the store's schema, its phases and entries.
 
-    `rows` is how many rows its tables have; 0 in archives from before there was that field.
+    `rows` is the number of rows of its tables; 0 in archives from before this field.
     """
 
     format: int
@@ -57,16 +57,16 @@ def export_store(
     out: Path,
     settings: Settings,
     only: Sequence[str] | None = None,
-    told: Told = untold,
+    on_progress: OnProgress = ignore_progress,
 ) -> Manifest:
-    """Write all that a store holds (or only some phases) into one zip, while its hub is at work.
+    """Write all data of a store (or of some phases) into one zip, also while its hub is at work.
 
-    The store is copied first, so that the archive is of one moment; `out` is there when it is
-    whole, or stays as it was. What is in memory does not grow with the answers, but for the boards.
-    Raises `InputError` for unknown phases and missing UniProt releases. Slow: call it in a thread.
+    The store is copied first, so that the archive is of one moment; `out` is replaced when the
+    archive is complete. Except for the boards, memory does not grow with the answers. Raises
+    `InputError` for unknown phases and missing UniProt releases. Slow: call it in a thread.
     """
     draft = out.with_name(f".{out.name}.new")
-    counted = Counted(Progress(), told)
+    counted = RowCounter(Progress(), on_progress)
     try:
         with tempfile.TemporaryDirectory(prefix=".export-", dir=out.parent) as folder:
             copy = Path(folder) / "store.sqlite"
@@ -82,9 +82,9 @@ def export_store(
 
 
 async def _write(
-    store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: Counted
+    store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: RowCounter
 ) -> Manifest:
-    """Write the zip; the event loop is this function's alone, so that it may block."""
+    """Write the zip; this function has an event loop of its own, so it may block."""
     engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)))
     writer = ZipWriter(out)
     try:
@@ -111,7 +111,7 @@ class _Archive:
         connection: sa.Connection,
         out: ZipWriter,
         only: Sequence[str] | None,
-        counted: Counted,
+        counted: RowCounter,
     ) -> None:
         self._connection = connection.execution_options(yield_per=ROWS)
         self._out = out
@@ -141,11 +141,11 @@ class _Archive:
                 self._table(archived)
 
     def answer_count(self) -> int:
-        """Return how many accepted answers there are in what is archived."""
+        """Return the number of accepted answers in the archive."""
         return sum(self._count(archived) for archived in TABLES if archived.table.name == "answers")
 
     def finish(self) -> Manifest:
-        """Write what the archive is, and end it."""
+        """Write the manifest, and close the archive."""
         schema = self._connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         manifest = Manifest(
             format=FORMAT,
@@ -161,7 +161,7 @@ class _Archive:
 
     def _count(self, archived: ArchivedTable) -> int:
         query = sa.select(sa.func.count()).select_from(archived.table)
-        return int(self._connection.execute(query.where(*self._wanted(archived))).scalar_one())
+        return int(self._connection.execute(query.where(*self._conditions(archived))).scalar_one())
 
     def _table(self, archived: ArchivedTable) -> None:
         """Write a table's rows, then the files that belong to them."""
@@ -176,7 +176,7 @@ class _Archive:
                 self._out.write(archived.file(row, self._names), unpack(row[blob]))
 
     def _records(self, archived: ArchivedTable) -> None:
-        """Write a table as records, an entry a group that has rows."""
+        """Write a table as records, with one entry for each group that has rows."""
         assert archived.records is not None
         assert archived.record_column is not None
         groups = [dict(row) for row in self._connection.execute(archived.records.source).mappings()]
@@ -200,24 +200,24 @@ class _Archive:
         columns: Sequence[sa.Column[Any]],
         *conditions: sa.ColumnElement[bool],
     ) -> Iterator[Mapping[str, Any]]:
-        query = sa.select(*columns).where(*self._wanted(archived), *conditions)
+        query = sa.select(*columns).where(*self._conditions(archived), *conditions)
         for row in self._connection.execute(query.order_by(*archived.key)).mappings():
             yield dict(row)
 
-    def _wanted(self, archived: ArchivedTable) -> Sequence[Any]:
+    def _conditions(self, archived: ArchivedTable) -> Sequence[Any]:
         return () if self._only is None else tuple(of_phases(archived, self._only))
 
 
 def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row as JSON has it."""
+    """Return a row in the form of its JSON."""
 
     def plain(name: str, value: Any) -> Any:
-        kept = archived.kept.get(name)
-        if value is None or kept is Kept.LEFT_OUT:
+        form = archived.forms.get(name)
+        if value is None or form is ColumnForm.LEFT_OUT:
             return None
-        if kept is Kept.JSON:
+        if form is ColumnForm.JSON:
             return msgspec.Raw(value)
-        if kept is Kept.PACKED_JSON:
+        if form is ColumnForm.PACKED_JSON:
             return msgspec.Raw(unpack(value))
         return value
 

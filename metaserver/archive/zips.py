@@ -1,4 +1,4 @@
-"""Zips with a checksum for every entry, written as a stream."""
+"""Writing of zips as streams, with a checksum for every entry."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHUNK = 2**16
 
 
 class ZipWriter:
-    """Writes entries one after the other, into a file for its owner alone; `finish` is last."""
+    """A writer of entries into a file that only its owner may read; `finish` closes it."""
 
     def __init__(self, out: Path) -> None:
         self._file = private.create(out)
@@ -40,7 +40,7 @@ class ZipWriter:
 
     @contextmanager
     def entry(self, name: str) -> Iterator[_Summed]:
-        """Give a file to write one entry to; no other may be open."""
+        """Yield a file for one entry; no other may be open."""
         with self._zip.open(_info(name), "w", force_zip64=True) as file:
             out = _Summed(file)
             yield out
@@ -49,7 +49,7 @@ class ZipWriter:
         self.count += 1
 
     def finish(self) -> None:
-        """Write the checksums, and end the zip."""
+        """Write the checksums, and close the zip."""
         self._sums.seek(0)
         with self._zip.open(_info(CHECKSUMS), "w", force_zip64=True) as out:
             while chunk := self._sums.read(CHUNK):
@@ -59,14 +59,14 @@ class ZipWriter:
         self._sums.close()
 
     def abandon(self) -> None:
-        """Close all that is open, whatever is written; nothing is to be done after `finish`."""
+        """Close all files without finishing the zip; does nothing after `finish`."""
         self._sums.close()
         self._file.close()
         self._zip.fp = None  # so that nothing is written when it is collected
 
 
 class _Summed:
-    """A file that knows what was written to it; small writes go on together."""
+    """A file with the checksum and size of the data written to it; small writes are joined."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -101,5 +101,5 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 def pretty(value: Any) -> bytes:
-    """Return a value as JSON that people read."""
+    """Return a value as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(value)) + b"\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from metaserver.archive.counting import Told, untold
+from metaserver.archive.counting import OnProgress, ignore_progress
 from metaserver.archive.writing import export_store
 from metaserver.cli.backup import store_file
 from metaserver.config import Settings, read_settings
@@ -24,9 +24,9 @@ def main(args: argparse.Namespace) -> int:
     return 0
 
 
-def told_here() -> Told:
+def told_here() -> OnProgress:
     """Return what shows how far an archive is, on a terminal alone."""
-    return _tell if sys.stderr.isatty() else untold
+    return _tell if sys.stderr.isatty() else ignore_progress
 
 
 def _tell(progress: Progress) -> None:

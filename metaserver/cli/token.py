@@ -73,7 +73,7 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
         token_id, secret = await tokens.issue(
             connection, role, args.label, team_id=team_id, expires_at=expires_at
         )
-        await audit.note(
+        await audit.add(
             connection,
             actor=_actor(),
             action="tokens.create",
@@ -103,7 +103,7 @@ async def _revoke(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
             connection, token.id, time.time(), made_with_it=args.made_with_it
         )
         others = [one for one in revoked if one != token.id]
-        await audit.note(
+        await audit.add(
             connection,
             actor=_actor(),
             action="tokens.revoke",

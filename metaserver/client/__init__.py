@@ -1,1 +1,5 @@
-"""The hub's side of a call: one article to one server over HTTP, timed, bounded and checked."""
+"""Client of annotation servers: calls over HTTP that are timed, bounded and checked.
+
+It makes single calls; lanes repeat them, and the store keeps them. It may import tasks, wire, model
+and files.
+"""

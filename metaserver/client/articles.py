@@ -1,4 +1,4 @@
-"""Article texts as they stand in a request: rendered when they are sent, kept only briefly."""
+"""Article texts as they are sent in requests: rendered when needed, cached only briefly."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ BLOCK = 4  # articles loaded at once: lanes go through them in order
 
 
 class ArticleTexts:
-    """Escaped texts by position; lanes are often at the same articles, so the last are kept.
+    """A cache of escaped texts by position: lanes often send the same articles at the same time.
 
-    `load` returns the texts of a range of positions, as far as there are any.
+    `load` returns the texts of a range of positions, as far as they exist; `cache_bytes` bounds
+    the size of the cache.
     """
 
     def __init__(
@@ -30,10 +31,10 @@ class ArticleTexts:
         self._load = load
         self._blocks: OrderedDict[int, Sequence[bytes]] = OrderedDict()
         self._loading: dict[int, asyncio.Task[Sequence[bytes]]] = {}
-        self._room = cache_bytes
+        self._free_bytes = cache_bytes
 
     async def escaped(self, position: int) -> bytes:
-        """Return the article's text as bytes ready to stand in a request."""
+        """Return the article's text as bytes ready to be sent in a request."""
         number, place = divmod(position, BLOCK)
         block = self._blocks.get(number)
         if block is None:
@@ -43,30 +44,30 @@ class ArticleTexts:
         return block[place]
 
     async def _loaded(self, number: int) -> Sequence[bytes]:
-        """Load a block once, however many lanes wait for it."""
+        """Return a block, which is loaded once however many lanes wait for it."""
         task = self._loading.get(number)
         if task is None:
-            task = self._loading[number] = asyncio.create_task(self._keep(number))
+            task = self._loading[number] = asyncio.create_task(self._load_block(number))
             task.add_done_callback(lambda _: self._loading.pop(number))
         return await asyncio.shield(task)
 
-    async def _keep(self, number: int) -> Sequence[bytes]:
+    async def _load_block(self, number: int) -> Sequence[bytes]:
         positions = range(number * BLOCK, (number + 1) * BLOCK)
         block = [escape_text(text) for text in await self._load(positions)]
         self._blocks[number] = block
-        self._room -= sum(map(len, block))
-        while self._room < 0:
+        self._free_bytes -= sum(map(len, block))
+        while self._free_bytes < 0:
             _, dropped = self._blocks.popitem(last=False)
-            self._room += sum(map(len, dropped))
+            self._free_bytes += sum(map(len, dropped))
         return block
 
 
 class CallBody(Payload):
-    """A request's body that exists only while it is being written.
+    """A request's body that is rendered only while it is written.
 
     Its size is known beforehand, so that it can be sent with a Content-Length (many XML-RPC
-    servers read no chunked requests) although thousands of them wait for their turn. `failure` is
-    why it could not be rendered: aiohttp would tell it as a lost connection.
+    servers read no chunked requests) although thousands of bodies wait for their turn. `failure`
+    is the error that prevented rendering: aiohttp would report it as a lost connection.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class CallBody(Payload):
         self.failure: Exception | None = None
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Not there to be read: the body exists only while it is sent."""
+        """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
         raise TypeError("a call's body is rendered when it is sent")
 
     async def write(self, writer: AbstractStreamWriter) -> None:

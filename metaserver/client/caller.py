@@ -1,4 +1,4 @@
-"""One article to one server: call, decode, check; the result is an attempt, never an exception."""
+"""Calls of annotation servers: send, decode, check; the result is an attempt, not an exception."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ LARGE = 2**20  # bytes; half a million hits, all wrong, take seconds to check
 GET_STATE = "Annotator.getState"
 NOBODY_THERE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.TIMEOUT})
 UNREACHED = NOBODY_THERE | {Outcome.CANCELLED}
-"""Outcomes that do not say that a server is there; the last one is the hub's own failing."""
-VOIDS = 5  # attempts in a row for an article that do not count because the hub stood still
-ASKED = 3  # times at most that one thing is asked of a server while the hub stands still
+"""Outcomes that do not show that a server is up; the last one is the hub's own failure."""
+MAX_VOIDED = 5  # attempts in a row for an article that do not count because the hub stood still
+MAX_QUERIES = 3  # requests for one query while the hub stands still
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PhaseArticles:
-    """The articles of the phase as a caller needs them."""
+    """The articles of a phase: ids, sizes in a request and texts, by position."""
 
     ids: Sequence[ArticleId]
     wire_bytes: Sequence[int]
@@ -42,9 +42,9 @@ class PhaseArticles:
 
 
 class ArticleCaller:
-    """Sends the phase's articles; implements `lanes.ports.Caller`.
+    """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` is for the whole of an article's request and answer, in seconds.
+    `time_limit` bounds an article's request and answer together, in seconds.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class ArticleCaller:
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
-        """Send one article and check the answer; raises what kept its text from being loaded."""
+        """Send one article and check the answer; raises the error of loading its text, if any."""
         article = self._articles.ids[position]
-        with span("attempt", server=server.name, article=article, number=number) as told:
+        with span("attempt", server=server.name, article=article, number=number) as current:
             attempt, checked = await self._attempt(server, position, number)
-            told.set_attribute("outcome", attempt.outcome)
+            current.set_attribute("outcome", attempt.outcome)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -85,11 +85,11 @@ class ArticleCaller:
         exchange.bytes_out = body.size or 0
         try:
             value = await self._client.post(server.url, body, exchange, self._time_limit)
-            checked = await self._checked(value, server, exchange)
+            checked = await self._check_answer(value, server, exchange)
             outcome, message = checked.outcome, checked.message
             self._voided.pop((server.name, position), None)
         except PeerError as error:
-            outcome, message = self._judged(server, position, error)
+            outcome, message = self._failure_outcome(server, position, error)
         if body.failure is not None:
             raise body.failure
         attempt = Attempt(
@@ -108,64 +108,68 @@ class ArticleCaller:
         )
         return attempt, checked
 
-    def _judged(self, server: Server, position: int, error: PeerError) -> tuple[Outcome, str]:
-        """Return how a failed attempt ended; it is not the server's fault if the hub stood still.
+    def _failure_outcome(
+        self, server: Server, position: int, error: PeerError
+    ) -> tuple[Outcome, str]:
+        """Return the outcome of a failed attempt: `cancelled` where the hub itself stood still.
 
-        A hub that stands still time after time must not send an article for ever.
+        A hub that stands still repeatedly must not send an article for ever.
         """
         key = (server.name, position)
         voided = self._voided.pop(key, 0)
-        if not error.void or voided >= VOIDS:
+        if not error.void or voided >= MAX_VOIDED:
             return error.outcome, error.message
         self._voided[key] = voided + 1
         return Outcome.CANCELLED, error.excuse()
 
-    async def _checked(self, value: Value, server: Server, exchange: Exchange) -> CheckedAnswer:
-        """Check an answer; a large one aside, so that the hub goes on meanwhile."""
-        asked = (value, self._asked_of(server), self._vocabulary, exchange.report)
+    async def _check_answer(
+        self, value: Value, server: Server, exchange: Exchange
+    ) -> CheckedAnswer:
+        """Check an answer; a large one in a thread, so that the event loop is not blocked."""
+        arguments = (value, self._tasks_of(server), self._vocabulary, exchange.report)
         if exchange.opened > LARGE:
-            return await asyncio.to_thread(check, *asked)
-        return check(*asked)
+            return await asyncio.to_thread(check, *arguments)
+        return check(*arguments)
 
     async def probe(self, server: Server) -> str | None:
-        """Return None if the server is there, else what is wrong in one line.
+        """Return None if the server is up, else the failure in one line.
 
-        Asks for its state, then for its methods. Any answer says that it is there, but for a state
-        that says otherwise and for a proxy's word that it is not (HTTP 5xx without a fault).
+        Queries its state, then its methods. Any answer shows that it is up, except a state that
+        says otherwise and a proxy's report that it is not (HTTP 5xx without a fault).
         """
         for method in (GET_STATE, "system.listMethods"):
             try:
-                said = _said(await self._ask(server, method))
+                report = _server_report(await self._query(server, method))
             except PeerError as error:
                 if error.outcome in UNREACHED or error.message.startswith("HTTP status 5"):
                     return f"{error.outcome}: {error.message}"
             else:
                 return (
-                    f"the server says it is {said.state}"
-                    if said.state in UNAVAILABLE_STATES
+                    f"the server says it is {report.state}"
+                    if report.state in UNAVAILABLE_STATES
                     else None
                 )
         return None
 
     async def state(self, server: Server) -> ServerReport | None:
-        """Return what the server says of itself, or None if nothing that can be understood."""
+        """Return the state that the server reports, or None if its answer is no struct."""
         try:
-            value = await self._ask(server, GET_STATE)
+            value = await self._query(server, GET_STATE)
         except PeerError:
             return None
-        return _said(value) if isinstance(value, dict) else None
+        return _server_report(value) if isinstance(value, dict) else None
 
-    async def _ask(self, server: Server, method: str) -> Value:
-        """Ask for something else than an article; again if the hub stood still meanwhile."""
-        for _ in range(ASKED - 1):
+    async def _query(self, server: Server, method: str) -> Value:
+        """Call a method without an article; again if the hub stood still meanwhile."""
+        for _ in range(MAX_QUERIES - 1):
             try:
-                return await self._ask_once(server, method)
+                return await self._query_once(server, method)
             except PeerError as error:
                 if not error.void:
                     raise
-        return await self._ask_once(server, method)
+        return await self._query_once(server, method)
 
-    async def _ask_once(self, server: Server, method: str) -> Value:
+    async def _query_once(self, server: Server, method: str) -> Value:
         exchange = Exchange(self._client.limits.answer.bytes)
         body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
         return await self._client.post(server.url, body, exchange, PROBE_SECONDS)
@@ -175,7 +179,7 @@ class ArticleCaller:
         if server.parameters == "text+context":
             context: dict[str, Value] = {
                 "article_id": self._articles.ids[position],
-                "tasks": [task.name for task in self._asked_of(server)],
+                "tasks": [task.name for task in self._tasks_of(server)],
                 "timeout": self._time_limit,
                 "attempt": number,
             }
@@ -186,7 +190,7 @@ class ArticleCaller:
             self._articles.wire_bytes[position],
         )
 
-    def _asked_of(self, server: Server) -> Sequence[TaskPlugin]:
+    def _tasks_of(self, server: Server) -> Sequence[TaskPlugin]:
         if not server.tasks:
             return self._tasks
         return [task for task in self._tasks if task.name in server.tasks]
@@ -198,10 +202,10 @@ def _plain_template(method: str) -> CallTemplate:
     return call_template(method)
 
 
-def _said(value: Value) -> ServerReport:
-    """Return what can be understood of a server's state; the rest says nothing."""
-    told = value if isinstance(value, dict) else {}
-    state, most = told.get("state"), told.get("max_concurrent")
+def _server_report(value: Value) -> ServerReport:
+    """Return the valid parts of a server's reported state, and defaults for the rest."""
+    struct = value if isinstance(value, dict) else {}
+    state, most = struct.get("state"), struct.get("max_concurrent")
     return ServerReport(
         state=ReportedState(state) if state in list(ReportedState) else ReportedState.RUNNING,
         max_concurrent=most if type(most) is int and most >= 1 else None,

@@ -1,7 +1,7 @@
-"""Connections to annotation servers: where they may lead, and that one answer comes for a request.
+"""Connections to annotation servers: to permitted addresses, with one answer per request.
 
-aiohttp keeps a connection for the next request. Whatever a server sends on it meanwhile, it would
-take for the next request's answer, and keep all of it until then.
+aiohttp keeps a connection for the next request. It would take any data that a server sends on it
+meanwhile for the next request's answer, and buffer all of it until then.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
 
-from metaserver.client.framing import HeldHead
+from metaserver.client.framing import HeaderBuffer
 from metaserver.client.guard import AddressGuard
 
 KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 6}  # as far as a system has it
 
 
 class OneAnswer(ResponseHandler):
-    """A connection that is closed as soon as something comes that was not asked for.
+    """A connection that is closed as soon as unrequested data arrives.
 
-    `count` is given 1 when it is open and -1 when it is closed.
+    `count` is called with 1 when it opens and with -1 when it closes.
     """
 
     _awaited = False
-    _head: HeldHead | None = None  # until the head of the awaited answer went to the parser
+    _header: HeaderBuffer | None = None  # until the awaited answer's header went to the parser
 
     def __init__(self, count: Callable[[int], None], loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop=loop)
@@ -45,39 +45,39 @@ class OneAnswer(ResponseHandler):
     def set_response_params(self, **params: Any) -> None:
         """Expect an answer: aiohttp is about to send a request."""
         self._awaited = True
-        self._head = HeldHead()
+        self._header = HeaderBuffer()
         super().set_response_params(**params)
 
     def data_received(self, data: bytes) -> None:
-        """Read what belongs to the answer that is awaited or under way."""
+        """Read data of the answer that is awaited or under way; refuse any other."""
         under_way = self._payload is not None and not self._payload.is_eof()
-        if self._head is not None and data:
-            self._begin(self._head, data)
+        if self._header is not None and data:
+            self._begin(self._header, data)
         elif self._awaited or under_way or not data:
             super().data_received(data)
         else:
             self._refuse()
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Count it no longer; the parser gets what was held back, and says how it broke off."""
+        """Uncount the connection; the parser gets the buffered bytes, and reports the break."""
         self._count(-1)
-        if self._head is not None and (rest := self._head.rest()):
-            self._head = None
+        if self._header is not None and (rest := self._header.rest()):
+            self._header = None
             super().data_received(rest)
         super().connection_lost(exc)
 
-    def _begin(self, head: HeldHead, data: bytes) -> None:
+    def _begin(self, header: HeaderBuffer, data: bytes) -> None:
         """Read the beginning of an answer, and the interim answers before it."""
-        head.add(data)
-        while self._awaited and (ready := head.take()):
-            if head.overridden:
+        header.add(data)
+        while self._awaited and (ready := header.take()):
+            if header.overridden:
                 self.force_close()
-            if not head.interim:
-                self._head = None
+            if not header.interim:
+                self._header = None
             super().data_received(ready)
 
     def feed_data(self, data: tuple[RawResponseMessage, StreamReader], size: int = 0) -> None:
-        """Take the head of an answer, unless it is the second one."""
+        """Take the header of an answer, unless it is a second one."""
         if not self._awaited:
             self._refuse()
             return
@@ -90,9 +90,9 @@ class OneAnswer(ResponseHandler):
 
 
 class Connector(aiohttp.TCPConnector):
-    """Opens as many connections as are asked for, to addresses that the guard lets through.
+    """A connector without a limit of connections, to addresses that the guard permits.
 
-    None is kept for another request while more than `most` are open.
+    No connection is kept for another request while more than `most` are open (None: no bound).
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Connector(aiohttp.TCPConnector):
 
 
 def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:
-    """Return what makes a socket unless the guard is against where it would connect to."""
+    """Return a factory of sockets that raises where the guard refuses the address."""
 
     def guarded(address_info: Any) -> socket.socket:
         if guard is not None:
@@ -124,7 +124,7 @@ def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:
 
 
 def _socket(address_info: Any) -> socket.socket:
-    """A socket that notices a peer which is gone: TCP keep-alive, since an answer may take long."""
+    """Return a socket with TCP keep-alive, which detects a lost peer during a long wait."""
     family, kind, protocol, _, _ = address_info
     made = socket.socket(family, kind, protocol)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

@@ -1,4 +1,4 @@
-"""What is known of one request and its answer, filled in while they are under way."""
+"""Measurements of one request and its answer, taken while they are under way."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from metaserver.wire.xmlrpc import CHUNK
 
 
 class Exchange:
-    """Marks (monotonic seconds) and sizes of one request; `raw` keeps the answer as it came.
+    """The marks (monotonic seconds) and sizes of one request; `raw` returns the answer as received.
 
-    `report` has what was odd about the answer while it was read.
+    `report` has the notes that the decoder made on the answer.
 
     One exchange may take several requests: where a kept-alive connection was closed by the server,
-    or a busy server asked to wait, the request is sent again, and only what it takes then counts.
-    `bytes_in` counts all that came.
+    or a busy server asked to wait, the request is sent again, and only the last time counts.
+    `bytes_in` counts the bytes of all answers.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -34,7 +34,7 @@ class Exchange:
         self.restart()
 
     def restart(self) -> None:
-        """Begin the request once more: nothing of an earlier answer is kept."""
+        """Begin the request again: nothing of an earlier answer is kept."""
         self.reused = False
         self._marks: dict[str, float] = {}
         self._left = self._max_bytes
@@ -44,16 +44,16 @@ class Exchange:
 
     @property
     def stale(self) -> bool:
-        """Whether the request went out on a kept-alive connection and no answer has begun."""
-        return self.reused and "head" not in self._marks
+        """True where the request used a kept-alive connection and no answer has begun."""
+        return self.reused and "header" not in self._marks
 
     @property
     def opened(self) -> int:
-        """How many bytes of the answer were kept, after decompression."""
+        """The number of the answer's bytes that were kept, after decompression."""
         return self._max_bytes - self._left
 
     def mark(self, name: str) -> None:
-        """Note that something happens now; the last time counts."""
+        """Record the present time under a name; the last call counts."""
         self._marks[name] = self._clock()
 
     def keep(self, data: bytes) -> None:
@@ -65,7 +65,7 @@ class Exchange:
             self._pack()
 
     def raw(self) -> bytes:
-        """Return what was kept, as zstd frames one after another."""
+        """Return the bytes kept, as consecutive zstd frames."""
         if self._pending:
             self._pack()
         return b"".join(self._packed)
@@ -75,7 +75,7 @@ class Exchange:
         self._pending.clear()
 
     def timings(self) -> Timings:
-        """Return where the time went; a phase that was not reached is None."""
+        """Return the seconds of each phase; a phase that was not reached is None."""
         now = self._clock()
         begin = self._marks.get("begin", now)
         last = self._marks.get("last", now)
@@ -87,8 +87,8 @@ class Exchange:
             dns=dns,
             connect=None if connect is None else connect - (dns or 0.0),
             send=self._since(connected, "sent"),
-            wait=self._between("sent", "head"),
-            transfer=self._between("head", "last"),
+            wait=self._between("sent", "header"),
+            transfer=self._between("header", "last"),
             parse=None if "last" not in self._marks else now - last,
             total=last - begin,
         )
@@ -101,7 +101,7 @@ class Exchange:
 
 
 def trace_config() -> aiohttp.TraceConfig:
-    """Return the hooks that mark a request's `Exchange` (given as its `trace_request_ctx`)."""
+    """Return the hooks that mark a request's `Exchange` (passed as its `trace_request_ctx`)."""
     trace = aiohttp.TraceConfig()
     for signal, name in (
         (trace.on_request_start, "begin"),
@@ -111,7 +111,7 @@ def trace_config() -> aiohttp.TraceConfig:
         (trace.on_connection_create_end, "connect_end"),
         (trace.on_request_headers_sent, "sent"),
         (trace.on_request_chunk_sent, "sent"),
-        (trace.on_request_end, "head"),
+        (trace.on_request_end, "header"),
     ):
         signal.append(_marker(name))
     trace.on_connection_reuseconn.append(_reused)

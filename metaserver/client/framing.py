@@ -1,8 +1,8 @@
-"""Heads of answers that give their length twice: by `Content-Length` and as chunks.
+"""Headers of answers that state their length twice: by `Content-Length` and as chunks.
 
 RFC 9112, section 6.3: `Transfer-Encoding` overrides `Content-Length`, and the connection is not
 used again. aiohttp's parser refuses such an answer, but Perl's RPC::XML sends one above 1 MiB. Only
-a head that can be read in one way is mended; any other is left to the parser.
+an unambiguous header is corrected; any other is left to the parser.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-MAX_HEAD: Final = 65_536
-"""So many bytes are held back until a head is whole; more go to the parser as they are."""
+MAX_HEADER_BYTES: Final = 65_536
+"""The most bytes held back until a header is complete; more go to the parser unchanged."""
 
 _PROTOCOL: Final = b"HTTP/1."
 _END: Final = re.compile(rb"\r?\n\r?\n")
@@ -20,12 +20,12 @@ _STATUS: Final = re.compile(rb"HTTP/1\.1 [2-5]\d\d(?: [^\x00\r\n]*)?")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):([^\x00\r\n]*)")
 
 
-class HeldHead:
-    """The beginning of an answer, held back until its head is whole.
+class HeaderBuffer:
+    """The beginning of an answer, held back until its header is complete.
 
-    `take` returns what goes to the parser: a whole head and what came after it, or all bytes where
-    they are no head. `interim` says whether that was an interim head, which another one follows;
-    `overridden` whether a length was taken out of it.
+    `take` returns the bytes for the parser: a complete header and the bytes after it, or all bytes
+    where they are no header. `interim` is True where that was an interim header, which another one
+    follows; `overridden` where a length was removed from it.
     """
 
     def __init__(self) -> None:
@@ -35,45 +35,45 @@ class HeldHead:
         self.overridden = False
 
     def add(self, data: bytes) -> None:
-        """Hold the next bytes as well."""
+        """Append the next bytes."""
         self._held += data
 
     def take(self) -> bytes:
-        """Return the bytes for the parser; none while the head is not whole."""
+        """Return the bytes for the parser; none while the header is incomplete."""
         held, self.interim = self._held, False
         if not held.startswith(_PROTOCOL[: len(held)]):
             return self.rest()
-        end = _END.search(held, max(0, self._searched - 3), MAX_HEAD)
+        end = _END.search(held, max(0, self._searched - 3), MAX_HEADER_BYTES)
         if end is None:
             self._searched = len(held)
-            return b"" if len(held) < MAX_HEAD else self.rest()
-        head = bytes(held[: end.end()])
-        self.interim = _INTERIM.match(head) is not None
+            return b"" if len(held) < MAX_HEADER_BYTES else self.rest()
+        header = bytes(held[: end.end()])
+        self.interim = _INTERIM.match(header) is not None
         if self.interim:
             del held[: end.end()]
             self._searched = 0
-            return head
-        mended = without_length(head)
-        if mended is not None:
+            return header
+        corrected = without_content_length(header)
+        if corrected is not None:
             self.overridden = True
-            held[: end.end()] = mended
+            held[: end.end()] = corrected
         return self.rest()
 
     def rest(self) -> bytes:
-        """Return all that is held."""
+        """Return all bytes held back, and forget them."""
         held = bytes(self._held)
         self._held.clear()
         self._searched = 0
         return held
 
 
-def without_length(head: bytes) -> bytes | None:
-    """Return a head without the length that its chunks override; None where nothing is mended.
+def without_content_length(header: bytes) -> bytes | None:
+    """Return a header without the length that its chunks override; None for any other header.
 
-    Mended is an answer of HTTP/1.1 in lines as the standard has them, with one length in digits and
-    one `Transfer-Encoding`, which is `chunked`.
+    A header is corrected if it is one of HTTP/1.1 in lines that follow the standard, with one
+    length in digits and one `Transfer-Encoding`, which is `chunked`.
     """
-    status, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    status, *lines = header.removesuffix(b"\r\n\r\n").split(b"\r\n")
     fields = [_FIELD.fullmatch(line) for line in lines]
     if not _STATUS.fullmatch(status) or None in fields:
         return None

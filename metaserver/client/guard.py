@@ -1,7 +1,7 @@
-"""Which addresses articles may be sent to: annotation servers' URLs are chosen by others.
+"""Guard against addresses that no article may be sent to: servers' URLs are chosen by others.
 
-The guard is asked for the address of each socket before it connects, after all spelling and DNS,
-so what a name said at an earlier time does not matter.
+The guard checks the address of each socket before it connects, after parsing and DNS, so that an
+earlier resolution of the name does not matter.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Network: TypeAlias = IPv4Network | IPv6Network
 
 
 class RefusedAddressError(OSError):
-    """An address that nothing is sent to; an `OSError`, so that a name's next one is tried."""
+    """A refused address; an `OSError`, so that the next address of a name is tried."""
 
 
-# IANA's special-purpose registries (RFC 6890) and what clouds answer their machines at. Of the
-# networks that hold an address the first counts.
+# IANA's special-purpose registries (RFC 6890) and the metadata services of clouds. The first
+# network that contains an address counts.
 _SPECIAL: Final[Mapping[Network, str]] = {
     ip_network(network): word
     for word, networks in (
@@ -48,7 +48,7 @@ _SPECIAL: Final[Mapping[Network, str]] = {
     )
     for network in networks.split()
 }
-_GLOBAL: Final = IPv6Network("2000::/3")  # all of IPv6 that is given out: RFC 4291, section 2.4
+_GLOBAL: Final = IPv6Network("2000::/3")  # IPv6's global unicast: RFC 4291, section 2.4
 
 _COMPATIBLE: Final = IPv6Network("::/96")
 _NAT64: Final = IPv6Network("64:ff9b::/96")
@@ -63,7 +63,7 @@ def read_network(text: str, setting: str) -> Network:
 
 
 class AddressGuard:
-    """Refuses private, local and reserved addresses, unless `allow` lists them."""
+    """A guard that refuses private, local and reserved addresses, unless `allow` lists them."""
 
     def __init__(self, allow: Sequence[Network] = ()) -> None:
         self._allow = tuple(allow)
@@ -72,7 +72,7 @@ class AddressGuard:
         """Raise `RefusedAddressError` unless articles may go to `host`, a socket's address."""
         try:
             address = ip_address(host)
-        except ValueError:  # the system would look it up once more
+        except ValueError:  # the system would look it up again
             raise RefusedAddressError(f"{host[:80]!r} is no address") from None
         word = self._refusal(address)
         if word is not None:
@@ -82,7 +82,7 @@ class AddressGuard:
             )
 
     def _refusal(self, address: Address) -> str | None:
-        """Return what speaks against an address; None if nothing does."""
+        """Return the kind of a refused address; None where it is permitted."""
         if any(address in network for network in self._allow):
             return None
         inner = tuple(_embedded(address))
@@ -95,7 +95,7 @@ class AddressGuard:
 
 
 def _embedded(address: Address) -> Iterator[IPv4Address]:
-    """Yield the IPv4 addresses that packets to an IPv6 address would end at, or pass."""
+    """Yield the IPv4 addresses that packets to an IPv6 address would reach, or pass through."""
     if isinstance(address, IPv4Address):
         return
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""XML-RPC over HTTP POST: one deadline for all, no redirects, no proxies, bounded answers."""
+"""XML-RPC over HTTP POST: one deadline a call, no redirects, no proxies, bounded answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metaserver.client.connections import Connector
 from metaserver.client.descriptors import SHORTAGES, exhausted
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
-from metaserver.client.patience import MOST_WAITS, BusyError, asked_wait
+from metaserver.client.patience import MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import one_line, read
 from metaserver.client.urls import masked
 from metaserver.client.watchdog import Watchdog, watching
@@ -41,16 +41,16 @@ FAILURES = (aiohttp.ClientError, TimeoutError, UnicodeError)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HttpLimits:
-    """Bounds on one request; times in seconds. `answer` bounds what a server may send."""
+    """Bounds on one request: `connect` in seconds, and `answer` on the answer's size."""
 
     connect: float = 10.0
     answer: Limits = Limits()  # noqa: RUF009 (frozen)
 
 
 class HttpClient:
-    """Posts XML-RPC requests; `open_client` makes it.
+    """A client that posts XML-RPC requests; `open_client` creates it.
 
-    `place` is held by each request; a request's time begins when it has one.
+    Each request holds `place`; a request's time begins when it has entered it.
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class HttpClient:
         self.limits = limits
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
-        """Return a client with other bounds on the same connections."""
+        """Return a client with other bounds that shares the connections."""
         return HttpClient(self._session, limits, self.watchdog, self._place)
 
     async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
-        """Return the decoded answer; raise `PeerError` with the outcome that stopped it.
+        """Return the decoded answer; raises `PeerError` with the outcome of a failure.
 
-        `deadline` is for everything, in seconds, and for what a busy server asks to wait as well.
+        `deadline` bounds the whole call in seconds, waits that a busy server asks for included.
         """
         clock = asyncio.get_running_loop().time
         began = end = pause = 0.0
         for waits in itertools.count():
-            async with self._place:  # given up while a busy server is waited for
+            async with self._place:  # released during the wait for a busy server
                 if not waits:
                     began, end = self.watchdog.clock(), clock() + deadline
                 try:
@@ -87,8 +87,8 @@ class HttpClient:
                     error.stalled = self.watchdog.stood_still(began)
                     if not isinstance(error, BusyError):
                         raise
-                    if waits == MOST_WAITS or clock() + error.wait >= end:
-                        raise error.impatient() from None
+                    if waits == MAX_WAITS or clock() + error.wait >= end:
+                        raise error.out_of_time() from None
                     pause = error.wait
             await asyncio.sleep(pause)
         raise AssertionError  # `count` has no end
@@ -108,8 +108,8 @@ class HttpClient:
     async def _answered(self, url: str, body: Payload, exchange: Exchange) -> Value:
         """Send the request until there is an answer to it.
 
-        A kept-alive connection that turns out to be closed before anything came back says nothing
-        about the request.
+        A kept-alive connection that was closed before any byte of the answer says nothing about
+        the request, so it is sent again.
         """
         while True:
             exchange.restart()
@@ -122,9 +122,9 @@ class HttpClient:
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
-        """Post a message that needs no answer but a status of 2xx; `PeerError` otherwise."""
+        """Post a message; raises `PeerError` where the status of the answer is not 2xx."""
         try:
-            place, login = _place(url)
+            place, login = _target(url)
             async with (
                 self._place,
                 asyncio.timeout(deadline),
@@ -144,7 +144,7 @@ class HttpClient:
 
     async def _send(self, url: str, body: Payload, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
-        place, login = _place(url)
+        place, login = _target(url)
         async with self._session.post(
             place,
             headers=login,
@@ -163,12 +163,12 @@ class HttpClient:
             except PeerError:
                 if response.status == 200:
                     raise
-            wait = asked_wait(response.status, response.headers)
+            wait = requested_wait(response.status, response.headers)
             raise failure if wait is None else BusyError(failure, wait)
 
 
-def _place(url: str) -> tuple[URL, dict[str, str]]:
-    """Return where a URL leads, and the header that says who asks: in UTF-8 (RFC 7617, 2.1)."""
+def _target(url: str) -> tuple[URL, dict[str, str]]:
+    """Return a URL without its login, and the login's header: in UTF-8 (RFC 7617, 2.1)."""
     try:
         place = URL(url)
         if place.user is None:
@@ -180,53 +180,53 @@ def _place(url: str) -> tuple[URL, dict[str, str]]:
 
 
 def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
-    location = response.headers.get("Location")  # often repeats what it was asked by
+    location = response.headers.get("Location")  # often repeats the request's URL
     where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
-    """Return the outcome and the words for what went wrong underway."""
+    """Return the outcome and the message for an error of the request."""
     match error:
-        case OSError() if error.errno in SHORTAGES:  # ours, so the attempt is not charged
-            return PeerError(Outcome.CANCELLED, f"the hub: {_system_words(error)}")
-        case aiohttp.ClientConnectorDNSError() if exhausted():  # looking it up takes files too
+        case OSError() if error.errno in SHORTAGES:  # the hub's own: the attempt is not charged
+            return PeerError(Outcome.CANCELLED, f"the hub: {_os_message(error)}")
+        case aiohttp.ClientConnectorDNSError() if exhausted():  # a look-up takes files too
             return PeerError(Outcome.CANCELLED, f"the hub: {os.strerror(errno.EMFILE)}")
         case aiohttp.ClientConnectorDNSError():
             return PeerError(Outcome.DNS, f"the name {error.host!r} does not resolve")
         case UnicodeError() | aiohttp.InvalidURL():  # DNS is not even asked
-            return PeerError(Outcome.DNS, f"no name of a host: {masked(_words(error))}")
+            return PeerError(Outcome.DNS, f"no name of a host: {masked(_message(error))}")
         case aiohttp.ClientConnectorCertificateError():
             return PeerError(Outcome.TLS, f"certificate: {error.certificate_error}")
         case aiohttp.ClientSSLError():
-            return PeerError(Outcome.TLS, _words(error))
+            return PeerError(Outcome.TLS, _message(error))
         case aiohttp.ConnectionTimeoutError():
             return PeerError(Outcome.CONNECT, f"no connection within {connect:g} s")
         case TimeoutError():
-            return PeerError(Outcome.TIMEOUT, f"no whole answer within {deadline:g} s")
+            return PeerError(Outcome.TIMEOUT, f"no complete answer within {deadline:g} s")
         case aiohttp.ClientConnectorError():
-            return PeerError(Outcome.CONNECT, _system_words(error.os_error))
+            return PeerError(Outcome.CONNECT, _os_message(error.os_error))
         case aiohttp.ClientPayloadError():
-            return PeerError(Outcome.CONNECT, "the connection was lost within the answer")
+            return PeerError(Outcome.CONNECT, "the connection was lost during the answer")
         case aiohttp.ClientConnectionError():
             return PeerError(Outcome.CONNECT, "the server closed the connection without an answer")
         case _:
-            return PeerError(Outcome.HTTP, f"not HTTP: {_words(error)}")
+            return PeerError(Outcome.HTTP, f"not HTTP: {_message(error)}")
 
 
-def _system_words(error: OSError) -> str:
-    """The system's words for an error; asyncio's own name the address."""
+def _os_message(error: OSError) -> str:
+    """Return the system's message for an error; asyncio's own messages name the address."""
     number = error.errno
-    if number is None:  # of several addresses, each for another reason
-        return _words(error).removeprefix("Multiple exceptions: ")
-    return _words(error) if number < 0 else os.strerror(number)
+    if number is None:  # several addresses, each with its own error
+        return _message(error).removeprefix("Multiple exceptions: ")
+    return _message(error) if number < 0 else os.strerror(number)
 
 
-def _words(error: BaseException) -> str:
-    """One line of what an exception says."""
-    said = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
-    return one_line(str(said)) or type(error).__name__
+def _message(error: BaseException) -> str:
+    """Return an exception's message in one line."""
+    message = getattr(error, "strerror", None) or getattr(error, "message", None) or str(error)
+    return one_line(str(message)) or type(error).__name__
 
 
 @asynccontextmanager
@@ -237,10 +237,10 @@ async def open_client(
     resolver: AbstractResolver | None = None,
     calls: int | None = None,
 ) -> AsyncIterator[HttpClient]:
-    """Open the client; at most `calls` requests are under way, the others wait in order.
+    """Open a client; at most `calls` requests are under way, the others wait in order.
 
-    Without a guard it connects to any address: only for URLs that the hub's own operator gives.
-    `resolver` looks up names instead of the system's.
+    Without a guard it connects to any address: only for URLs of the hub's own operator. `resolver`
+    replaces the system's resolver of names.
     """
     async with (
         aiohttp.ClientSession(

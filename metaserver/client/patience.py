@@ -1,4 +1,4 @@
-"""How long a busy server asks to be left alone: `Retry-After` (RFC 9110, section 10.2.3)."""
+"""Waits that busy servers ask for by `Retry-After` (RFC 9110, section 10.2.3)."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from typing import Final
 from metaserver.model.errors import PeerError
 
 BUSY: Final = frozenset({429, 503})
-"""The statuses with which a server may ask to be left alone (RFC 6585; RFC 9110, 15.6.4)."""
+"""The statuses with which a server may ask to wait (RFC 6585; RFC 9110, 15.6.4)."""
 
-MOST_WAITS = 30
-"""So often an article is sent again within one attempt because a server asked to wait."""
+MAX_WAITS = 30
+"""The most times an article is sent again in one attempt because a server asked to wait."""
 
-LEAST_WAIT = 1.0  # seconds; a server that says 0 is not asked as fast as it answers
+MIN_WAIT = 1.0  # seconds; a server that says 0 is not sent requests as fast as it answers
 
 _MAX_LENGTH: Final = 40  # characters; a date of any form that HTTP has is shorter
 _SECONDS: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
 class BusyError(PeerError):
-    """A server asked to be left alone for `wait` seconds; `failure` is what its answer says."""
+    """A server asked to wait for `wait` seconds; `failure` is the error of its answer."""
 
     def __init__(self, failure: PeerError, wait: float) -> None:
         self.failure = failure
         self.wait = wait
         super().__init__(failure.outcome, failure.message)
 
-    def impatient(self) -> PeerError:
-        """Return the failure of an attempt that cannot wait any longer."""
+    def out_of_time(self) -> PeerError:
+        """Return the failure of an attempt with no time or try left to wait."""
         asked = f"the server asks to wait {self.wait:,.0f} s, for which no time or try is left"
         return PeerError(self.outcome, f"{self.message}; {asked}")
 
 
-def asked_wait(status: int, headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a busy server asks to wait, at least 1; None where it does not ask.
+def requested_wait(status: int, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a busy server asks to wait, at least 1; None where it asks nothing.
 
     A date is compared with the server's own `Date` where it sends one: its clock may be wrong.
     """
@@ -45,16 +45,16 @@ def asked_wait(status: int, headers: Mapping[str, str]) -> float | None:
     if status not in BUSY or len(text) > _MAX_LENGTH:
         return None
     if _SECONDS.fullmatch(text):
-        return max(LEAST_WAIT, float(text))
+        return max(MIN_WAIT, float(text))
     until = _moment(text)
     if until is None:
         return None
     now = _moment(headers.get("Date", "")) or datetime.now(UTC)
-    return max(LEAST_WAIT, (until - now).total_seconds())
+    return max(MIN_WAIT, (until - now).total_seconds())
 
 
 def _moment(text: str) -> datetime | None:
-    """Return the moment that an HTTP date names, in UTC; None where it names none."""
+    """Return the moment of an HTTP date, in UTC; None where it is not valid."""
     if not 0 < len(text) <= _MAX_LENGTH:
         return None
     try:

@@ -1,4 +1,4 @@
-"""An answer's body decoded as it arrives, bounded, in turns with everything else."""
+"""Reading of an answer's body: decoded as it arrives, bounded, yielding to other tasks."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.urls import without_secrets
 from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import named
+from metaserver.wire.charset import charset_of
 from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, Value
 
-PIECE = 512  # bytes; what a piece counts at least, as each has its own cost
+PIECE = 512  # bytes; the least that a piece counts, as each has its own cost
 PLAIN = frozenset({"", "identity"})
-MOST_SAID = 5_000  # characters of what a peer makes us say that are looked at
+MAX_PEER_TEXT = 5_000  # characters of a peer's text that are processed
 
 
 async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
-    """Return the value of an answer; raises `PeerError` where it is none."""
-    charset = named(response.headers.get("Content-Type", ""))
+    """Return the value of an answer; raises `PeerError` where it has none."""
+    charset = charset_of(response.headers.get("Content-Type", ""))
     decoder = Decoder(limits, charset=charset, report=exchange.report)
     try:
         await _feed(response, exchange, decoder.feed, limits.bytes)
@@ -46,8 +46,8 @@ async def _feed(
             unbroken += max(len(piece), PIECE)
             if unbroken >= CHUNK:
                 unbroken = 0
-                await asyncio.sleep(0)  # others have their turn while a large answer comes in
-        if exchange.bytes_in > max_bytes:  # compressed bytes may open to nothing
+                await asyncio.sleep(0)  # other tasks have their turn during a large answer
+        if exchange.bytes_in > max_bytes:  # compressed bytes may hold no content
             raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
     if inflater:
         inflater.close()
@@ -63,6 +63,6 @@ def _inflater(encoding: str) -> Inflater | None:
 
 
 def one_line(text: str) -> str:
-    """Return what a peer made us say as one line without secrets; its bytes may be no UTF-8."""
+    """Return a text from a peer as one line without secrets; it may have lone surrogates."""
     line = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
-    return without_secrets(line[:MOST_SAID])[:500]
+    return without_secrets(line[:MAX_PEER_TEXT])[:500]

@@ -1,6 +1,6 @@
-"""OpenTelemetry spans, where the extra `otel` is installed and a collector is named; else nothing.
+"""OpenTelemetry spans, if the extra `otel` is installed and a collector is configured.
 
-The collector is named as OpenTelemetry does it: `OTEL_EXPORTER_OTLP_ENDPOINT` in the environment.
+The collector is OpenTelemetry's own setting: `OTEL_EXPORTER_OTLP_ENDPOINT` in the environment.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ Attribute: TypeAlias = str | int | float | bool
 
 
 class TraceSpan(Protocol):
-    """What goes on, for as long as its context."""
+    """A span that lasts as long as its context."""
 
     def set_attribute(self, key: str, value: Attribute) -> object:
-        """Tell more of it."""
+        """Set an attribute of the span."""
 
 
-class _Nothing:
-    """The span when nobody wants to know."""
+class _NoSpan:
+    """A span that records nothing, used while tracing is off."""
 
     def set_attribute(self, key: str, value: Attribute) -> None:
-        """Tell nobody."""
+        """Ignore an attribute."""
 
 
-_OFF = nullcontext(_Nothing())
+_OFF = nullcontext(_NoSpan())
 _tracer: Tracer | None = None
 
 
 def span(name: str, /, **attributes: Attribute) -> AbstractContextManager[TraceSpan]:
-    """Return a context that is a span; an exception that leaves it is kept with it."""
+    """Return a context that is a span; an exception that leaves it is recorded in it."""
     if _tracer is None:
         return _OFF
     return _tracer.start_as_current_span(f"metaserver.{name}", attributes=attributes)
@@ -47,9 +47,9 @@ def span(name: str, /, **attributes: Attribute) -> AbstractContextManager[TraceS
 
 @contextmanager
 def exporting(version: str) -> Iterator[bool]:
-    """Export spans while the context lasts; gives whether a collector is named for them.
+    """Export spans while the context lasts; yields whether a collector is configured.
 
-    Raises `InputError` where one is named and the extra is not installed.
+    Raises `InputError` where one is configured and the extra is not installed.
     """
     if not os.environ.get(ENDPOINT):
         yield False
@@ -66,7 +66,7 @@ def exporting(version: str) -> Iterator[bool]:
 
 @contextmanager
 def recording(processor: SpanProcessor, version: str) -> Iterator[TracerProvider]:
-    """Give spans to a processor while the context lasts."""
+    """Send spans to a processor while the context lasts."""
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider
 

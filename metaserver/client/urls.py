@@ -1,7 +1,7 @@
-"""Secrets in URLs (user info, query, fragment): who gives them writes them, nobody reads them.
+"""Secrets in URLs (user info, query, fragment): they can be written, and are never shown.
 
-`MASK` stands in their places. Who changes an address may leave it there: it then stands for what is
-kept, as long as that goes to the same scheme, host and port.
+`MASK` is shown in their places. A changed address may contain it: it then means the stored secret,
+as long as the scheme, host and port are the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from metaserver.model.errors import InputError
 MASK = "***"
 PARTS = re.compile(r"((?:[\w+.-]+:)?//)([^/?#]*@)?([^?#]*)([?#].*)?", re.DOTALL)
 _HOST = re.compile(r"(\[[^]@]*\]|[^/:@]+)(:\d*)?(/.*)?", re.DOTALL)
-"""A place that begins as the host and port of a URL: no cut-off piece of a password."""
+"""A host and port with an optional path: not a part of a password."""
 
 
 class UrlParts(NamedTuple):
-    """A URL that `check_url` has let pass, cut where a secret may be: `user` and `tail`."""
+    """The parts of a URL that `check_url` accepted; `user` and `tail` may be secret."""
 
     scheme: str
     user: str
@@ -29,9 +29,9 @@ class UrlParts(NamedTuple):
 
     @classmethod
     def of(cls, url: str) -> UrlParts:
-        """Cut a URL; both secrets may be empty, `user` ends with "@"."""
+        """Return the parts of a URL; both secrets may be empty, `user` ends with "@"."""
         found = PARTS.fullmatch(url)
-        if found is None:  # not a URL at all: nothing of it can be told to be no secret
+        if found is None:  # not a URL: any part of it may be a secret
             return cls("", "", masked(url), "")
         return cls(*(part or "" for part in found.groups()))
 
@@ -39,43 +39,47 @@ class UrlParts(NamedTuple):
         return "".join(self)
 
     def masked(self) -> UrlParts:
-        """Return it with `MASK` in the place of each secret."""
+        """Return the parts with `MASK` in the place of each secret."""
         user = f"{MASK}@" if self.user else ""
         return self._replace(user=user, tail=self.tail and self.tail[0] + MASK)
 
 
 def shown(url: str) -> str:
-    """Return a URL as its team and organisers see it: with its path, without its secrets."""
+    """Return a URL as it is shown to its team and organisers: with its path, without secrets."""
     parts = UrlParts.of(url)
     return str(parts.masked())
 
 
 def shown_webhook(url: str) -> str:
-    """Return a webhook's URL as it is shown: its path is often all that keeps others from it."""
+    """Return a webhook's URL as it is shown: without its path, which is often a secret."""
     return f"{address(url)}/{MASK}" if url else ""
 
 
-def completed(given: str, kept: str, place: str) -> str:
-    """Return a given URL with what `MASK` stands for in it, from the one that is kept.
+def completed(submitted: str, stored: str, place: str) -> str:
+    """Return a submitted URL with each `MASK` replaced by the stored URL's secret.
 
-    Raises `InputError` where it stands for nothing, or for a secret of another host.
+    Raises `InputError` where there is no stored secret, or it belongs to another host.
     """
-    if given == shown(kept):
-        return kept
-    new, old = UrlParts.of(given), UrlParts.of(kept)
+    if submitted == shown(stored):
+        return stored
+    new, old = UrlParts.of(submitted), UrlParts.of(stored)
     if MASK not in new.user + new.tail:
-        return given
+        return submitted
     user = old.user if new.user == f"{MASK}@" else new.user
     tail = old.tail if new.tail in (f"?{MASK}", f"#{MASK}") else new.tail
     if MASK in user + tail or (new.user and not user) or (new.tail and not tail):
-        raise InputError(place, f"{MASK} stands for what is kept, and there is nothing: write it")
-    if address(given) != address(kept):
-        raise InputError(place, f"{MASK} stands for what is kept of another address: write it anew")
+        raise InputError(
+            place, f"{MASK} means the stored secret, and none is stored; enter the secret"
+        )
+    if address(submitted) != address(stored):
+        raise InputError(
+            place, f"{MASK} means the stored secret of another address; enter the secret again"
+        )
     return str(new._replace(user=user, tail=tail))
 
 
 def check_url(text: str, place: str) -> str:
-    """Return an annotation server's URL as it is to be kept, or raise `InputError`."""
+    """Return an annotation server's URL unchanged; raises `InputError` where it is not valid."""
     try:
         url = URL(text)
         host = url.raw_host or ""
@@ -92,7 +96,7 @@ def check_url(text: str, place: str) -> str:
     return text
 
 
-# A scheme begins where no other could: otherwise each of its points and signs would be tried.
+# The look-behind makes a scheme begin at its first character: otherwise each would be tried.
 URLS = re.compile(r"(?:(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,30}:)?//[^\s'\"<>]+", re.IGNORECASE)
 
 
@@ -102,9 +106,10 @@ def without_secrets(text: str) -> str:
 
 
 def masked(text: str) -> str:
-    """Return what should be a URL without what may be secret: user info, query and fragment.
+    """Return a text that should be a URL without its secrets: user info, query and fragment.
 
-    Where no host can be told, because a password has "/", "?" or "#", all up to the last "@" goes.
+    Where the host is not clear, because a password has "/", "?" or "#", all up to the last "@" is
+    masked.
     """
     found = PARTS.fullmatch(text)
     if found is not None and ("@" not in text or _HOST.fullmatch(found[3])):
@@ -114,5 +119,5 @@ def masked(text: str) -> str:
 
 
 def address(url: str) -> str:
-    """Return what may be shown of a URL: scheme, host and port, never user, path or query."""
+    """Return the public part of a URL: scheme, host and port, never user, path or query."""
     return str(URL(url).origin())

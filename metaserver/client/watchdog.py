@@ -1,7 +1,7 @@
-"""Whether the event loop stood still: blocked, or the whole process stopped or put to sleep.
+"""Watchdog of the event loop: detects when it stood still, blocked or with a stopped process.
 
-While it stood still no answer was read and no deadline was fair, so that a failure of that time
-says nothing about the server: see `PeerError.void`.
+While it stood still no answer was read and deadlines boot_time, so that a failure of that time says
+nothing about the server: see `PeerError.void`.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-BEAT = 0.02  # seconds between two looks: a block is taken for so much longer at most
-STALL = 1.0  # seconds; the loop of a busy hub comes back sooner
-KEPT = 100  # stalls that are remembered
+BEAT = 0.02  # seconds between two checks: a stall is measured as at most so much longer
+STALL = 1.0  # seconds; the loop of a busy hub returns sooner
+KEPT = 100  # the last stalls that are remembered
 
 log = logging.getLogger(__name__)
 
 
-def passed() -> float:
-    """Return the seconds of a clock that nobody sets and that goes on while the machine sleeps."""
+def boot_time() -> float:
+    """Return the seconds of a monotonic clock that also runs while the machine sleeps."""
     return time.clock_gettime(_CLOCK)
 
 
@@ -31,7 +31,7 @@ _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stall:
-    """A time in which the loop stood still; `at` is its end in Unix seconds."""
+    """An interval in which the loop stood still; `at` is its end in Unix seconds."""
 
     began: float
     ended: float
@@ -39,15 +39,15 @@ class Stall:
 
     @property
     def seconds(self) -> float:
-        """How long it was."""
+        """The length of the stall, in seconds."""
         return self.ended - self.began
 
 
 class Watchdog:
-    """Remembers the last stalls while `run` does; `count` and `seconds` are of all of them."""
+    """A record of the last stalls while `run` is active; `count` and `seconds` are totals."""
 
     def __init__(
-        self, *, clock: Callable[[], float] = passed, now: Callable[[], float] = time.time
+        self, *, clock: Callable[[], float] = boot_time, now: Callable[[], float] = time.time
     ) -> None:
         self.clock = clock
         self.count = 0
@@ -67,19 +67,19 @@ class Watchdog:
             while True:
                 self._beat = self.clock()
                 await asyncio.sleep(BEAT)
-                self._look()
+                self._check()
         finally:
             self._beat = None
 
     def stood_still(self, since: float) -> float:
-        """Return for how many seconds the loop stood still after a time of `clock`.
+        """Return the seconds that the loop stood still after a time of `clock`.
 
-        After a stall whoever waited may ask before `run` has its turn: so it is looked first.
+        After a stall another task may call this before `run` has its turn, so it checks first.
         """
-        self._look()
+        self._check()
         return sum(one.ended - max(one.began, since) for one in self._stalls if one.ended > since)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self._beat is None:
             return
         now = self.clock()
@@ -92,7 +92,8 @@ class Watchdog:
         self.count += 1
         self.seconds += stall.seconds
         log.warning(
-            "the hub stood still for %.1f s: what failed meanwhile is asked again, not charged",
+            "the hub stood still for %.1f s: requests that failed meanwhile are sent again, not"
+            " charged",
             stall.seconds,
         )
 

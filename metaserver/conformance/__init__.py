@@ -1,5 +1,5 @@
-"""The conformance run: what must pass before a server's first article counts (docs/teams.md).
+"""The conformance run, which a server must pass before its first article counts (docs/teams.md).
 
-`procedure` asks the server step by step, `runner` keeps the reports of each server
-and phase. It may import phases and all below.
+`procedure` tests the server step by step, `runner` stores the reports of each server and phase. It
+may import phases and all below.
 """

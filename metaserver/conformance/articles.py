@@ -1,4 +1,4 @@
-"""The articles of a conformance run, and which outcomes of theirs are forgiven."""
+"""The articles of a conformance run, and their forgiven outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ A_FAULT = frozenset({Outcome.FAULT})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ConformanceArticle:
-    """One article. `forgiven` outcomes are a warning: no article of a corpus need be like it."""
+    """An article of the test; `forgiven` outcomes are only warnings."""
 
     name: str
     id: ArticleId
@@ -75,7 +75,7 @@ _PARAGRAPH = 9  # sentences
 
 
 def _long() -> str:
-    """Return plain biomedical English of `LONG_BYTES` or a little more, no sentence twice."""
+    """Return plain biomedical English of `LONG_BYTES` or slightly more, without repetitions."""
     parts = ["A survey of signalling complexes by six methods.\n"]
     size = len(parts[0])
     sentences = _sentences()
@@ -103,7 +103,7 @@ ARTICLES: Sequence[ConformanceArticle] = (
         name="astral article",
         id=ArticleId("conformance-astral"),
         text=ASTRAL,
-        forgiven=A_FAULT,  # libraries of 16-bit characters refuse it (xmlrpc-c)
+        forgiven=A_FAULT,  # libraries with 16-bit characters refuse it (xmlrpc-c)
     ),
     ConformanceArticle(
         name="empty article", id=ArticleId("conformance-empty"), text="", forgiven=A_FAULT
@@ -115,7 +115,7 @@ ARTICLES: Sequence[ConformanceArticle] = (
         forgiven=A_FAULT,
     ),
 )
-"""In the order in which they are sent, one at a time."""
+"""The articles in the order in which they are sent, one at a time."""
 
 FIRST, TOGETHER = 0, (0, 2)
-"""Places in `ARTICLES`: the one that all others depend on; the two that are also sent at once."""
+"""Places in `ARTICLES`: the one that the others depend on; the two that are also sent at once."""

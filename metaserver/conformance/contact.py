@@ -1,7 +1,7 @@
-"""The first steps of a conformance run: resolve, connect, TLS, state, all told by one request.
+"""The first steps of a conformance run, resolve, connect, TLS, state, derived from one request.
 
-They are read off the marks of the request for the server's state, made with the hub's own client:
-what keeps articles from an address keeps this request from it too.
+They follow from the marks of the request for the server's state, made with the hub's own client:
+the guard against addresses applies to this request as to articles.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ RESOLVE, CONNECT, TLS = "resolve", "connect", "TLS"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Contact:
-    """How the server was found: its steps, and why no article can be sent (empty: it can)."""
+    """The steps of the contact, and the obstacle to sending articles (empty: there is none)."""
 
     steps: tuple[ConformanceStep, ...]
     obstacle: str
 
 
 async def contact(client: HttpClient, server: Server, time_limit: float) -> Contact:
-    """Ask the server for its state; tell how far that came."""
-    # The connection has a limit of its own, which shall be the one that is passed.
+    """Ask the server for its state, and return the steps that this took."""
+    # The connection has a limit of its own, which must be the first to be exceeded.
     deadline = client.limits.connect + min(time_limit, PROBE_SECONDS)
     reply = await ask(client, server.url, GET_STATE, deadline)
     network = tuple(_network_steps(URL(server.url), reply))
@@ -45,8 +45,8 @@ async def contact(client: HttpClient, server: Server, time_limit: float) -> Cont
     state = await state_step(client, server, reply, deadline)
     if reply.error is None:
         state = msgspec.structs.replace(state, message=state.message + reply.again)
-    away = state.state is StepState.FAILED and reply.error is None
-    return Contact(steps=(*network, state), obstacle=state.message if away else "")
+    unavailable = state.state is StepState.FAILED and reply.error is None
+    return Contact(steps=(*network, state), obstacle=state.message if unavailable else "")
 
 
 def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
@@ -64,9 +64,9 @@ def _network_steps(url: URL, reply: Reply) -> Iterator[ConformanceStep]:
             failed = True
             yield reply.failed(name, reply.seconds - sum(filter(None, timed.values())))
         else:
-            said = _said(name, url, reply)
+            message = _message(name, url, reply)
             yield ConformanceStep(
-                name=name, state=StepState.PASSED, seconds=timed[name], message=said
+                name=name, state=StepState.PASSED, seconds=timed[name], message=message
             )
 
 
@@ -96,7 +96,7 @@ def _timed(url: URL, reply: Reply) -> Mapping[str, float | None]:
 
 
 def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
-    """Return the steps that are not asked for, and why."""
+    """Return the steps that do not apply, each with the reason."""
     absent = {}
     if _is_literal(url):
         absent[RESOLVE] = "an address, not a name"
@@ -105,7 +105,7 @@ def _absent(url: URL, reply: Reply) -> Mapping[str, str]:
     return absent
 
 
-def _said(name: str, url: URL, reply: Reply) -> str:
+def _message(name: str, url: URL, reply: Reply) -> str:
     if reply.reused:
         return "by a connection that was open already"
     if name == RESOLVE and reply.timings.dns is None:

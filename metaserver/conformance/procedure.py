@@ -1,4 +1,4 @@
-"""The run: contact, then articles one at a time, then two at once; every step told as it ends."""
+"""The procedure of a run: contact, articles one at a time, then two at once, step by step."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import NamedTuple
 
 from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import ASKED, ArticleCaller, PhaseArticles
+from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles
 from metaserver.client.http import HttpClient
 from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
@@ -26,9 +26,9 @@ AT_ONCE = "two at once"
 
 
 class _End(NamedTuple):
-    """How one article ended: the attempt, and its answer where there was a good one.
+    """The end of one article: the attempt, and its answer where it was accepted.
 
-    `again` says why it was sent again, if it was: the hub itself had failed.
+    `again` is the reason for sending it again, if it was: the hub itself had failed.
     """
 
     attempt: Attempt
@@ -37,7 +37,7 @@ class _End(NamedTuple):
 
     @property
     def unreached(self) -> bool:
-        """Whether it ended so that no other article would fare better."""
+        """True where another article would fail as well."""
         return RULES[self.attempt.outcome].circuit or self.attempt.outcome is Outcome.CANCELLED
 
 
@@ -51,10 +51,10 @@ async def conformance(
     on_step: Callable[[ConformanceStep], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Conformance:
-    """Test a server as the hub will use it; never raises for what the server does.
+    """Test a server in the way the hub will use it; failures of the server raise nothing.
 
-    `tasks` are those of the phase, `time_limit` is for one article, in seconds; `on_step` is given
-    each step as it ends. A server passes if no step failed: warnings let it pass.
+    `tasks` are those of the phase, `time_limit` is for one article, in seconds; `on_step` is called
+    with each step as it ends. A server passes if no step failed; warnings are allowed.
     """
     at = clock()
     caller = _caller(client, tasks, vocabulary, time_limit)
@@ -74,7 +74,7 @@ async def conformance(
 def _caller(
     client: HttpClient, tasks: Sequence[TaskPlugin], vocabulary: Vocabulary, time_limit: float
 ) -> ArticleCaller:
-    """Return the caller that lanes use, for a phase of the test's articles."""
+    """Return a caller, as lanes use it, for a phase of the test's articles."""
 
     async def load(positions: range) -> Sequence[str]:
         return [article.text for article in ARTICLES[positions.start : positions.stop]]
@@ -99,17 +99,17 @@ async def _steps(
         if obstacle:
             yield skipped(article.name, obstacle)
             continue
-        ends += await _sent(caller, server, (place,))
+        ends += await _send(caller, server, (place,))
         yield _article_step(article, ends[place])
         if place == FIRST and ends[place].unreached:
             obstacle = f"{article.name} failed"
     yield await _two_at_once(caller, server, ends, obstacle)
 
 
-async def _sent(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
-    """Send articles at once; all of them again, a few times at most, where the hub failed."""
+async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:
+    """Send articles at once, and all of them again where the hub failed, a few times at most."""
     again = ""
-    for _ in range(ASKED):
+    for _ in range(MAX_QUERIES):
         calls = [caller.call(server, place, 1) for place in places]
         ends = [_End(*end, again) for end in await asyncio.gather(*calls)]
         failed = [one for one in ends if one.attempt.outcome is Outcome.CANCELLED]
@@ -126,7 +126,7 @@ def _article_step(article: ConformanceArticle, end: _End) -> ConformanceStep:
 
 
 _STATES = {Outcome.OK: StepState.PASSED, Outcome.PARTIAL: StepState.WARNING}
-"""What an outcome makes of a step that does not forgive it; `failed` where it is not here."""
+"""The states of steps by outcomes that are not forgiven; any other outcome is `failed`."""
 
 
 def _step(name: str, state: StepState, end: _End, message: str = "") -> ConformanceStep:
@@ -135,7 +135,7 @@ def _step(name: str, state: StepState, end: _End, message: str = "") -> Conforma
         name=name,
         state=state,
         seconds=attempt.timings.total,
-        message=(message or attempt.message or _found(end.answer)) + end.again,
+        message=(message or attempt.message or _hits_message(end.answer)) + end.again,
         problems=attempt.problems,
         problem_count=attempt.problem_count,
         outcome=attempt.outcome,
@@ -143,7 +143,7 @@ def _step(name: str, state: StepState, end: _End, message: str = "") -> Conforma
     )
 
 
-def _found(answer: CheckedAnswer | None) -> str:
+def _hits_message(answer: CheckedAnswer | None) -> str:
     if answer is None or not answer.payloads:
         return "an answer without any task's member"
     return f"hits: {answer.hits_kept} ({', '.join(sorted(answer.payloads))})"
@@ -152,14 +152,14 @@ def _found(answer: CheckedAnswer | None) -> str:
 async def _two_at_once(
     caller: ArticleCaller, server: Server, alone: Sequence[_End], obstacle: str
 ) -> ConformanceStep:
-    """Send two articles at once that were answered alone: each must get its own answer again.
+    """Send two articles at once that were answered separately; each must get its own answer again.
 
-    To a server that is registered for one at a time the hub does not do that: it is only warned.
+    A server that is registered for one at a time is only warned: the hub never sends it two.
     """
     names = " and ".join(ARTICLES[place].name for place in TOGETHER)
     if obstacle or any(alone[place].answer is None for place in TOGETHER):
         return skipped(AT_ONCE, obstacle or f"{names} were not both answered")
-    both = await _sent(caller, server, TOGETHER)
+    both = await _send(caller, server, TOGETHER)
     worst = max(both, key=_badness)
     state, message = _STATES.get(worst.attempt.outcome, StepState.FAILED), ""
     if _crossed([alone[place] for place in TOGETHER], both):
@@ -171,13 +171,13 @@ async def _two_at_once(
 
 
 def _badness(end: _End) -> tuple[bool, bool, float]:
-    """Order ends, the worst last; of equals the slowest."""
+    """Return the sort key of an end: the worst is last, the slowest of equals."""
     outcome = end.attempt.outcome
     return outcome not in ANSWERED, outcome is not Outcome.OK, end.attempt.timings.total
 
 
 def _crossed(alone: Sequence[_End], both: Sequence[_End]) -> bool:
-    """Return whether an article got what the other one got when it was alone, and not its own."""
+    """Return whether an article got the other one's answer instead of its own."""
     own = [end.answer.payloads if end.answer else None for end in alone]
     got = [end.answer.payloads if end.answer else None for end in both]
     return own[0] != own[1] and None not in got and (got[0] == own[1] or got[1] == own[0])

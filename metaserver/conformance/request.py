@@ -1,4 +1,4 @@
-"""One request without an article, and all that is known of it."""
+"""Requests without an article, with all their measurements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from aiohttp.payload import BytesPayload
 
-from metaserver.client.caller import ASKED
+from metaserver.client.caller import MAX_QUERIES
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
 from metaserver.conformance.steps import ConformanceStep, StepState
@@ -22,23 +22,23 @@ SHOWN = 4_000  # characters of an answer
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reply:
-    """What came of one request; `error` is None where a value came."""
+    """The result of one request; `error` is None where there is a value."""
 
     value: Value
     error: PeerError | None
     timings: Timings
     reused: bool  # the connection was open before
-    seconds: float  # all of it
+    seconds: float  # the total
     raw: bytes
-    again: str  # why it was asked again, empty if it was not
+    again: str  # the reason for sending it again, empty if it was not
 
     @property
     def connected(self) -> bool:
-        """Whether there was a connection that a request could be written to."""
+        """True where there was a connection that a request could be written to."""
         return self.reused or self.timings.connect is not None
 
     def failed(self, name: str, seconds: float) -> ConformanceStep:
-        """Return the step that this request's error ends."""
+        """Return the failed step of this request's error."""
         assert self.error is not None
         return ConformanceStep(
             name=name,
@@ -51,12 +51,12 @@ class Reply:
 
 
 async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Reply:
-    """Call a method without parameters; `deadline` in seconds.
+    """Call a method without parameters, within `deadline` seconds.
 
     It is called again if the hub stood still meanwhile, a few times at most.
     """
     again = ""
-    for _ in range(ASKED):
+    for _ in range(MAX_QUERIES):
         reply = await _ask(client, url, method, deadline, again)
         if reply.error is None or not reply.error.void:
             return reply
@@ -65,9 +65,9 @@ async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Rep
     return replace(reply, error=PeerError(Outcome.CANCELLED, reply.error.excuse()))
 
 
-def asked_again(why: str) -> str:
-    """Return what a step's message says of an earlier try."""
-    return f"; asked again: {why}"
+def asked_again(reason: str) -> str:
+    """Return the part of a step's message about an earlier try."""
+    return f"; asked again: {reason}"
 
 
 async def _ask(client: HttpClient, url: str, method: str, deadline: float, again: str) -> Reply:
@@ -92,5 +92,5 @@ async def _ask(client: HttpClient, url: str, method: str, deadline: float, again
 
 
 def beginning(raw: bytes) -> str:
-    """Return the beginning of an answer as it was kept."""
+    """Return the first characters of an answer that is compressed as zstd frames."""
     return unpack(raw, 4 * SHOWN).decode("utf-8", "replace")[:SHOWN]

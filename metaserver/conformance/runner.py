@@ -1,4 +1,4 @@
-"""Conformance runs of registered servers: one at a time a server, watched while it goes on."""
+"""Conformance runs of registered servers, one at a time for each server."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import Server, ServerName
 from metaserver.model.servers import RegisteredServer
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import servers
-from metaserver.store import trials as kept
+from metaserver.store import servers, trials
 from metaserver.store.store import Store
 from metaserver.store.trials import NO_PHASE
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
@@ -30,7 +29,7 @@ from metaserver.wire.validation import Vocabulary
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Conditions:
-    """What a server is tested with: the tasks, the release and the limits of one phase.
+    """The conditions of a test: the tasks, the release and the limits of one phase.
 
     `phase_id` is None where no phase is planned.
     """
@@ -43,14 +42,14 @@ class Conditions:
 
     @classmethod
     def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
-        """Return those of a phase; where there is none, those of the hub's own settings."""
+        """Return the conditions of a phase; without one, those of the hub's own settings."""
         settings = running.settings if running else settings
         tasks = running.tasks if running else list(installed_tasks().values())
-        asked = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
+        names = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
         return cls(
             terms=Terms(
                 phase=running.name if running else NO_PHASE,
-                tasks=tuple(asked),
+                tasks=tuple(names),
                 release=running.phase.release if running else "",
                 timeout=settings.limits.timeout,
                 answer_bytes=settings.limits.answer_bytes,
@@ -64,7 +63,7 @@ class Conditions:
 
 @dataclass(kw_only=True, slots=True)
 class Trial:
-    """A conformance run under way: of which server, on which terms, the steps so far.
+    """A conformance run under way: its server, its terms, the steps so far.
 
     `task` ends with its report.
     """
@@ -76,14 +75,14 @@ class Trial:
 
 
 class ConformanceRunner:
-    """Runs the conformance run of servers and keeps its report in the store."""
+    """The runner of servers' conformance runs, which stores their reports."""
 
     def __init__(self, store: Store, client: HttpClient) -> None:
         self._store = store
         self._client = client
         self._trials: dict[ServerName, Trial] = {}
 
-    def begin(self, registered: RegisteredServer, given: Conditions) -> Trial:
+    def begin(self, registered: RegisteredServer, conditions: Conditions) -> Trial:
         """Begin a server's run, or join the same one that is under way.
 
         Raises `RefusedError` while another one of the server is under way.
@@ -91,28 +90,30 @@ class ConformanceRunner:
         server = registered.server
         known = self._trials.get(server.name)
         if known is not None and not known.task.done():
-            return _joined(known, server, given.terms)
+            return _joined(known, server, conditions.terms)
         steps: list[ConformanceStep] = []
         run = conformance(
-            self._client.bounded(given.limits),
+            self._client.bounded(conditions.limits),
             server,
-            given.tasks,
-            given.vocabulary,
-            time_limit=given.terms.timeout,
+            conditions.tasks,
+            conditions.vocabulary,
+            time_limit=conditions.terms.timeout,
             on_step=steps.append,
         )
-        task = asyncio.create_task(self._keep(registered, given, run), name=f"test {server.name}")
-        trial = Trial(server=server, terms=given.terms, steps=steps, task=task)
+        task = asyncio.create_task(
+            self._keep(registered, conditions, run), name=f"test {server.name}"
+        )
+        trial = Trial(server=server, terms=conditions.terms, steps=steps, task=task)
         self._trials[server.name] = trial
         task.add_done_callback(functools.partial(self._forget, server.name))
         return trial
 
     def under_way(self, name: ServerName) -> Trial | None:
-        """Return a server's run that is under way."""
+        """Return a server's run that is under way, None where there is none."""
         return self._trials.get(name)
 
     async def close(self) -> None:
-        """End the runs under way; nothing is kept of them."""
+        """Cancel the runs under way; nothing of them is stored."""
         tasks = [trial.task for trial in self._trials.values()]
         for task in tasks:
             task.cancel()
@@ -121,24 +122,27 @@ class ConformanceRunner:
     async def report(
         self, registered: RegisteredServer, phase_id: int | None
     ) -> Conformance | None:
-        """Return how a server's last run for a phase went, None before the first."""
+        """Return the report of a server's last run for a phase, None before the first."""
         async with self._store.reading() as connection:
-            found = await kept.report(connection, registered.id, phase_id)
+            found = await trials.report(connection, registered.id, phase_id)
         return None if found is None else msgspec.json.decode(found, type=Conformance)
 
     async def _keep(
-        self, registered: RegisteredServer, given: Conditions, run: Coroutine[Any, Any, Conformance]
+        self,
+        registered: RegisteredServer,
+        conditions: Conditions,
+        run: Coroutine[Any, Any, Conformance],
     ) -> Conformance:
-        report = msgspec.structs.replace(await run, terms=given.terms)
-        await run_uncancelled(self._store_report(registered, given, report))
+        report = msgspec.structs.replace(await run, terms=conditions.terms)
+        await run_uncancelled(self._store_report(registered, conditions, report))
         return report
 
     async def _store_report(
-        self, registered: RegisteredServer, given: Conditions, report: Conformance
+        self, registered: RegisteredServer, conditions: Conditions, report: Conformance
     ) -> None:
-        """Keep a report, unless the server was changed meanwhile."""
+        """Store a report, unless the server was changed meanwhile."""
         verdict = ConformanceVerdict(
-            terms=given.terms,
+            terms=conditions.terms,
             at=report.at,
             passed=report.passed,
             reasons=tuple(report.reasons()),
@@ -147,10 +151,10 @@ class ConformanceRunner:
             now = await servers.get(connection, registered.server.name)
             if now is None or now.server != registered.server:
                 return
-            await kept.keep(
+            await trials.put(
                 connection,
                 registered.id,
-                given.phase_id,
+                conditions.phase_id,
                 verdict=msgspec.json.encode(verdict),
                 report=msgspec.json.encode(report),
             )
@@ -158,11 +162,11 @@ class ConformanceRunner:
     def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
         self._trials.pop(name, None)
         if not task.cancelled():
-            task.exception()  # whoever waits for it is told
+            task.exception()  # retrieved, so that asyncio does not log it: its awaiter gets it
 
 
 def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
-    """Return a run under way to who asks for the same one."""
+    """Return a run under way for a request of the same one; raises `RefusedError` otherwise."""
     if (known.server, known.terms) == (server, terms):
         return known
     phase = f" for phase {known.terms.phase}" if known.terms.phase else ""
@@ -173,6 +177,6 @@ def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
 
 
 def verdict(registered: RegisteredServer, phase: str) -> ConformanceVerdict | None:
-    """Return how a server's last run for a phase ended, None before the first."""
+    """Return the verdict of a server's last run for a phase, None before the first."""
     found = registered.verdicts.get(phase)
     return None if found is None else msgspec.json.decode(found, type=ConformanceVerdict)

@@ -1,4 +1,4 @@
-"""The step `state`: what the server says of itself, or which methods it has."""
+"""The step `state`: the state that the server reports, or else its methods."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LIST_METHODS = "system.listMethods"
 async def state_step(
     client: HttpClient, server: Server, reply: Reply, deadline: float
 ) -> ConformanceStep:
-    """Judge what the server says of itself; that it says nothing is no failure."""
+    """Return the step for the state that a server reports; reporting none is no failure."""
     seconds = reply.seconds - (reply.timings.dns or 0.0) - (reply.timings.connect or 0.0)
     if reply.error is None:
-        return _judged(server, reply, seconds)
+        return _reported_step(server, reply, seconds)
     if reply.error.outcome in UNREACHED:
         return reply.failed(STATE, seconds)
     methods = await ask(client, server.url, LIST_METHODS, deadline)
@@ -42,9 +42,12 @@ async def state_step(
 
 
 def _without_state(server: Server, error: PeerError, methods: Reply) -> tuple[bool, str]:
-    """Return whether a server without a state is as it should be, and what to say of it."""
+    """Return whether a server without a state is as it should be, and a message on it."""
     if error.outcome is Outcome.HTTP:
-        return False, f"{GET_STATE}: {error.message}; a method that is not there should be a fault"
+        return (
+            False,
+            f"{GET_STATE}: {error.message}; a missing method should be answered by a fault",
+        )
     if methods.error is not None:
         return False, f"neither {GET_STATE} ({error}) nor {LIST_METHODS} ({methods.error})"
     if not isinstance(methods.value, list) or server.method not in methods.value:
@@ -52,12 +55,12 @@ def _without_state(server: Server, error: PeerError, methods: Reply) -> tuple[bo
     return True, f"no {GET_STATE}, which is optional; {LIST_METHODS} lists {server.method}"
 
 
-def _judged(server: Server, reply: Reply, seconds: float) -> ConformanceStep:
+def _reported_step(server: Server, reply: Reply, seconds: float) -> ConformanceStep:
     report = Report()
-    said, message = _read_state(server, reply.value, report)
-    if said in UNAVAILABLE_STATES:
+    reported, message = _read_state(server, reply.value, report)
+    if reported in UNAVAILABLE_STATES:
         state = StepState.FAILED
-    elif said == ReportedState.OVERLOADED or report.count(Severity.SHAPE):
+    elif reported == ReportedState.OVERLOADED or report.count(Severity.SHAPE):
         state = StepState.WARNING
     else:
         state = StepState.PASSED
@@ -73,22 +76,22 @@ def _judged(server: Server, reply: Reply, seconds: float) -> ConformanceStep:
 
 
 def _read_state(server: Server, value: Value, report: Report) -> tuple[str | None, str]:
-    """Return the state, None where it is none, and one line on it; report what is wrong."""
+    """Return the state (None where it is invalid) and one line on it; report its problems."""
     struct = read(value, dict, STATE, report)
     if struct is None:
         return None, f"{GET_STATE} gave no struct"
-    said = read_member(struct, "state", str, STATE, report)
+    state = read_member(struct, "state", str, STATE, report)
     version = read_member(struct, "version", str, STATE, report)
     most = read_member(struct, "max_concurrent", int, STATE, report)
-    if said is not None and said not in list(ReportedState):
+    if state is not None and state not in list(ReportedState):
         report.shape(
-            f"{STATE}.state", f"expected one of {', '.join(ReportedState)}, got {described(said)}"
+            f"{STATE}.state", f"expected one of {', '.join(ReportedState)}, got {described(state)}"
         )
     if most is not None and most < server.concurrency:
         expected = f"{server.concurrency} or more, as registered"
         report.shape(f"{STATE}.max_concurrent", f"expected {expected}, got {most}")
-    if said in UNAVAILABLE_STATES:
-        return said, f"the server says it is {said}"
-    told = {"version": version, "max_concurrent": most}
-    known = [f"{name} {value!s:.40}" for name, value in told.items() if value is not None]
-    return said, ", ".join([f"{said:.40}", *known] if said else known)
+    if state in UNAVAILABLE_STATES:
+        return state, f"the server says it is {state}"
+    others = {"version": version, "max_concurrent": most}
+    known = [f"{name} {value!s:.40}" for name, value in others.items() if value is not None]
+    return state, ", ".join([f"{state:.40}", *known] if state else known)

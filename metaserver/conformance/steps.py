@@ -1,4 +1,4 @@
-"""What a conformance run found, as it is kept and shown: JSON-ready, a step after another."""
+"""Results of a conformance run, as they are stored and shown: JSON-ready, step by step."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from metaserver.model.states import Outcome
 
 
 class StepState(StrEnum):
-    """How a step ended."""
+    """The result of a step."""
 
     PASSED = "passed"
-    WARNING = "warning"  # the queue is open all the same; the team should know
+    WARNING = "warning"  # the queue is open; the team should know of it
     FAILED = "failed"  # the queue is closed
-    SKIPPED = "skipped"  # not asked for, or of no use after what failed before
+    SKIPPED = "skipped"  # not applicable, or useless after an earlier failure
 
 
 class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One step: what was tried, the seconds it took, and what was wrong.
+    """One step: its name, its result, its duration and its problems.
 
     `seconds` is None where nothing was timed. `problems` are the first 100 of `problem_count`.
     `outcome` is that of the attempt, None for a step that is not an attempt of its own. `raw` is
-    the beginning of the answer as it came, as text.
+    the beginning of the received answer, as text.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ConformanceStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """The phase that a test is for, and what it takes of that phase.
+    """The phase that a test is for, and the phase's settings that the test depends on.
 
     `phase` is empty where no phase is planned, `release` where accessions are checked by their form
     alone. `tasks` are those that the server is asked for, `timeout` is for one article in seconds.
@@ -64,7 +64,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         return " · ".join(parts)
 
     def changes(self, tested: Terms) -> Sequence[str]:
-        """Return what an earlier test does not say of these terms; empty where it says all."""
+        """Return the differences that an earlier test does not cover; empty where it covers all."""
         found = []
         if more := [task for task in self.tasks if task not in tested.tasks]:
             found.append(f"it is asked for {', '.join(more)} too")
@@ -80,7 +80,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """How a test ended, without its steps: `at` is in Unix seconds, `reasons` are why it failed."""
+    """The result of a test without its steps: `at` in Unix seconds, `reasons` of a failure."""
 
     terms: Terms
     at: float
@@ -89,9 +89,9 @@ class ConformanceVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Conformance(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole run. `url` is the server's address without path and secrets, `at` Unix seconds.
+    """A complete run; `url` is the server's address without path and secrets, `at` Unix seconds.
 
-    `terms` are None where it was made for nothing in particular.
+    `terms` are None where it was made for no phase or settings.
     """
 
     url: str
@@ -101,7 +101,7 @@ class Conformance(msgspec.Struct, frozen=True, kw_only=True):
     steps: tuple[ConformanceStep, ...]
 
     def reasons(self) -> Sequence[str]:
-        """Return why the server is refused, a line a failed step; empty where it passed."""
+        """Return the reasons for refusing the server, a line for each failed step."""
         return [
             f"{step.name}: {' '.join(step.message.split())}"
             for step in self.steps
@@ -109,6 +109,6 @@ class Conformance(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def skipped(name: str, why: str) -> ConformanceStep:
-    """Return a step that was not taken."""
-    return ConformanceStep(name=name, state=StepState.SKIPPED, message=why)
+def skipped(name: str, reason: str) -> ConformanceStep:
+    """Return a skipped step with the reason."""
+    return ConformanceStep(name=name, state=StepState.SKIPPED, message=reason)

@@ -1,4 +1,7 @@
-"""Plain text out of articles: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON."""
+"""Readers of articles as plain text: text files, JATS, Elsevier, PubMed, BioC XML and BioC JSON.
+
+They return values and store nothing. The package may import model.
+"""
 
 from metaserver.corpus.reader import read_articles
 

@@ -1,7 +1,7 @@
-"""BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
+"""Readers of BioC collections, XML (Comeau et al. 2013, doi:10.1093/database/bat064) and JSON.
 
-A passage's text is kept to the character, so that offsets inside it stay true; only a carriage
-return becomes a blank, of the same length. Passages are separated by one line end.
+A passage's text keeps every character, so that offsets inside it stay valid; only a carriage
+return becomes a blank. Passages are separated by one line end.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 MOST_OBJECTS = 1_000_000
-"""JSON objects of a file; an article with its annotations has some thousands."""
+"""The most JSON objects in a file; an article with its annotations has some thousands."""
 
 
 class _Infons(msgspec.Struct, frozen=True):
-    """What is read of a passage's infons; the others are passed over, and take no memory."""
+    """The infons of a passage that are read; the others are skipped, and take no memory."""
 
     type: str | int | float | bool | None = None
     section_type: str | int | float | bool | None = None
@@ -42,7 +42,7 @@ class _Passage(msgspec.Struct):
 
 
 class _Document(msgspec.Struct):
-    """A document; or a collection of them, as a file has either and JSON does not name its kind."""
+    """A document or a collection of documents: a file has either, without naming its kind."""
 
     id: str | int = ""
     passages: list[_Passage] | None = None
@@ -52,7 +52,7 @@ class _Document(msgspec.Struct):
 def read_bioc_json(path: Path, data: bytes) -> Iterator[ArticleDraft]:
     """Yield the documents of a BioC JSON collection, of a list of collections, or of one document.
 
-    Raises `InputError`, with the line where JSON itself is broken, else with the place in it.
+    Raises `InputError`, with the line where the JSON is malformed, else with the path in it.
     """
     for entry in _decode(path, data):
         if entry.documents is None and entry.passages is None:
@@ -107,10 +107,10 @@ def _draft(
 
 
 def _is_title(infons: _Infons) -> bool:
-    """PubTator says type "title"; PMC's BioC says type "front"."""
+    """Return whether a passage is a title: type "title" in PubTator, "front" in PMC's BioC."""
     return str(infons.type).lower() in {"title", "front"}
 
 
 def _is_article(infons: _Infons) -> bool:
-    """Whether a passage is not an entry of the list of references."""
+    """Return whether a passage is not an entry of the list of references."""
     return infons.section_type != "REF" and infons.type != "ref"

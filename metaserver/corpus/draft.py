@@ -1,4 +1,4 @@
-"""An article as a format's reader finds it."""
+"""The article draft that a format's reader returns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that hold articles, and their bytes."""
+"""Files that contain articles: selection by path, and bounded reading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metaserver.model.errors import InputError
 MAX_BYTES = 256 * 2**20
 """The largest file read, after decompression; a PubMed baseline file fits."""
 MAX_RATIO = 200
-"""Bytes that a gzip file may unpack to for each of its own, above a first MiB."""
+"""The most bytes that a gzip file may unpack to per compressed byte, above a first MiB."""
 
 SUFFIXES = frozenset({".txt", ".xml", ".nxml", ".json"})
 _NO_ARTICLES = frozenset({"readme", "license", "licence", "copying", "notice"})
@@ -22,10 +22,10 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 def article_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files that paths stand for: a file itself, a folder's articles sorted by path.
+    """Yield the files of paths: a file itself, a folder's articles sorted by path.
 
-    A folder is read to its last level. Hidden files, other suffixes and the likes of README.txt
-    are passed over. Raises `InputError` for a path that is not there or a folder without articles.
+    A folder is read recursively. Hidden files, other suffixes and files such as README.txt are
+    skipped. Raises `InputError` for a missing path or a folder without articles.
     """
     for path in paths:
         if path.is_dir():

@@ -1,4 +1,4 @@
-"""Full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central) and Elsevier XML."""
+"""Readers of full-text articles: JATS (ANSI/NISO Z39.96, as in PubMed Central) and Elsevier XML."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _ELSEVIER_PARTS = (
 
 
 def read_jats(article: _Element) -> ArticleDraft:
-    """Return a JATS `article`: title, abstracts, body, back matter; no list of references.
+    """Return a JATS `article`: title, abstracts, body, back matter, without the references.
 
-    Reviews and replies printed with it (`sub-article`, `response`) are other articles: left out.
+    Reviews and replies printed with it (`sub-article`, `response`) are other articles and are left
+    out.
     """
     meta = "{*}front/{*}article-meta/"
     ids = {
@@ -41,7 +42,7 @@ def read_jats(article: _Element) -> ArticleDraft:
 
 
 def read_elsevier(article: _Element) -> ArticleDraft:
-    """Return an Elsevier article, bare or in the `full-text-retrieval-response` of their API.
+    """Return an Elsevier article, alone or in the `full-text-retrieval-response` of their API.
 
     A response without the full text has a title and an abstract of its own (`dc:description`).
     """
@@ -61,5 +62,5 @@ def _lines_of(article: _Element, parts: tuple[str, ...]) -> list[str]:
 
 
 def _pmcid(number: str | None) -> str:
-    """Older JATS gives the PMCID without its letters."""
+    """Return a PMCID with its letters, which older JATS omits."""
     return f"PMC{number}" if number and number.isdecimal() else number or ""

@@ -1,7 +1,7 @@
-"""The lines of an XML article's text: headings, paragraphs, captions and table rows, in order.
+"""Lines of an XML article's text: headings, paragraphs, captions and table rows, in order.
 
-JATS (ANSI/NISO Z39.96) and the Elsevier DTDs build articles alike and their element names hardly
-meet, so one set of tables serves both. Namespaces are left out of account.
+JATS (ANSI/NISO Z39.96) and the Elsevier DTDs structure articles similarly and share few element
+names, so one set of tables is used for both. Namespaces are ignored.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _LINES = _PARAGRAPHS | frozenset(
         "table-wrap-foot",
     }
 )
-# What interrupts a sentence where it stands is moved to the end of its paragraph.
+# An element that interrupts a sentence is moved to the end of its paragraph.
 _FLOATS = frozenset(
     {
         "fig",
@@ -103,14 +103,14 @@ def line_of(element: _Element) -> int | None:
 
 
 class _Page:
-    """The lines written so far, and the open line."""
+    """A page of the lines written so far, and the open line."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self._open: list[str] = []
-        self._label = ""  # "Figure 1", put in front of the text that follows it
-        self._floats: list[_Element] = []  # they wait for the end of the paragraph
-        self._paragraphs = 0  # how many are open, one inside the other
+        self._label = ""  # "Figure 1", put before the text that follows it
+        self._floats: list[_Element] = []  # written at the end of the paragraph
+        self._paragraphs = 0  # the depth of nested paragraphs
 
     def add(self, element: _Element) -> None:
         name = local_name(element)
@@ -149,7 +149,7 @@ class _Page:
                 self.add(child)
             self._write(child.tail)
         if labelled:
-            self._label = ""  # a label that no text follows says nothing
+            self._label = ""  # a label without text after it is dropped
 
     def _add_paragraph(self, paragraph: _Element) -> None:
         self.end_line()
@@ -163,7 +163,7 @@ class _Page:
                 self.add(element)
 
     def _add_row(self, row: _Element) -> None:
-        """Write a table row as one line, its cells separated by tabs (as PMC's BioC texts do)."""
+        """Write a table row as one line, its cells separated by tabs (as in PMC's BioC texts)."""
         self.end_line()
         cells = [one_line(cell) for cell in row]
         if any(cells):
@@ -179,9 +179,9 @@ class _Page:
 
 
 def _is_raised_citation(element: _Element) -> bool:
-    """Whether an element is a superscript that only points into the list of references.
+    """Return whether an element is a superscript that only cites references.
 
-    "p53<sup>12</sup>" must not become "p5312"; "p53 [12]" is kept as it is printed.
+    "p53<sup>12</sup>" must not become "p5312"; "p53 [12]" is kept as printed.
     """
     if local_name(element) == "sup":
         raised = len(element) > 0 and all(map(_is_citation, element))
@@ -201,7 +201,10 @@ def _is_superscript(element: _Element) -> bool:
 
 
 def _is_citation(element: _Element) -> bool:
-    """JATS says `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005)."""
+    """Return whether an element cites a reference.
+
+    JATS marks it `ref-type="bibr"`; Elsevier's ids of references begin with a b (bib1, bb0005).
+    """
     match local_name(element):
         case "xref":
             return element.get("ref-type") == "bibr"

@@ -1,4 +1,4 @@
-"""XML files: the kind told by the root element, read an article at a time.
+"""Reader of XML files: the root element names the kind, articles are read one at a time.
 
 No DTD is loaded, no entity is expanded, nothing is fetched.
 """
@@ -23,7 +23,7 @@ from metaserver.model.errors import InputError
 
 
 class _Kind(NamedTuple):
-    article: tuple[str, ...]  # the local names of the elements that hold one article
+    article: tuple[str, ...]  # the local names of the elements that contain one article
     read: Callable[[_Element], ArticleDraft]
 
 
@@ -40,11 +40,11 @@ _KINDS = {
     "MedlineCitationSet": _Kind(("MedlineCitation",), read_pubmed),
     "collection": _Kind(("document",), read_bioc_xml),
 }
-_ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # their own root is called `article` too
+_ELSEVIER_NAMESPACE = "http://www.elsevier.com/xml/"  # its root may be named `article` too
 
 
 MOST_TAGS = 1_000_000
-"""Tags from one article's end to the next; a long article has some ten thousand."""
+"""The most tags from one article's end to the next; a long article has some ten thousand."""
 _BLOCK = 2**20
 _DECLARED = re.compile(
     rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*<\?xml\s[^>]*?\sencoding\s*=\s*["']([!-~]{1,40}?)["']"""
@@ -75,7 +75,7 @@ def read_xml(path: Path, data: bytes) -> Iterator[ArticleDraft]:
 def _parse(
     path: Path, data: bytes, event: Literal["start", "end"], tags: list[str]
 ) -> Iterator[_Element]:
-    """Yield the elements of these tags; the tree that is built in between is bounded."""
+    """Yield the elements with these tags; the tree built between two of them is bounded."""
     parser = etree.XMLPullParser(
         events=(event,),
         tag=tags,
@@ -110,16 +110,16 @@ def _kind(path: Path, data: bytes) -> _Kind:
 
 
 def _check_encoding(path: Path, data: bytes) -> None:
-    """Refuse an encoding in which a tag may begin with another byte than tags are counted by."""
-    head = data[:1024].replace(b"\0", b"")  # as in UTF-16
-    found = _DECLARED.match(head)
+    """Refuse an encoding in which "<", by which tags are counted, may be another byte."""
+    start = data[:1024].replace(b"\0", b"")  # as in UTF-16
+    found = _DECLARED.match(start)
     encoding = "EBCDIC" if data.startswith(_EBCDIC) else found[1].decode() if found else "UTF-8"
     if not _ENCODINGS.fullmatch(encoding):
         raise InputError(path, f"encoding {encoding}; expected UTF-8, or one like ASCII", line=1)
 
 
 def _write_out_entities(path: Path, article: _Element) -> None:
-    """Put the character in the place of `&alpha;` and its like, which a DTD not loaded defines."""
+    """Replace entities such as `&alpha;`, defined by a DTD that is not loaded, by characters."""
     for entity in article.iter(etree.Entity):
         name = entity.text or ""
         character = html.unescape(name)
@@ -130,7 +130,7 @@ def _write_out_entities(path: Path, article: _Element) -> None:
 
 
 def _forget(article: _Element) -> None:
-    """Free an article and what stands before it, so that a collection takes one's memory."""
+    """Free an article and its earlier siblings, so that a collection takes one article's memory."""
     article.clear()
     collection = article.getparent()
     while collection is not None and article.getprevious() is not None:

@@ -1,4 +1,4 @@
-"""PubMed records: titles and abstracts (the `pubmed_190101.dtd` family)."""
+"""Reader of PubMed records: titles and abstracts (the `pubmed_190101.dtd` family)."""
 
 from __future__ import annotations
 

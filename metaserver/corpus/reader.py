@@ -1,4 +1,4 @@
-"""Articles out of files and folders, each id once."""
+"""Reader of articles from files and folders, with unique ids."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from metaserver.model.records import Article, ArticleId
 
 
 def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
-    """Yield the articles of files and folders, in the order given; a folder's sorted by path.
+    """Yield the articles of files and folders, in order; a folder's are sorted by path.
 
     Reads text files (UTF-8), JATS, Elsevier, PubMed and BioC XML and BioC JSON, each also gzipped.
     An article's id is its PubMed id, else its PMCID, else its DOI, else the file's name without
     suffix; in BioC it is the document's id. Raises `InputError`, with file and line, for a file
-    that cannot be read whole, an article without text, and an id that comes twice.
+    that cannot be read completely, an article without text, and a repeated id.
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
@@ -33,7 +33,7 @@ def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
 
 
 def _read_drafts(path: Path) -> Iterator[ArticleDraft]:
-    """A `.txt` file is text whatever it looks like; any other is told by how it begins."""
+    """Yield a file's articles; the first byte shows the kind, except that `.txt` is always text."""
     data = read_bytes(path)
     _, suffix = stem_and_suffix(path)
     start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]

@@ -1,6 +1,6 @@
-"""A corpus that was uploaded, one file or a zip of them: every file's fault is told, not the first.
+"""Reader of uploaded corpora, one file or a zip of files: it reports the problems of every file.
 
-What is sent is not trusted: `zipped` bounds it.
+Uploads are not trusted: `zipped` bounds them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from metaserver.model.records import Article, ArticleId
 
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 MOST = 2**30
-"""The most characters that all articles may have: a small file in gzip can hold many."""
+"""The most characters of all articles together: a small gzip file can contain many."""
 MOST_ARTICLES = 100_000
 
 
 def read_upload(
     content: bytes, source: str, folder: Path, problems: list[InputError]
 ) -> Iterator[Article]:
-    """Yield the articles of an uploaded file, a zip's sorted by path; `folder` is there and empty.
+    """Yield the articles of an uploaded file; those of a zip are sorted by path.
 
-    `source` is the file's name, by which articles and problems call it. A file that cannot be read,
-    and an id that comes twice, is put into `problems` and passed over; a zip itself must be sound
-    (`InputError`).
+    `source` is the file's name in articles and problems; `folder` exists and is empty. A file that
+    cannot be read and a repeated id are added to `problems` and skipped; an invalid zip raises
+    `InputError`.
     """
     name = _plain(source)
     if content.startswith(_ZIP):
@@ -66,7 +66,7 @@ def _files(folder: Path, name: str) -> Sequence[Path]:
 
 
 def _read(path: Path, folder: Path, problems: list[InputError], most: int) -> Sequence[Article]:
-    """Return a file's articles, one more than `most` of them at the most; none with a fault."""
+    """Return a file's articles, at most `most` + 1; none where it has a problem."""
     name = path.relative_to(folder).as_posix()
     try:
         read = islice(read_articles([path]), most + 1)

@@ -1,4 +1,4 @@
-"""Zips that were uploaded: their files, bounded. What is sent is not trusted."""
+"""Bounded reading of uploaded zip files, which are not trusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ZipLimits:
-    """What a zip may hold: files, bytes of one, bytes of all, bytes of all for each one sent."""
+    """Limits of a zip: files, bytes of a file, bytes of all, unpacked bytes per byte sent."""
 
     files: int = 20_000
     file_bytes: int = 64 * 2**20
@@ -33,7 +33,7 @@ class ZipLimits:
 
 
 def unpack(name: str, content: bytes, folder: Path, limits: ZipLimits) -> None:
-    """Write a zip's files into a folder; raises `InputError` at the first that may not be there."""
+    """Write a zip's files into a folder; raises `InputError` at the first file not allowed."""
     if content.count(_ENTRY) > limits.files:  # before the directory is read into memory
         raise InputError(name, f"holds more than {limits.files:,} files")
     total = min(limits.bytes, limits.ratio * len(content))
@@ -46,13 +46,13 @@ def unpack(name: str, content: bytes, folder: Path, limits: ZipLimits) -> None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
     except _BROKEN as error:
-        raise InputError(name, f"not a whole zip: {error}") from error
+        raise InputError(name, f"not a complete zip file: {error}") from error
 
 
 def _checked(
     name: str, archive: zipfile.ZipFile, limits: ZipLimits
 ) -> Iterator[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """Yield the files, and where each belongs; all are checked before the first is read."""
+    """Yield the files with their paths; all are checked before the first is read."""
     found: dict[PurePosixPath, zipfile.ZipInfo] = {}
     folders: set[PurePosixPath] = set()
     for entry in archive.infolist():
@@ -70,7 +70,7 @@ def _checked(
 
 
 def _wrong(entry: zipfile.ZipInfo, limits: ZipLimits) -> str:
-    """Return what is wrong with an entry as its directory tells it, or nothing."""
+    """Return the problem of an entry according to the zip's directory, or an empty text."""
     kind = stat.S_IFMT(entry.external_attr >> 16)
     written = entry.orig_filename
     checks = (
@@ -97,7 +97,7 @@ def _plain(name: str) -> bool:
 def _read(
     place: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limits: ZipLimits, left: int
 ) -> bytes:
-    """Return a file; how large it says it is counts for nothing."""
+    """Return a file's content; the size in the zip's directory is not relied on."""
     data = bytearray()
     with archive.open(entry) as file:
         while chunk := file.read(_CHUNK):

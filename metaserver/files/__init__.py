@@ -1,4 +1,4 @@
-"""Files and cells as the hub writes them: compressed, for their owner alone, inert in spreadsheets.
+"""Files and cells that the hub writes: compressed, readable by their owner, safe in spreadsheets.
 
 This package imports nothing of the hub.
 """

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 FORMULA = "=+-@＝＋－＠"
-"""What a formula begins with, in one locale or another (OWASP: CSV injection)."""
+"""Characters that a formula begins with in some locale (OWASP: CSV injection)."""
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _BEGIN = re.escape(FORMULA)
 _RISKY = re.compile(rf"^(?=[{_BEGIN}\t\r\n\"])|(?<=[,;|\t])(?=[{_BEGIN}])")
 
 
 def inert(text: str) -> str:
-    """Return a text that no spreadsheet runs; numbers stay as they are.
+    """Return a text that no spreadsheet evaluates as a formula; numbers stay as they are.
 
-    An apostrophe, which spreadsheets take as "this is text", goes before what a formula could begin
-    with: at the beginning, and after what some programs take to part two cells. So it does before
-    a quotation mark at the beginning, which would draw the next cells and lines into this one.
+    An apostrophe, which marks a cell as text, is put before each character that a formula could
+    begin with: at the beginning, and after characters that some programs take as cell separators.
+    It is also put before a quotation mark at the beginning, which would pull the next cells and
+    lines into this one.
     """
     return text if _NUMBER.fullmatch(text) else _RISKY.sub("'", text)

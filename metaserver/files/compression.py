@@ -1,4 +1,4 @@
-"""How blobs are kept: zstd, and JSON in zstd."""
+"""Compression of stored blobs: zstd, and JSON in zstd."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(packed: bytes, most: int = -1) -> bytes:
-    """Decompress what `pack` made, or several of these one after another; at `most` that many."""
+    """Decompress one result of `pack`, or several one after another; at most `most` bytes."""
     try:
         decompressor = _local.decompressor
     except AttributeError:
@@ -37,5 +37,5 @@ def pack_json(value: Any) -> bytes:
 
 
 def unpack_json(packed: bytes) -> Any:
-    """Return the value that `pack_json` kept."""
+    """Return the value that `pack_json` compressed."""
     return msgspec.json.decode(unpack(packed))

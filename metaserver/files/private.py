@@ -1,4 +1,4 @@
-"""Files that their owner alone may read, whatever the umask is: gold and answers are in them."""
+"""Files that only their owner may read, whatever the umask is: they hold gold and answers."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ FOLDER_MODE = 0o700
 
 
 def create(path: Path) -> IO[bytes]:
-    """Open a new file to write and read, in place of any that is there; links are not followed."""
+    """Open a new file to write and read, replacing any existing one; links are not followed."""
     path.unlink(missing_ok=True)
     return os.fdopen(_open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR), "w+b")
 
 
 def open_or_create(path: Path) -> IO[bytes]:
-    """Open a file to write and read as it is, or a new one; it becomes its owner's alone."""
+    """Open an existing file to write and read, or a new one; only its owner may read it then."""
     return os.fdopen(_open(path, os.O_CREAT | os.O_RDWR), "r+b")
 
 
 def _open(path: Path, flags: int) -> int:
     number = os.open(path, flags | os.O_CLOEXEC, FILE_MODE)
-    with suppress(PermissionError):  # it was there already, and is somebody else's
+    with suppress(PermissionError):  # it existed, and another user owns it
         os.fchmod(number, FILE_MODE)
     return number

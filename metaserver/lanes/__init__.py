@@ -1,1 +1,4 @@
-"""Lanes: one annotation server working through one phase's article queue."""
+"""Lanes: each works through one phase's articles with one annotation server.
+
+HTTP and the store are behind ports (`ports`). It may import model.
+"""

@@ -1,9 +1,9 @@
-"""A lane's circuit breaker: a server that fails time after time is probed, not hammered.
+"""A lane's circuit breaker: a server that fails repeatedly is probed, not sent articles.
 
-Pure: times are arguments (monotonic seconds). Closed, articles flow. After `threshold` failures in
-a row that say nobody is there (see `lifecycle.RULES`), it opens: articles wait and the server is
-probed with growing pauses. A probe that succeeds lets one article through on trial; its outcome
-closes the circuit, or opens it again with a longer pause.
+Pure: times are arguments (monotonic seconds). While it is closed, articles are sent. After
+`threshold` failures in a row that count towards it (`states.RULES`), it opens: articles wait and
+the server is probed with growing pauses. A probe that succeeds lets one article through as a
+trial; its outcome closes the circuit, or opens it again with a longer pause.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from metaserver.model.states import RULES, Backoff, Outcome
 
 
 class CircuitState(StrEnum):
-    """Where the breaker stands."""
+    """The state of a circuit breaker."""
 
-    CLOSED = "closed"  # articles flow
+    CLOSED = "closed"  # articles are sent
     OPEN = "open"  # articles wait, the server is probed
     TRIAL = "trial"  # a probe succeeded: one article is let through
 
@@ -25,8 +25,8 @@ class CircuitState(StrEnum):
 class Circuit:
     """The breaker of one lane.
 
-    `down_since` is when the run of failures began that opened it, None while it is closed;
-    `failed_at` is when it was last found to be down.
+    `down_since` is the time of the first of the failures that opened it, None while it is closed;
+    `failed_at` is the time of the last failure. Both are monotonic seconds.
     """
 
     def __init__(self, threshold: int, backoff: Backoff, rng: random.Random) -> None:
@@ -41,11 +41,11 @@ class Circuit:
         self._failures = 0
         self._first_failure = 0.0
         self._probes = 0
-        self._away = False  # the server itself said so: answers in flight do not say otherwise
+        self._reported_down = False  # by the server itself: answers in flight do not close it
 
     def ended(self, outcome: Outcome, message: str, now: float) -> None:
-        """Take note of how an attempt ended."""
-        if outcome is Outcome.CANCELLED or self._away:
+        """Record the outcome of an attempt."""
+        if outcome is Outcome.CANCELLED or self._reported_down:
             return
         if not RULES[outcome].circuit:
             self.state, self.down_since = CircuitState.CLOSED, None
@@ -54,32 +54,32 @@ class Circuit:
         if not self._failures:
             self._first_failure = now
         self._failures += 1
-        # One that was in flight when the circuit opened says nothing new.
+        # A failure of a request that was in flight when the circuit opened changes nothing.
         if self.state is CircuitState.TRIAL or (
             self.state is CircuitState.CLOSED and self._failures >= self._threshold
         ):
             self._open(f"{outcome}: {message}", now)
 
     def probed(self, failure: str | None, now: float) -> None:
-        """Take note of a probe: None if the server is there, else what was wrong."""
-        if self.state is not CircuitState.OPEN:  # an answer in flight came back meanwhile
+        """Record a probe: `failure` is None where the server answered, else one line."""
+        if self.state is not CircuitState.OPEN:  # an answer in flight arrived meanwhile
             return
         if failure is None:
             self.try_now()
         else:
             self._open(failure, now)
 
-    def away(self, reason: str, now: float) -> None:
-        """Open it: the server itself says that it takes no articles."""
+    def open_on_report(self, reason: str, now: float) -> None:
+        """Open the circuit because the server itself reports that it takes no articles."""
         if self.state is CircuitState.CLOSED:
             self._first_failure = now
-            self._away = True
+            self._reported_down = True
             self._open(reason, now)
 
     def try_now(self) -> None:
-        """Let one article through on trial without a probe, if it is open."""
+        """Let one article through as a trial without a probe, if the circuit is open."""
         if self.state is CircuitState.OPEN:
-            self.state, self._away = CircuitState.TRIAL, False
+            self.state, self._reported_down = CircuitState.TRIAL, False
 
     def _open(self, reason: str, now: float) -> None:
         if self.down_since is None:
@@ -88,6 +88,6 @@ class Circuit:
         self.failed_at = now
         self.reason = reason
         self._probes += 1
-        # At least half of the pause: full jitter could probe at once, time after time.
+        # At least half of the longest pause: full jitter could probe at once repeatedly.
         pause = self._backoff.wait(self._probes, self._rng)
         self.probe_at = now + max(pause, self._backoff.limit(self._probes) / 2)

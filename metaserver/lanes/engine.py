@@ -1,9 +1,9 @@
-"""Runs lanes, one long job each, supervised by PgQueuer in the hub's own process.
+"""The engine that runs lanes, each as one long job supervised by PgQueuer in the hub's process.
 
-The store holds the only truth: lanes are started anew with the hub. Where there are more lanes
-than may be at work at once, a lane's job ends after a slice of requests and is enqueued again, so
-that each has its turn. The supervisor is started anew if it stops by itself.
-Why PgQueuer: docs/adr/0005-lanes-on-pgqueuer.md.
+The store is the only source of truth: a restarted hub starts its lanes again. Where there are more
+lanes than may be at work at once, a lane's job ends after a slice of requests and is enqueued
+again, so that each has its turn. The supervisor is restarted if it stops by itself.
+PgQueuer is justified in docs/adr/0005-lanes-on-pgqueuer.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metaserver.model.lanes import LaneKey
 from metaserver.model.records import ServerName
 
 MAX_LANES = 2_000  # at work at once in one hub
-SLICE = 200  # requests for each place in the lane
+SLICE = 200  # requests of a turn, for each concurrent request of the lane
 RESTART_SECONDS = 1.0
 LONG_DUE = timedelta(days=-36_500)  # a clock that is set back must not put off a job
 
@@ -42,16 +42,16 @@ class _Started:
     """A lane that was started and has not ended; `task` while it has its turn."""
 
     lane: Lane
-    ticket: int = 0  # of the job that is to work it
+    ticket: int = 0  # of the job that runs its next turn
     task: asyncio.Task[LaneEnd] | None = None
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Engine:
-    """Works lanes that come and go, while `run` does; lanes may be started before.
+    """The engine of lanes that come and go; lanes may be started before `run`.
 
-    `on_end` is told when a lane's work has ended, and by which fault of ours if there was one: such
-    a lane ends alone, with `LaneEnd.STOPPED`. It may start lanes. It is not told of the lanes that
+    `on_end` is called when a lane's work has ended, with the hub's own error if there was one: that
+    lane ends alone, with `LaneEnd.STOPPED`. It may start lanes. It is not called for the lanes that
     are dropped when the engine itself stops.
     """
 
@@ -71,7 +71,7 @@ class Engine:
     # -- control ---------------------------------------------------------------------------------
 
     def start(self, lane: Lane, *, allowance: int | None = None) -> None:
-        """Let a lane work through its queue, or through its next `allowance` requests (>= 1).
+        """Start a lane on its queue, or on its next `allowance` requests (>= 1).
 
         Raises `ValueError` where a lane of that key is at work: `stop` it first.
         """
@@ -85,38 +85,37 @@ class Engine:
                 other.lane.share(_turn(other.lane))
 
     def at_work(self, key: LaneKey) -> bool:
-        """Whether the lane was started and has not ended: its calls may be in flight."""
+        """Return whether the lane was started and has not ended: its calls may be in flight."""
         return key in self._started
 
     @property
     def count(self) -> int:
-        """How many lanes are at work."""
+        """The number of lanes at work."""
         return len(self._started)
 
     def pausing(self, key: LaneKey) -> bool:
-        """Whether the lane is at work and will pause: it was told to, or has an allowance."""
+        """Return whether the lane is at work and will pause: on request, or after its allowance."""
         started = self._started.get(key)
         return started is not None and started.lane.pausing
 
     def pause(self, key: LaneKey) -> None:
-        """Let a lane send no more articles; it ends when those in flight are finished.
+        """Stop a lane from sending articles; it ends when those in flight are finished.
 
-        A lane that is not at work is left as it is; so it is by `resume`.
+        A lane that is not at work is left as it is, also by `resume`.
         """
         if started := self._started.get(key):
             started.lane.pause()
             self._end_if_waiting(started)
 
     def resume(self, key: LaneKey) -> None:
-        """Let a lane that is at work, but is pausing, go on without end."""
+        """Let a lane that is at work, but pausing, continue without an allowance."""
         if started := self._started.get(key):
             started.lane.allow(None)
 
     async def stop(self, key: LaneKey, *, cancel: str | None = None) -> None:
-        """Pause a lane and return when its work has ended and all of it is stored.
+        """Pause a lane; return when its work has ended and all its attempts are stored.
 
-        `cancel` says by whom its calls in flight are cancelled ("the team"); otherwise they are
-        finished.
+        `cancel` names who cancels its calls in flight ("the team"); None lets them finish.
         """
         started = self._started.get(key)
         if started is None:
@@ -129,10 +128,10 @@ class Engine:
     # -- work ------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Work until cancelled; then the lanes are stopped first, their calls in flight dropped."""
+        """Run lanes until cancelled; then stop the lanes first, dropping their calls in flight."""
         try:
             while True:
-                await self._work_until_it_stops()
+                await self._run_supervisor()
                 await asyncio.sleep(RESTART_SECONDS)
         finally:
             for started in self._started.values():
@@ -140,7 +139,7 @@ class Engine:
             self._started.clear()
             self._tickets.clear()
 
-    async def _work_until_it_stops(self) -> None:
+    async def _run_supervisor(self) -> None:
         queue = PgQueuer.in_memory()
         self._tickets.clear()
         self._queued = asyncio.Queue()
@@ -153,7 +152,7 @@ class Engine:
             for task in done:
                 log.error("the lanes' supervisor stopped", exc_info=task.exception())
         finally:
-            await self._drop(queue, tasks)
+            await self._shut_down(queue, tasks)
 
     async def _supervise(self, queue: PgQueuer) -> None:
         @queue.entrypoint("lane", on_failure="hold")
@@ -169,7 +168,7 @@ class Engine:
         )
 
     async def _feed(self, queue: PgQueuer) -> None:
-        """Hand over the lanes that wait for their turn, in order."""
+        """Enqueue the lanes that wait for their turn, in order."""
         assert isinstance(queue.queries, InMemoryQueries)
         while True:
             tickets = [await self._queued.get()]
@@ -193,7 +192,7 @@ class Engine:
         self._queued.put_nowait(started.ticket)
 
     async def _work(self, queue: PgQueuer, ticket: int) -> None:
-        """Work a lane for its turn, if the ticket is good: it is for one turn, and may be void."""
+        """Run a lane for one turn, if its ticket is still valid."""
         started = self._tickets.pop(ticket, None)
         if started is None or queue.shutdown.is_set():  # nobody would cancel it
             return
@@ -201,7 +200,7 @@ class Engine:
         if end is LaneEnd.SLICE or (end is LaneEnd.PAUSED and not started.lane.pausing):
             self._enqueue(started)
         else:
-            self._ended(started, end, failure)
+            self._finish(started, end, failure)
 
     async def _take_turn(self, started: _Started) -> tuple[LaneEnd, Exception | None]:
         lane = started.lane
@@ -211,25 +210,25 @@ class Engine:
             return await task, None
         except Exception as error:
             log.exception("lane %s stopped by a fault of the hub", lane.server.name)
-            return LaneEnd.STOPPED, _first(error)
+            return LaneEnd.STOPPED, _first_error(error)
         finally:
             started.task = None
 
     def _end_if_waiting(self, started: _Started) -> None:
-        """End a lane that is told to pause before it has its turn."""
+        """End a lane that is paused before it has its turn."""
         if started.task is None:
             self._tickets.pop(started.ticket, None)
-            self._ended(started, LaneEnd.PAUSED)
+            self._finish(started, LaneEnd.PAUSED)
 
-    def _ended(self, started: _Started, end: LaneEnd, failure: Exception | None = None) -> None:
+    def _finish(self, started: _Started, end: LaneEnd, failure: Exception | None = None) -> None:
         del self._started[started.lane.key]
         started.ended.set()
         try:
             self._on_end(started.lane.key, end, failure)
         except Exception:
-            log.exception("what follows the end of lane %s failed", started.lane.server.name)
+            log.exception("the steps after the end of lane %s failed", started.lane.server.name)
 
-    async def _drop(self, queue: PgQueuer, tasks: Sequence[asyncio.Task[Any]]) -> None:
+    async def _shut_down(self, queue: PgQueuer, tasks: Sequence[asyncio.Task[Any]]) -> None:
         supervisor, feeding, _ = tasks
         queue.shutdown.set()
         feeding.cancel()
@@ -244,10 +243,10 @@ class Engine:
 async def work_lanes(
     lanes: Sequence[Lane], *, max_lanes: int = MAX_LANES
 ) -> Mapping[ServerName, LaneEnd]:
-    """Work lanes and return how each ended, when all have; cancelled, it stops them first.
+    """Run lanes to their ends; return the end of each. When cancelled, stop them first.
 
-    A lane that fails by a fault of ours ends alone; when the others have ended, `HubError` tells
-    of it.
+    A lane that fails through the hub's own fault ends alone; when the others have ended, it is
+    raised as `HubError`.
     """
     names = {lane.key: lane.server.name for lane in lanes}
     ends: dict[ServerName, LaneEnd] = {}
@@ -278,8 +277,8 @@ def _turn(lane: Lane) -> int:
     return SLICE * lane.server.concurrency
 
 
-def _first(error: Exception) -> Exception:
-    """What went wrong first in a lane whose places work side by side."""
+def _first_error(error: Exception) -> Exception:
+    """Return the first error of a lane whose requests run concurrently."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     return error

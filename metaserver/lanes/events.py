@@ -1,4 +1,4 @@
-"""What a lane publishes, and why its run ended."""
+"""The events that a lane publishes, and the ends of its runs."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from metaserver.model.states import RetryDecision
 
 
 class LaneEnd(StrEnum):
-    """Why a lane's run ended."""
+    """The reason for the end of a lane's run."""
 
     FINISHED = "finished"  # every article is answered or given up
-    SLICE = "slice"  # its turn is over: to be enqueued again
-    PAUSED = "paused"  # told to take no more articles, or its allowance is used up
+    SLICE = "slice"  # its turn is over: it is enqueued again
+    PAUSED = "paused"  # on request, or its allowance is used up
     ABANDONED = "abandoned"  # the server was down for longer than the lane's patience
     LOST = "lost"  # another hub has taken the lane
     STOPPED = "stopped"  # the hub stops
@@ -24,9 +24,9 @@ class LaneEnd(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptEnded:
-    """Published when an attempt is committed; `answer` where it was accepted.
+    """The event of a committed attempt; `answer` is set where it was accepted.
 
-    `prepared` is filled by whoever prepares the event before it is published (`lanes.lane.Lane`).
+    `prepared` is filled by the lane's `prepare` before the event is published (`lane.Lane`).
     """
 
     server: Server
@@ -39,9 +39,9 @@ class AttemptEnded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneChanged:
-    """Published when a lane's standing changes."""
+    """The event of a change of a lane's state."""
 
     server: Server
     in_flight: int
-    down: str  # why the circuit is open, or empty
+    down: str  # the reason why the circuit is open, or empty
     end: LaneEnd | None = None

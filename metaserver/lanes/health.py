@@ -1,4 +1,4 @@
-"""What a server says of itself: how many articles it wants at a time, when to ask again. Pure."""
+"""The state that a server reports: its limit of concurrent requests, the next query. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from metaserver.model.states import ReportedState
 
 
 class ServerHealth:
-    """How a server was when it was asked; times are monotonic seconds.
+    """The last reported state of a server; times are monotonic seconds.
 
-    `places` is how many requests it may have in flight: as was agreed, or fewer if it asks for
-    that. It is asked at `ask_at`, about every `pause` seconds (None: never); one that says nothing
-    the first time is left alone.
+    `places` is the number of requests that may be in flight to it: as registered, or fewer if it
+    asks for that. Its state is queried at `ask_at`, about every `pause` seconds (None: never); a
+    server that does not answer the first query is not queried again.
     """
 
     def __init__(self, concurrency: int, pause: float | None, rng: random.Random) -> None:
@@ -23,20 +23,20 @@ class ServerHealth:
         self._concurrency = concurrency
         self._pause = math.inf if pause is None else pause
         self._rng = rng
-        self._speaks = False  # it has said something once
+        self._reports_state = False  # it has answered a query once
 
     def begin(self, now: float) -> None:
-        """Its lane begins to work: it is asked before long."""
+        """Schedule the first query when its lane begins to work."""
         if math.isinf(self.ask_at):
             self.ask_at = self._next(now)
 
-    def heard(self, said: ServerReport | None, now: float) -> None:
-        """It was asked, and said this of itself, or nothing."""
-        self._speaks = self._speaks or said is not None
-        self.ask_at = self._next(now) if self._speaks else math.inf
-        if said is not None:
-            most = 1 if said.state is ReportedState.OVERLOADED else said.max_concurrent
+    def update(self, report: ServerReport | None, now: float) -> None:
+        """Record the answer to a query; None where there was none."""
+        self._reports_state = self._reports_state or report is not None
+        self.ask_at = self._next(now) if self._reports_state else math.inf
+        if report is not None:
+            most = 1 if report.state is ReportedState.OVERLOADED else report.max_concurrent
             self.places = min(self._concurrency, most or self._concurrency)
 
     def _next(self, now: float) -> float:
-        return now + self._pause * self._rng.uniform(0.75, 1.25)  # not all lanes at once
+        return now + self._pause * self._rng.uniform(0.75, 1.25)  # spreads the lanes' queries

@@ -1,4 +1,4 @@
-"""Waiting that can be ended from outside, without ending the task that waits."""
+"""Waits that can be interrupted from outside without cancelling the task that waits."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-class CutError(Exception):
-    """The wait was cut."""
+class WaitInterruptedError(Exception):
+    """The wait was interrupted."""
 
 
 class Interruptible:
-    """Waits that `cut` ends, all at once."""
+    """A group of waits that `interrupt` ends, all at once."""
 
     def __init__(self) -> None:
         self._scopes: set[asyncio.Timeout] = set()
 
     async def wait(self, awaitable: Awaitable[Result]) -> Result:
-        """Return what is awaited, or raise `CutError`."""
+        """Return the result of an awaitable, or raise `WaitInterruptedError`."""
         scope = asyncio.timeout(None)
         try:
             async with scope:
@@ -29,11 +29,11 @@ class Interruptible:
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise CutError from error
+            raise WaitInterruptedError from error
         finally:
             self._scopes.discard(scope)
 
-    def cut(self) -> None:
+    def interrupt(self) -> None:
         """End the waits that are under way."""
         now = asyncio.get_running_loop().time()
         while self._scopes:

@@ -1,9 +1,9 @@
-"""A lane at work: take the next article, call, check, store, publish; again, until all are done.
+"""A lane at work: take the next article, call, check, store, publish, until all are finished.
 
-What is committed is done; what is not was never done. A lane that is paused takes no more articles
-and finishes those in flight; one that is cancelled ends them as attempts with outcome `cancelled`.
-A lane whose task is cancelled (the hub stops) drops its calls in flight: those articles are asked
-for again, and nothing is counted against the team.
+Only a committed attempt counts. A lane that is paused takes no more articles and finishes those in
+flight; one that is cancelled ends them as attempts with outcome `cancelled`. A lane whose task is
+cancelled (the hub stops) drops its calls in flight: those articles are sent again, and nothing is
+charged to the team.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import suppress
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.health import ServerHealth
-from metaserver.lanes.interruptible import CutError, Interruptible
+from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.ports import Recorder, ServerCaller
 from metaserver.lanes.queue import ArticleQueue, Later, Next, Work
@@ -27,15 +27,16 @@ from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey
 from metaserver.model.records import Attempt, Server, Timings
 from metaserver.model.states import RULES, UNAVAILABLE_STATES, Outcome, RetryDecision, decide
 
-BLOCKED_SECONDS = 1.0  # until a lane looks again whether answers can be stored
+BLOCKED_SECONDS = 1.0  # until a lane checks again whether answers can be stored
 
 
 class Lane:
-    """One server's lane in one phase. `run` works; the lane keeps its place between two runs.
+    """One server's lane in one phase. `run` works; the lane keeps its progress between two runs.
 
-    `prepare` does what is slow about an ended attempt before it is published; nothing is awaited
-    between the two. `clock` gives Unix seconds: it dates attempts, and nothing waits by it. `down`
-    says why the server was down when its lane last worked, if it was: it is probed first.
+    `prepare` does the slow work on an ended attempt before it is published; nothing is awaited
+    between the two. `clock` returns Unix seconds: it dates attempts, and no wait depends on it.
+    `down` is the reason why the server was down when its lane last worked, or empty: where it is
+    set, the server is probed first.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Lane:
         )
         self._circuit = Circuit(limits.circuit, limits.probe, self._rng)
         if down:
-            self._circuit.away(down, _now())
+            self._circuit.open_on_report(down, _now())
         self._changed = asyncio.Event()
         self._clock = clock
         self._health = ServerHealth(server.concurrency, limits.health, self._rng)
@@ -88,24 +89,24 @@ class Lane:
 
     @property
     def pausing(self) -> bool:
-        """Whether it ends, or has ended, without having been through its queue."""
+        """True where the lane will end, or has ended, before its queue is finished."""
         return math.isfinite(self._allowance)
 
     def allow(self, requests: int | None) -> None:
-        """Let the lane begin so many more requests, and pause then; None: as many as there are.
+        """Let the lane begin `requests` more requests, and pause then; None: no limit.
 
-        The first to be sent are those that wait for another attempt, at once, whatever their
-        back-off; and if the circuit is open, without a probe. May be said before or in a run.
+        Articles that wait for another attempt are sent first, without their back-off; and if the
+        circuit is open, without a probe. May be called before or during a run.
         """
         self._allowance = math.inf if requests is None else requests
         if requests:
             self._circuit.try_now()
         elif requests is not None:
-            self._probes.cut()
+            self._probes.interrupt()
         self._changed.set()
 
     def share(self, requests: int) -> None:
-        """Let this turn end after so many more requests at the latest."""
+        """Let this turn end after at most `requests` more requests."""
         self._slice = min(self._slice, requests)
 
     def pause(self) -> None:
@@ -115,33 +116,33 @@ class Lane:
     def cancel(self, by: str) -> None:
         """Pause, and end the calls in flight as attempts with outcome `cancelled`, not charged.
 
-        `by` says whose wish it is: "the team", "an organiser".
+        `by` names who cancels: "the team", "an organiser".
         """
         self._cancelled_by = by
         self.pause()
-        self._calls.cut()
+        self._calls.interrupt()
 
     # -- work ------------------------------------------------------------------------------------
 
     async def run(self, requests: int | None = None) -> LaneEnd:
         """Work until the queue is finished, the lane is paused, or its turn is over.
 
-        Its turn is so many requests (None: no limit).
+        Its turn is `requests` requests (None: no limit).
         """
         self._slice = math.inf if requests is None else requests
         self._end = None
-        self._tell()
+        self._publish_change()
         try:
             await self._work_all()
         except* StaleLaneError:
             self._end = LaneEnd.LOST
         finally:
             self._end = self._ended(self._end or LaneEnd.STOPPED)
-            self._tell()
+            self._publish_change()
         return self._end
 
     def _ended(self, end: LaneEnd) -> LaneEnd:
-        """How a run ended, after what its last requests have changed."""
+        """Return the end of a run, taking in the results of its last requests."""
         if end not in (LaneEnd.SLICE, LaneEnd.PAUSED):
             return end
         if self._queue.finished:
@@ -155,41 +156,41 @@ class Lane:
                 places.create_task(self._work(place))
 
     async def _work(self, place: int) -> None:
-        """One place in the lane: serve article after article."""
+        """Serve article after article in one of the lane's places for concurrent requests."""
         while self._end is None:
             if self._allowance <= 0:
-                await self._come_to_rest()
+                await self._drain()
             elif self._slice <= 0:
                 self._finish(LaneEnd.SLICE)
             elif place >= self._health.places:
                 await self._wait(math.inf)
-            elif self._recorder.blocked:  # what is in flight waits to be stored; no more is sent
+            elif self._recorder.blocked:  # answers wait to be stored; no more articles are sent
                 await self._wait(_now() + BLOCKED_SECONDS)
             elif self._circuit.state is not CircuitState.CLOSED:
                 await self._recover()
             elif place == 0 and _now() >= self._health.ask_at and not self.pausing:
-                await self._ask_state()  # in an article's place: no more requests than agreed
+                await self._ask_state()  # instead of an article: the limit of requests holds
             else:
-                await self._take_on()
+                await self._serve_next()
 
-    async def _take_on(self) -> None:
+    async def _serve_next(self) -> None:
         step = self._take(_now())
         if isinstance(step, Work):
             await self._serve(step)
         elif isinstance(step, Later):
             await self._wait(step.at)
 
-    async def _come_to_rest(self) -> None:
-        """End when nothing is in flight any more: until then the lane can be told to go on."""
+    async def _drain(self) -> None:
+        """End when nothing is in flight any more; until then the lane can be resumed."""
         if self._queue.in_flight:
             await self._wait(math.inf)
         else:
             self._finish(LaneEnd.PAUSED)
 
     async def _recover(self) -> None:
-        """The circuit is not closed: probe the server when it is time, or try one article."""
+        """Probe the server when it is time, or try one article, while the circuit is not closed."""
         circuit, now = self._circuit, _now()
-        # As of the last failure: the hub itself may have been away since then.
+        # As of the last failure: the hub itself may have stood still since then.
         down = 0.0 if circuit.down_since is None else circuit.failed_at - circuit.down_since
         patience = math.inf if self._limits.patience is None else self._limits.patience
         if circuit.state is CircuitState.OPEN and down >= patience:
@@ -219,10 +220,10 @@ class Lane:
         return step
 
     async def _probe(self) -> None:
-        with suppress(CutError):
+        with suppress(WaitInterruptedError):
             failure = await self._probes.wait(self._caller.probe(self.server))
             self._circuit.probed(failure, _now())
-            self._tell()
+            self._publish_change()
 
     def _take(self, now: float) -> Next:
         step = self._queue.take(now, eager=self.pausing)
@@ -234,13 +235,13 @@ class Lane:
         return step
 
     async def _serve(self, work: Work) -> None:
-        """Send one article, store how it ended, and say so."""
-        self._tell()
+        """Send one article, store its attempt, and publish it."""
+        self._publish_change()
         number = work.tries.made + 1
         try:
             attempt, answer = await self._call(work.position, number)
         except BaseException:
-            self._queue.again(work, _now())  # as if it had never been sent
+            self._queue.requeue(work, _now())  # as if it had never been sent
             raise
         tries = Tries(number, work.tries.charged + RULES[attempt.outcome].charged)
         limits = self._limits
@@ -250,20 +251,20 @@ class Lane:
         if decision.final:
             self._queue.finish(work.position)
         else:
-            self._queue.again(Work(work.position, tries), _now() + decision.wait)
+            self._queue.requeue(Work(work.position, tries), _now() + decision.wait)
         self._circuit.ended(attempt.outcome, attempt.message, _now())
-        # The entry is made now, with the cursor as it is; what has ended is stored and shown even
-        # if the lane is stopped meanwhile.
+        # The entry is made now, with the present cursor; an ended attempt is stored and published
+        # even if the lane is stopped meanwhile.
         entry = self._entry(work.position, attempt, answer, decision)
-        await asyncio.shield(self._keep(entry, decision))
-        self._tell()
+        await asyncio.shield(self._store(entry, decision))
+        self._publish_change()
         self._changed.set()
 
     async def _call(self, position: int, number: int) -> tuple[Attempt, CheckedAnswer | None]:
         started_at, began = self._clock(), _now()
         try:
             return await self._calls.wait(self._caller.call(self.server, position, number))
-        except CutError:
+        except WaitInterruptedError:
             attempt = Attempt(
                 server=self.server.name,
                 article=self._articles[position],
@@ -275,7 +276,7 @@ class Lane:
             )
             return attempt, None
 
-    async def _keep(self, entry: AttemptRecord, decision: RetryDecision) -> None:
+    async def _store(self, entry: AttemptRecord, decision: RetryDecision) -> None:
         await self._recorder.record(entry)
         event = AttemptEnded(
             server=self.server,
@@ -306,14 +307,14 @@ class Lane:
         )
 
     async def _ask_state(self) -> None:
-        """Ask the server how it is, and adapt: it may want fewer articles at a time, or none."""
-        with suppress(CutError):
-            said = await self._probes.wait(self._caller.state(self.server))
-            self._health.heard(said, _now())
-            if said is not None:
-                if said.state in UNAVAILABLE_STATES:
-                    self._circuit.away(f"the server says it is {said.state}", _now())
-                self._tell()
+        """Ask the server for its state and adapt: it may take fewer articles at a time, or none."""
+        with suppress(WaitInterruptedError):
+            report = await self._probes.wait(self._caller.state(self.server))
+            self._health.update(report, _now())
+            if report is not None:
+                if report.state in UNAVAILABLE_STATES:
+                    self._circuit.open_on_report(f"the server says it is {report.state}", _now())
+                self._publish_change()
                 self._changed.set()
 
     def _finish(self, end: LaneEnd) -> None:
@@ -327,7 +328,7 @@ class Lane:
             async with asyncio.timeout_at(None if math.isinf(until) else until):
                 await self._changed.wait()
 
-    def _tell(self) -> None:
+    def _publish_change(self) -> None:
         self._publish(
             LaneChanged(
                 server=self.server,
@@ -339,5 +340,5 @@ class Lane:
 
 
 def _now() -> float:
-    """Monotonic seconds, of the loop's own clock: a clock that jumps fires no time-out."""
+    """Return the loop's clock, monotonic seconds: a system clock that jumps fires no time-out."""
     return asyncio.get_running_loop().time()

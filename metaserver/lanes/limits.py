@@ -1,4 +1,4 @@
-"""What an organiser sets for the lanes of a phase."""
+"""Limits of the lanes of a phase, set by an organiser."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ PROBE_BACKOFF = Backoff(base=5.0, cap=60.0)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneLimits:
-    """What an organiser sets for the lanes of a phase; times in seconds.
+    """The limits of the lanes of a phase; times in seconds.
 
-    `attempts` (>= 1) an article; `circuit` failures in a row open the circuit; a server that has
-    been down for `patience` is left for good (None: never); while it is sent articles it is asked
-    for its state every `health` seconds (None: never).
+    An article gets at most `attempts` (>= 1). `circuit` failures in a row open the circuit. A
+    server that has been down for `patience` is abandoned (None: never). While a server is sent
+    articles, its state is queried every `health` seconds (None: never).
     """
 
     attempts: int = 5

@@ -1,4 +1,4 @@
-"""What a lane needs of the rest of the hub."""
+"""Ports of a lane: the interfaces that the rest of the hub implements."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from metaserver.model.records import Attempt, Server, ServerReport
 
 
 class ServerCaller(Protocol):
-    """Sends one article to a server and checks what comes back."""
+    """The caller of annotation servers: sends articles and checks answers."""
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
-        """Return how the attempt ended; a peer's failure is an outcome, not an exception."""
+        """Return the attempt's result; a server's failure is an outcome, not an exception."""
 
     async def probe(self, server: Server) -> str | None:
-        """Return None if the server is there, else what is wrong in one line."""
+        """Return None where the server is up, else the failure in one line."""
 
     async def state(self, server: Server) -> ServerReport | None:
-        """Return what the server says of itself, or None if it does not."""
+        """Return the state that the server reports, or None where it reports none."""
 
 
 class Recorder(Protocol):
-    """Commits ended attempts."""
+    """The recorder that commits ended attempts."""
 
     @property
     def blocked(self) -> str | None:
-        """Why nothing can be committed at the moment, or None."""
+        """The reason why nothing can be committed now, or None."""
 
     async def record(self, entry: AttemptRecord) -> None:
-        """Return when the entry is committed; raises `StaleLaneError`."""
+        """Commit an entry; raises `StaleLaneError` where another hub has taken the lane."""

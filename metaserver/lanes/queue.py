@@ -1,4 +1,4 @@
-"""A lane's queue: which article is next. Pure: the time is an argument (monotonic seconds)."""
+"""A lane's queue of articles. Pure: the time is an argument (monotonic seconds)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from metaserver.model.lanes import Tries
 
 
 class Work(NamedTuple):
-    """One article to send: its position, and the tries behind it."""
+    """One article to send: its position, and the counts of its earlier attempts."""
 
     position: int
     tries: Tries
 
 
 class Later(NamedTuple):
-    """Nothing to send before `at`; infinity while all that is left is in flight."""
+    """The time before which there is nothing to send; infinity while all the rest is in flight."""
 
     at: float
 
@@ -27,10 +27,10 @@ Next: TypeAlias = Work | Later | None
 
 
 class ArticleQueue:
-    """Positions 0 to total-1 in order, each until it is finished.
+    """The queue of positions 0 to total-1 in order, each until it is finished.
 
-    New articles begin in order; one that failed waits out its back-off while later ones go on,
-    and goes ahead of them when its time has come. `cursor` is the lowest unfinished position.
+    New articles begin in order; one that failed waits for its back-off while later ones are sent,
+    and precedes them when its time has come. `cursor` is the lowest unfinished position.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class ArticleQueue:
 
     @property
     def in_flight(self) -> int:
-        """How many articles are taken, and neither finished nor to be sent again."""
+        """The number of articles taken that are neither finished nor queued again."""
         return len(self._in_flight)
 
     @property
     def finished(self) -> bool:
-        """Whether every article is finished."""
+        """True where every article is finished."""
         return self.cursor >= self.total
 
     def take(self, now: float, *, eager: bool = False) -> Next:
-        """Return the article to send now, when to ask again, or None if all are finished.
+        """Return the article to send now, the time to ask again, or None if all are finished.
 
-        `eager`: what is to be sent again does not wait out its back-off.
+        `eager` ignores the back-off of articles that are sent again.
         """
         if self._retries and (eager or self._retries[0][0] <= now):
             return self._begin(heapq.heappop(self._retries)[1])
@@ -76,14 +76,14 @@ class ArticleQueue:
         return Later(float("inf")) if self._in_flight else None
 
     def finish(self, position: int) -> None:
-        """An article taken is answered, or given up."""
+        """Finish an article that was taken: it is answered, or given up."""
         self._in_flight.remove(position)
         self._tries.pop(position, None)
         self._finished.add(position)
         self._advance()
 
-    def again(self, work: Work, at: float) -> None:
-        """An article taken is to be sent again at the given time; `work.tries` as they are now."""
+    def requeue(self, work: Work, at: float) -> None:
+        """Queue an article that was taken to be sent again at `at`, with its new counts."""
         self._in_flight.remove(work.position)
         self._tries[work.position] = work.tries
         heapq.heappush(self._retries, (at, work.position))

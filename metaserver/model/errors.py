@@ -1,10 +1,10 @@
-"""Every exception the hub raises on purpose.
+"""The exceptions of the hub.
 
 MetaserverError
-├── InputError          what the user gave: an article, a gold file, a URL, a release, a setting
-├── RefusedError        a request of an interface that cannot be done; carries a status
+├── InputError          invalid input: an article, a gold file, a URL, a release, a setting
+├── RefusedError        a request that an interface refuses; carries a status
 ├── PeerError           an annotation server's fault; carries the outcome code of the attempt
-└── HubError            ours: the attempt is not charged to the team
+└── HubError            the hub's own fault: the attempt is not charged to the team
     ├── StaleLaneError     another hub has taken the lane: stop working on it
     └── UnavailableError   the store cannot take an answer now (disk full, database locked)
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from enum import IntEnum
 from pathlib import Path
 
-from metaserver.model.states import UNSURE, Outcome
+from metaserver.model.states import STALL_OUTCOMES, Outcome
 
 
 class MetaserverError(Exception):
@@ -22,7 +22,7 @@ class MetaserverError(Exception):
 
 
 class InputError(MetaserverError):
-    """Bad input, told in one line: `place: what is wrong; what was expected`.
+    """Invalid input, reported in one line: `place: what is wrong; what was expected`.
 
     `place` is a file, `file:line`, an option or a setting. The command line exits with status 2.
     """
@@ -34,19 +34,19 @@ class InputError(MetaserverError):
 
 
 class Refusal(IntEnum):
-    """Why a request was refused: HTTP's statuses, and the fault codes of XML-RPC."""
+    """The reason for refusing a request: an HTTP status, also the fault code of XML-RPC."""
 
-    TOKEN = 401  # none, or not (or no longer) a valid one
+    TOKEN = 401  # missing, invalid or expired
     NOT_YOURS = 403
-    UNKNOWN = 404  # no such thing, or none that the caller may know of
-    STATE = 409  # not now
+    UNKNOWN = 404  # it does not exist, or the caller may not know of it
+    STATE = 409  # not possible in the present state
     TOO_LARGE = 413
-    INVALID = 422  # a value; the message names the field
-    TOO_MANY = 429  # requests
+    INVALID = 422  # an invalid value; the message names the field
+    TOO_MANY = 429  # too many requests
 
 
 class RefusedError(MetaserverError):
-    """A request that an interface refuses, in one line; `field` is the parameter at fault."""
+    """A refused request, reported in one line; `field` is the parameter at fault."""
 
     def __init__(
         self, refusal: Refusal, message: str, *, field: str = "", retry_after: float | None = None
@@ -59,9 +59,9 @@ class RefusedError(MetaserverError):
 
 
 class PeerError(MetaserverError):
-    """An attempt failed at the annotation server's side, with the attempt's outcome code.
+    """A failure at the annotation server's side, with the attempt's outcome code.
 
-    `stalled` is for how many seconds the hub stood still while the request was under way.
+    `stalled` is the number of seconds the hub stood still while the request was under way.
     """
 
     def __init__(self, outcome: Outcome, message: str) -> None:
@@ -72,11 +72,11 @@ class PeerError(MetaserverError):
 
     @property
     def void(self) -> bool:
-        """Whether it may be the hub's own fault, so that the request is to be sent again."""
-        return self.stalled > 0.0 and self.outcome in UNSURE
+        """True where it may be the hub's own fault, so that the request is sent again."""
+        return self.stalled > 0.0 and self.outcome in STALL_OUTCOMES
 
     def excuse(self) -> str:
-        """Return one line on why it does not count, if it is void."""
+        """Return one line that says why a void failure does not count."""
         return f"the hub stood still for {self.stalled:.1f} s, so this does not count: {self}"
 
 
@@ -89,9 +89,9 @@ class StaleLaneError(HubError):
 
 
 class UnavailableError(HubError):
-    """The store can take nothing now, for this reason; dispatch waits and tries again.
+    """The store cannot be written now, for `reason`; the hub waits and tries again.
 
-    `place` is told at the command line alone: it is a file of the hub's machine.
+    `place`, a file on the hub's machine, is shown at the command line only.
     """
 
     def __init__(self, reason: str, place: str | Path | None = None) -> None:

@@ -24,7 +24,7 @@ class LaneKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptRecord:
-    """One ended attempt as its lane hands it over.
+    """One ended attempt as its lane passes it to the store.
 
     `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
     and so is every article before `cursor`.
@@ -40,7 +40,7 @@ class AttemptRecord:
 
 
 class Tries(NamedTuple):
-    """How often an unfinished article was sent to a lane's server, and charged to it."""
+    """Counts of an unfinished article's attempts: those made, and those charged to the server."""
 
     made: int
     charged: int
@@ -48,7 +48,7 @@ class Tries(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneState:
-    """Where a lane stands when a hub takes it: all before `cursor` is finished.
+    """The progress of a lane when a hub takes it: every article before `cursor` is finished.
 
     `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
     attempts that are neither.
@@ -74,7 +74,7 @@ class Corpus:
 
 
 class StoredAttempt(NamedTuple):
-    """An attempt as read back (without its raw answer), and whether it was the article's last."""
+    """An attempt read from the store, without its raw answer; `final`: the article's last one."""
 
     position: int
     attempt: Attempt
@@ -83,12 +83,12 @@ class StoredAttempt(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckedAnswer:
-    """What is kept of an answer, and all that was wrong with it.
+    """The valid part of an answer, and the problems found in it.
 
     `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each
     task the server answered; it is empty where the attempt failed. `problems` are the first 100,
-    worst first, those that cost nothing (a value read as another type) last; `problem_count` is
-    how many there are. `message` says the worst in one line, empty where there is none.
+    worst first, notes that cost nothing (a value read as another type) last; `problem_count` is
+    the number of all of them. `message` is the worst one in one line, empty where there is none.
     """
 
     outcome: Outcome

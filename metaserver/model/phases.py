@@ -12,7 +12,7 @@ from metaserver.model.states import PhaseState
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Challenge:
-    """A challenge: phases whose dates are told in one time zone (an IANA name)."""
+    """A challenge: phases whose dates are shown in one time zone (an IANA name)."""
 
     id: int
     name: str
@@ -22,7 +22,7 @@ class Challenge:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phase:
-    """A phase as kept. `reached` is the state that a hand or the clock has led it to."""
+    """A stored phase. `reached` is the state that an organiser or the clock has set."""
 
     id: int
     name: PhaseName
@@ -35,17 +35,17 @@ class Phase:
     created_at: float
 
     def state(self, now: float) -> PhaseState:
-        """Return where the phase stands at `now` (Unix seconds)."""
+        """Return the phase's state at `now` (Unix seconds)."""
         return self.plan.state(now, self.reached)
 
     def coming(self, now: float) -> Sequence[Change]:
-        """Return what the clock does to it after `now`, the next change first."""
+        """Return the changes by the clock after `now` (Unix seconds), the next one first."""
         return self.plan.coming(now, self.reached)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CorpusVersion:
-    """A corpus under the name and version that organisers know it by."""
+    """A corpus with the name and version that organisers use for it."""
 
     name: str
     version: int

@@ -1,4 +1,4 @@
-"""What an organiser sets for a phase and a team for its notices: kept as JSON, given as JSON."""
+"""Plans of phases (set by organisers) and notices (set by teams): stored and sent as JSON."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from metaserver.model.zones import YEARS, is_dated
 
 YEAR = 366 * 86_400.0
 Moment = Annotated[datetime, Meta(tz=True)]
-Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # endless is not waited for
+Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # no setting may wait without end
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a phase allows; None takes the hub's own setting (`limits` in `config.yaml`)."""
+    """Limits of a phase; None takes the hub's own setting (`limits` in `config.yaml`)."""
 
     timeout: Seconds | None = None  # for one article, in seconds
     attempts: Count | None = None  # an article
-    concurrency: Count | None = None  # a server may register, at most; None: no bound
+    concurrency: Count | None = None  # the most that a server may register; None: no bound
     answer_bytes: Count | None = None
-    servers: Count = 5  # a team
-    runs: Count = 5  # offline runs a team and task
+    servers: Count = 5  # of a team
+    runs: Count = 5  # offline runs of a team in a task
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """A change that the clock makes to a phase: by which of its dates, when, and to which state."""
+    """A change of a phase's state by the clock: the date's name, its moment, the new state."""
 
     date: str
     at: datetime
@@ -40,8 +40,8 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
 class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A phase as its organiser planned it.
 
-    `kind` is what it is while open: training or test. Moments carry their time zone; None: by hand
-    only. `tasks` are the tasks that servers are asked for.
+    `kind` is its state while open: training or test. Moments carry their time zone; None: changed
+    manually only. `tasks` are the tasks that servers are asked for.
     """
 
     title: str = ""
@@ -60,31 +60,31 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                 raise ValueError(f"{name} is not from {YEARS[0]} to {YEARS[-1]}")
 
     def state(self, now: float, reached: PhaseState | None) -> PhaseState:
-        """Return where the phase stands at `now` (Unix seconds).
+        """Return the phase's state at `now` (Unix seconds).
 
-        What it has reached holds until the clock leads further on: one that is set back leads back
-        to nothing. An open phase is of the plan's kind.
+        The state it has reached holds until a date leads to a later one; a clock that is set back
+        undoes nothing. The state of an open phase is the plan's kind.
         """
         passed = [change.state for change in self._changes() if change.at.timestamp() <= now]
         furthest = max([*passed, reached or PhaseState.SETUP], key=ORDER.index)
         return self.kind if furthest in OPEN_STATES else furthest
 
     def coming(self, now: float, reached: PhaseState | None) -> Sequence[Change]:
-        """Return what the clock does after `now` if nobody changes anything, the next change first.
+        """Return the changes that the clock makes after `now`, the next one first.
 
-        Dates that change nothing any more are left out: a phase that was frozen by hand is not
+        Dates that have no effect any more are left out: a phase that was frozen manually is not
         opened by its date.
         """
-        standing, found = self.state(now, reached), dict[float, Change]()
+        state, found = self.state(now, reached), dict[float, Change]()
         ahead = [change for change in self._changes() if change.at.timestamp() > now]
         for change in sorted(ahead, key=lambda one: (one.at.timestamp(), ORDER.index(one.state))):
-            if ORDER.index(change.state) > ORDER.index(standing):
-                standing = change.state
+            if ORDER.index(change.state) > ORDER.index(state):
+                state = change.state
                 found[change.at.timestamp()] = change
         return list(found.values())
 
     def _changes(self) -> Sequence[Change]:
-        """Return all that the dates say, in the order of the states."""
+        """Return the changes of all dates, in the order of the states."""
         states = (self.kind, PhaseState.FROZEN, PhaseState.CLOSED)
         return [
             Change(date=name, at=at, state=state)
@@ -99,7 +99,7 @@ ORDER = tuple(PhaseState)
 
 
 class NoticePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a team wants to be told that a server is down, up again or finished."""
+    """A team's addresses for notices that a server is down, up again or finished."""
 
     webhook: str = ""  # a URL; empty: none
     secret: str = ""  # signs what is sent there (HMAC-SHA256)

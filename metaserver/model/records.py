@@ -1,4 +1,4 @@
-"""The frozen values that every part of the hub passes on."""
+"""Frozen values that every part of the hub uses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
 ServerName = NewType("ServerName", str)  # unique within a phase; also the run's name on the boards
 TeamName = NewType("TeamName", str)  # unique in the hub
 PhaseName = NewType("PhaseName", str)  # unique in the hub
-TaskName = NewType("TaskName", str)  # what a task plug-in is called
+TaskName = NewType("TaskName", str)  # the name of a task plug-in
 TASK_GROUP = "metaserver.tasks"  # the group of entry points that tasks are registered in
 
 
@@ -32,8 +32,8 @@ class Article:
 class Server:
     """An annotation server as registered for a phase.
 
-    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is how many requests it may
-    have in flight.
+    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is the number of requests that
+    may be in flight to it.
     """
 
     name: ServerName
@@ -46,7 +46,7 @@ class Server:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerReport:
-    """What a server says of itself; `max_concurrent` (>= 1) is None where it does not say."""
+    """The state that a server reports; `max_concurrent` (>= 1) is None where it reports none."""
 
     state: ReportedState = ReportedState.RUNNING
     max_concurrent: int | None = None
@@ -65,12 +65,12 @@ class Problem:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Timings:
-    """Where an attempt's time went, in seconds; None for a phase that was not reached.
+    """The timings of an attempt's phases, in seconds; None for a phase that was not reached.
 
     The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
-    (TCP and TLS), `send` (request written), `wait` (until the answer's head is in), `transfer`
+    (TCP and TLS), `send` (request written), `wait` (until the answer's headers), `transfer`
     (until its last byte; what arrives in pieces is decoded meanwhile), `parse` (the rest of
-    decoding, and validation). `total` is from the request's begin to its last byte.
+    decoding, and validation). `total` is from the start of the request to the last byte.
     """
 
     queue: float | None = None
@@ -85,7 +85,7 @@ class Timings:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Attempt:
-    """One request for one article to one server, as it ended."""
+    """One request for one article to one server, and its result."""
 
     server: ServerName
     article: ArticleId

@@ -1,4 +1,4 @@
-"""Values of registered servers, and of what is wanted of their lanes."""
+"""Values of registered servers, and of the desired states of their lanes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.model.states import Control
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RegisteredServer:
-    """A server as kept; `verdicts` is JSON of its conformance runs, by the phase's name.
+    """A stored server; `verdicts` is JSON of its conformance runs, by the phase's name.
 
     Two values of a server that differ in its verdicts alone are equal.
     """
@@ -26,7 +26,7 @@ class RegisteredServer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneControl:
-    """What is wanted of one lane, and why."""
+    """The desired state of one lane, and a note that says why."""
 
     control: Control
     note: str

@@ -1,4 +1,4 @@
-"""Settings that more than one package knows."""
+"""Settings that more than one package uses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from metaserver.model.plans import Count, Seconds
 
 
 class LogFormat(StrEnum):
-    """How a line of the log looks."""
+    """The format of a line of the log."""
 
     JSON = "json"  # one object a line, for machines
     CONSOLE = "console"  # for a person at a terminal
 
 
 class LogLevel(StrEnum):
-    """The least that is logged."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -28,7 +28,7 @@ class LogLevel(StrEnum):
 
 
 class LimitSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What one article may take, and how many are sent at a time."""
+    """Limits of one article's request, and how many requests are in flight at a time."""
 
     timeout: Seconds = 600.0
     connect: Seconds = 10.0

@@ -1,4 +1,4 @@
-"""States and outcome codes, and what follows from them, as tables."""
+"""States and outcome codes, and the rules that follow from them, as tables."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How one attempt ended: one word, shown the same everywhere."""
+    """The result of one attempt: one word, shown the same everywhere."""
 
     OK = "ok"  # every hit kept
     PARTIAL = "partial"  # some hits dropped, the valid rest kept
     DNS = "dns"  # the host name did not resolve
-    CONNECT = "connect"  # no connection, or it was lost before the answer was whole
+    CONNECT = "connect"  # no connection, or it was lost before the answer was complete
     TLS = "tls"  # the TLS handshake failed
-    TIMEOUT = "timeout"  # no whole answer within the article's time limit
+    TIMEOUT = "timeout"  # no complete answer within the article's time limit
     HTTP = "http"  # a status other than 200, or not HTTP
-    TOO_LARGE = "too_large"  # the answer passed the size limit
+    TOO_LARGE = "too_large"  # the answer exceeded a size limit
     XML = "xml"  # not XML, or not XML-RPC
     FAULT = "fault"  # the server answered with an XML-RPC fault
     SHAPE = "shape"  # a value is not of the agreed type
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 
 
 class ServerState(StrEnum):
-    """What the monitor says of a server."""
+    """The state of a server on the monitor."""
 
     WAITING = "waiting"  # no attempt yet
     UP = "up"  # its last attempts were answered
@@ -39,11 +39,11 @@ class ServerState(StrEnum):
 
 
 class ReportedState(StrEnum):
-    """What an annotation server says of itself (`Annotator.getState`, docs/wire.md)."""
+    """The state that an annotation server reports (`Annotator.getState`, docs/wire.md)."""
 
     RUNNING = "Running"
     OVERLOADED = "Overloaded"  # sent one article at a time
-    SUSPENDED = "Suspended"  # sent none: its circuit is opened
+    SUSPENDED = "Suspended"  # sent no articles: its circuit is opened
     SHUTDOWN = "Shutdown"  # likewise
 
 
@@ -51,20 +51,20 @@ UNAVAILABLE_STATES = frozenset({ReportedState.SUSPENDED, ReportedState.SHUTDOWN}
 
 
 class Control(StrEnum):
-    """What is wanted of a lane; kept in the store, so that a restarted hub goes on with it."""
+    """The desired state of a lane, stored so that a restarted hub continues with it."""
 
-    PAUSED = "paused"  # by the team; how a lane begins under `metaserver serve`
+    PAUSED = "paused"  # by the team; the first state under `metaserver serve`
     RUNNING = "running"
     SUSPENDED = "suspended"  # by an organiser: the team cannot start it
 
 
 class PhaseState(StrEnum):
-    """Where a phase of a challenge stands; the clock leads from one to the next."""
+    """The state of a phase; the clock or an organiser advances it to the next."""
 
     SETUP = "setup"  # before it opens: servers register and are tested
     TRAINING = "training"  # open: articles are sent
     TEST = "test"  # open: articles are sent
-    FROZEN = "frozen"  # no article is sent, the boards stand still
+    FROZEN = "frozen"  # no article is sent, the boards do not change
     CLOSED = "closed"  # over: public answers can be read
 
 
@@ -73,24 +73,24 @@ OPEN_STATES = frozenset({PhaseState.TRAINING, PhaseState.TEST})
 
 
 class Visibility(StrEnum):
-    """Who sees the scores of a phase; organisers always do."""
+    """The audience of a phase's scores; organisers always see them."""
 
     HIDDEN = "hidden"  # nobody
-    OWN = "own"  # each team its own runs
-    PUBLIC = "public"  # everybody all runs
+    OWN = "own"  # each team sees its own runs
+    PUBLIC = "public"  # everybody sees all runs
 
 
 class JobState(StrEnum):
-    """Where a background job stands."""
+    """The state of a background job."""
 
     RUNNING = "running"  # at work, or waiting for its turn
-    DONE = "done"  # its result is there
-    FAILED = "failed"  # nothing was changed; its error tells why
-    CANCELLED = "cancelled"  # nothing was changed: by an organiser, or the hub stopped
+    DONE = "done"  # its result is available
+    FAILED = "failed"  # nothing was changed; its error says why
+    CANCELLED = "cancelled"  # by an organiser, or the hub stopped: nothing was changed
 
 
 class Role(StrEnum):
-    """What a token lets its holder do, from the least."""
+    """The permissions of a token, from the fewest to the most."""
 
     READER = "reader"  # what is public
     TEAM = "team"  # its team's servers and runs
@@ -99,7 +99,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the lane does after an attempt with one outcome.
+    """The lane's reaction to an attempt with one outcome.
 
     `retry`: the article is sent again, up to the phase's number of attempts. `charged`: the attempt
     counts towards that number. `circuit`: it counts towards opening the circuit.
@@ -113,24 +113,28 @@ class Rule:
 
 RULES: Mapping[Outcome, Rule] = {
     Outcome.OK: Rule(False, True, False, "answered"),
-    Outcome.PARTIAL: Rule(False, True, False, "answered: the valid part is kept, the rest told"),
-    Outcome.DNS: Rule(True, True, True, "names come back; nobody is there for any article"),
-    Outcome.CONNECT: Rule(True, True, True, "servers restart; nobody is there for any article"),
-    Outcome.TLS: Rule(True, True, True, "certificates get renewed; no article would pass"),
+    Outcome.PARTIAL: Rule(
+        False, True, False, "answered: the valid part is kept, the rest reported"
+    ),
+    Outcome.DNS: Rule(True, True, True, "often temporary; no other article would get through"),
+    Outcome.CONNECT: Rule(True, True, True, "servers restart; no other article would get through"),
+    Outcome.TLS: Rule(True, True, True, "certificates get renewed; no article would get through"),
     Outcome.TIMEOUT: Rule(True, True, True, "overload passes; more articles would add to it"),
-    Outcome.HTTP: Rule(True, True, True, "a proxy answers for a server that is not there"),
-    Outcome.TOO_LARGE: Rule(True, True, False, "the server is there, this answer is not usable"),
-    Outcome.XML: Rule(True, True, False, "may have been cut or garbled on the way"),
-    Outcome.FAULT: Rule(True, True, False, "the server is there and says it failed on this one"),
+    Outcome.HTTP: Rule(True, True, True, "a proxy answers for a server that is not running"),
+    Outcome.TOO_LARGE: Rule(True, True, False, "the server is up, this answer is not usable"),
+    Outcome.XML: Rule(True, True, False, "may have been cut or garbled in transit"),
+    Outcome.FAULT: Rule(True, True, False, "the server is up and reports that this article failed"),
     Outcome.SHAPE: Rule(True, True, False, "the contract asks for a second chance (wire, 2.5)"),
     Outcome.NO_VALID_HIT: Rule(True, True, False, "the contract asks for a second chance"),
     Outcome.CANCELLED: Rule(True, False, False, "the hub's or the team's own doing"),
 }
 
-UNSURE = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {Outcome.XML}
-"""The outcomes that a hub which stood still may have brought about itself.
+STALL_OUTCOMES = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {
+    Outcome.XML
+}
+"""The outcomes that a hub may have caused itself by standing still.
 
-A deadline passed, the server gave up, or what it sent was cut: the others came whole.
+A deadline passed, the server gave up, or its answer was cut; the others need a complete answer.
 """
 
 ANSWERED = frozenset({Outcome.OK, Outcome.PARTIAL})
@@ -159,9 +163,9 @@ class Backoff:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RetryDecision:
-    """What becomes of an article after an attempt.
+    """The decision on an article after an attempt.
 
-    `answered` and `given_up` end it; otherwise it is sent again after `wait` seconds.
+    `answered` and `given_up` finish it; otherwise it is sent again after `wait` seconds.
     """
 
     answered: bool = False
@@ -170,14 +174,17 @@ class RetryDecision:
 
     @property
     def final(self) -> bool:
-        """Whether the article is finished for the lane."""
+        """True where the article is finished for the lane."""
         return self.answered or self.given_up
 
 
 def decide(
     outcome: Outcome, charged: int, max_attempts: int, backoff: Backoff, rng: random.Random
 ) -> RetryDecision:
-    """Decide on an article after an attempt; `charged` counts this one too if its rule does."""
+    """Decide on an article after an attempt.
+
+    `charged` is the number of attempts charged so far, this one included where it is charged.
+    """
     rule = RULES[outcome]
     if not rule.retry:
         return RetryDecision(answered=True)

@@ -1,4 +1,4 @@
-"""Who looks: what a page or an operation may show depends on it."""
+"""The viewer of a page or an operation's result, on whom its content depends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Viewer:
-    """For whom a board is: a team, an organiser, or (the default) anybody."""
+    """The person a board is shown to: a team, an organiser, or (the default) anybody."""
 
     team: str = ""
     organiser: bool = False

@@ -1,8 +1,8 @@
-"""Dates as people write them in a time zone, and moments as they are shown in one.
+"""Dates written in a time zone, and moments shown in one.
 
-A clock that is changed skips local times in spring and has some twice in autumn. One that is
-skipped is refused; one that comes twice is the first (RFC 5545, section 3.3.5), and is shown with
-its offset wherever it is shown (docs/adr/0016-local-times.md).
+A change of clocks skips local times in spring and repeats some in autumn. A skipped time is
+refused; a repeated one is read as the first (RFC 5545, section 3.3.5), and is always shown with
+its offset (docs/adr/0016-local-times.md).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 YEARS = range(1970, 3000)
-"""The years of dates: in the first and the last there are, some zones have no local time."""
+"""The years of dates: in the first and the last of `datetime`, some zones have no local time."""
 
 FIRST = datetime(YEARS[0] - 1, 12, 31, tzinfo=UTC).timestamp()
 LAST = datetime(YEARS[-1] + 1, 1, 2, tzinfo=UTC).timestamp()
-"""Between them is every moment whose local year, in whichever zone, is one of `YEARS`."""
+"""The bounds of the moments whose local year, in any zone, is one of `YEARS`."""
 
 
 def known_zone(name: str) -> tzinfo | None:
@@ -33,8 +33,8 @@ def shown_name(name: str) -> str:
     return "UTC" if known_zone(name) is None else name
 
 
-def moved(at: datetime, name: str) -> datetime:
-    """Return a moment as it is shown in a zone (`shown_name`)."""
+def to_zone(at: datetime, name: str) -> datetime:
+    """Return a moment in the zone that it is shown in (`shown_name`)."""
     return at.astimezone(known_zone(name) or UTC)
 
 
@@ -46,8 +46,8 @@ def is_dated(at: datetime) -> bool:
 def read_moment(text: str, zone: str) -> datetime:
     """Read a date that is written in a time zone or with an offset.
 
-    Raises `ValueError`, with the reason in words, for what is no date, out of range, or a local
-    time that does not exist.
+    Raises `ValueError`, with the reason in words, for a text that is no date, a date out of range
+    or a local time that does not exist.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -79,16 +79,16 @@ def _in_zone(local: datetime, name: str) -> datetime:
 def in_zone(at: datetime, name: str) -> str:
     """Write a moment in a time zone: 2026-12-01 09:00 Europe/Madrid.
 
-    A local time that comes twice has its offset too. UTC stands in for a zone that this machine
-    does not know.
+    A local time that is repeated has its offset too. UTC is used for a zone that this machine does
+    not know.
     """
-    there = moved(at, name)
-    offset = f", UTC{_offset(there)}" if _comes_twice(there) else ""
+    there = to_zone(at, name)
+    offset = f", UTC{_offset(there)}" if _is_repeated(there) else ""
     return f"{_text(there)} {shown_name(name)}{offset}"
 
 
-def _comes_twice(there: datetime) -> bool:
-    """Return whether a local time is that of two moments."""
+def _is_repeated(there: datetime) -> bool:
+    """Return whether a local time is repeated: the time of two moments."""
     return there.replace(fold=0).timestamp() < there.replace(fold=1).timestamp()
 
 

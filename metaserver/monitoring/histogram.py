@@ -1,4 +1,4 @@
-"""Durations counted in a high dynamic range histogram: bounded, mergeable, kept as bytes (ADR 8).
+"""High dynamic range histogram of durations: bounded, mergeable, serialised as bytes (ADR 8).
 
 Merging is exact: the histogram of two parts is the histogram of the whole.
 """
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
-UNIT = 1e-4  # seconds; all that is shorter counts as one unit
-LONGEST = 86_400.0  # seconds; all that is longer counts as this
-DIGITS = 2  # significant decimal digits that are told apart
-WAITING = 512  # durations that wait to be counted together: one by one the library takes long
+UNIT = 1e-4  # seconds; shorter durations count as one unit
+LONGEST = 86_400.0  # seconds; longer durations count as this
+DIGITS = 2  # significant decimal digits that are distinguished
+WAITING = 512  # durations that wait to be counted together: the library is slow one by one
 ACCURACY = 1 / 256  # relative: half of a bin's greatest width; below 128 units, half a unit
-BARS_A_DECADE = 40  # the finest bars of a picture
+BARS_A_DECADE = 40  # the finest bars of a chart
 
 
 def _empty() -> HdrHistogram:
@@ -25,7 +25,7 @@ def _empty() -> HdrHistogram:
 
 
 def _bounds() -> npt.NDArray[np.float64]:
-    """Where the bins begin and the last one ends, in seconds."""
+    """Return the lower bounds of the bins and the upper bound of the last, in seconds."""
     bins = _empty()
     return np.array([bins.get_value_from_index(i) for i in range(bins.counts_len + 1)]) * UNIT
 
@@ -35,7 +35,7 @@ _MIDDLES = (_BOUNDS[:-1] + _BOUNDS[1:]) / 2
 
 
 class TimeHistogram:
-    """Counts of durations in seconds; a percentile is the middle of its bin."""
+    """A histogram of durations in seconds; a percentile is the middle of its bin."""
 
     def __init__(self) -> None:
         self._counted = _empty()
@@ -43,7 +43,7 @@ class TimeHistogram:
 
     @property
     def total(self) -> int:
-        """How many durations were counted."""
+        """The number of durations counted."""
         return int(self._counted.total_count) + len(self._waiting)
 
     def add(self, seconds: float) -> None:
@@ -65,21 +65,21 @@ class TimeHistogram:
 
     @property
     def _bins(self) -> HdrHistogram:
-        """The library's histogram, of all."""
+        """The library's histogram of all durations."""
         if self._waiting:
             self._count()
         return self._counted
 
     def merge(self, other: TimeHistogram) -> None:
-        """Count all that the other has counted."""
+        """Add the durations of another histogram."""
         self._bins.add(other._bins)
 
     def percentile(self, percent: float) -> float | None:
-        """Return the duration that `percent` (0 to 100) of all do not pass; None if empty."""
+        """Return the duration that `percent` (0 to 100) of all do not exceed; None if empty."""
         return self.percentiles(percent)[0]
 
     def percentiles(self, *percents: float) -> Sequence[float | None]:
-        """Return several at once, which takes little more than one."""
+        """Return several percentiles, in hardly more time than one."""
         if not self.total:
             return [None] * len(percents)
         ranks = [max(1, math.ceil(self.total * percent / 100)) for percent in percents]
@@ -87,10 +87,10 @@ class TimeHistogram:
         return found
 
     def shape(self, longest: float, bars: int = 28) -> tuple[Sequence[float], Sequence[int]]:
-        """Return bar edges (seconds, evenly spaced logarithms) and counts for a picture.
+        """Return bar edges (seconds, evenly spaced logarithms) and counts for a chart.
 
-        The bars end at `longest`, whatever is above it counts in the last; they begin at the
-        shortest duration there is. Empty where nothing was counted.
+        The bars begin at the shortest duration counted and end at `longest`; longer durations
+        count in the last bar. Empty where nothing was counted.
         """
         counts = self._counts()
         (filled,) = counts.nonzero()
@@ -103,20 +103,20 @@ class TimeHistogram:
         return edges.tolist(), np.bincount(bar, counts[filled], bars).astype(int).tolist()
 
     def to_bytes(self) -> bytes:
-        """Return it in the HdrHistogram V2 compressed format."""
+        """Return the histogram in the HdrHistogram V2 compressed format."""
         return bytes(self._bins.encode())
 
-    def add_bytes(self, kept: bytes) -> None:
-        """Count all that a histogram kept by `to_bytes` has counted."""
-        self._bins.decode_and_add(kept)
+    def add_bytes(self, packed: bytes) -> None:
+        """Add the durations of a histogram serialised by `to_bytes`."""
+        self._bins.decode_and_add(packed)
 
     @classmethod
-    def from_bytes(cls, kept: bytes) -> TimeHistogram:
-        """Return the histogram that `to_bytes` has kept."""
+    def from_bytes(cls, packed: bytes) -> TimeHistogram:
+        """Return the histogram that `to_bytes` serialised."""
         histogram = cls()
-        histogram.add_bytes(kept)
+        histogram.add_bytes(packed)
         return histogram
 
     def _counts(self) -> npt.NDArray[np.uint64]:
-        """The counts by bin; shares the memory of the library's."""
+        """Return the counts by bin; the array shares the library's memory."""
         return np.frombuffer(self._bins.counts, np.uint64)

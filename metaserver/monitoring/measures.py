@@ -1,4 +1,4 @@
-"""What is told of a server for a window of time: pure functions of what was counted.
+"""Measures of a server in a window of time: pure functions of its counts.
 
 The TIPS measures are those of BeCalm's track "Technical interoperability and performance of
 annotation servers": M. Pérez-Pérez et al., "Next generation community assessment of biomedical
@@ -19,11 +19,11 @@ from metaserver.monitoring.tally import TOTAL, Tally
 
 
 class UptimeState(Enum):
-    """What a server's state means for its uptime."""
+    """The meaning of a server's state for its uptime."""
 
     UP = "up"
     DOWN = "down"
-    NEITHER = "neither"  # nothing was asked of it: paused, suspended, not begun, finished
+    NEITHER = "neither"  # no requests were due: paused, suspended, not begun, finished
 
 
 UPTIME_STATES: Mapping[ServerState, UptimeState] = {
@@ -39,7 +39,7 @@ UPTIME_STATES: Mapping[ServerState, UptimeState] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
-    """A percentile of a duration; `at_least`: the true one was cut by the time limit."""
+    """A percentile of a duration, in seconds; `at_least`: the time limit cut the true one."""
 
     seconds: float
     at_least: bool = False
@@ -61,7 +61,7 @@ class Timing:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Availability:
-    """How a server was there; times in seconds.
+    """The availability of a server; times in seconds.
 
     `up`, `down`, `neither` and `unknown` (before its first state) add up to the window. A failure
     is a change to down, a repair the change to up that follows; those within the window count.
@@ -94,11 +94,11 @@ class Availability:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tips:
-    """The TIPS means; None where there is nothing to divide by.
+    """The TIPS means; None where the divisor is zero.
 
-    A response is an answer of which hits could be kept, or that rightly had none. `censored`
-    calls ran out of time: they are no responses, but their time limit and their article count in
-    the times, which are lower bounds then.
+    A response is an answer with valid hits, or one that correctly had none. `censored` calls timed
+    out: they are no responses, but their time limit and their article count in the times, which are
+    lower bounds then.
     """
 
     responses: int
@@ -111,7 +111,7 @@ class Tips:
 
 
 def timings(tally: Tally, time_limit: float) -> Mapping[str, Timing]:
-    """Return the percentiles of the total and of each phase, of those that were ever reached."""
+    """Return the percentiles, in seconds, of the total and of each phase that was reached."""
     return {
         name: _timing(times, tally.censored[name], time_limit if name == TOTAL else None)
         for name, times in tally.times.items()
@@ -154,20 +154,20 @@ def tips(tally: Tally) -> Tips:
 def availability(
     changes: Sequence[tuple[float, UptimeState]], since: float, until: float
 ) -> Availability:
-    """Return how a server was there from `since` to `until` (Unix seconds).
+    """Return the availability of a server from `since` to `until` (Unix seconds).
 
-    `changes` are (when, standing) in the order of time, those before the window too: a period
-    that ended in the window counts in MTBF or MTTR with its whole length. Planned pauses stop the
-    clock of both: up, paused, up is one time up; down, paused, up is a repair.
+    `changes` are (Unix seconds, state) in chronological order, including those before the window:
+    a period that ended in the window counts in MTBF or MTTR with its full length. Planned pauses
+    stop the clock of both: up, paused, up is one time up; down, paused, up is a repair.
     """
     periods = [
-        (begin, min(end, until), standing)
-        for (begin, standing), (end, _) in pairwise([*changes, (until, UptimeState.NEITHER)])
+        (begin, min(end, until), state)
+        for (begin, state), (end, _) in pairwise([*changes, (until, UptimeState.NEITHER)])
         if begin < until
     ]
     seconds = dict.fromkeys(UptimeState, 0.0)
-    for begin, end, standing in periods:
-        seconds[standing] += max(0.0, end - max(begin, since))
+    for begin, end, state in periods:
+        seconds[state] += max(0.0, end - max(begin, since))
     ups, downs = _ended(periods, since)
     return Availability(
         up=seconds[UptimeState.UP],
@@ -184,18 +184,18 @@ def availability(
 def _ended(
     periods: Iterable[tuple[float, float, UptimeState]], since: float
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Return how long each time up was that a failure ended, and down that a repair ended."""
+    """Return the seconds of each time up ended by a failure, and down ended by a repair."""
     ups: list[float] = []
     downs: list[float] = []
     up = down = 0.0
     was_down = False
-    for begin, end, standing in periods:
-        if standing is UptimeState.DOWN:
+    for begin, end, state in periods:
+        if state is UptimeState.DOWN:
             if not was_down and begin >= since:
                 ups.append(up)
             was_down, up = True, 0.0
             down += end - begin
-        elif standing is UptimeState.UP:
+        elif state is UptimeState.UP:
             if was_down and begin >= since:
                 downs.append(down)
             was_down, down = False, 0.0

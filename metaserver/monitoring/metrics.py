@@ -1,7 +1,7 @@
-"""The hub's metrics for Prometheus: counted from the lanes' events, gauges read when asked.
+"""The hub's metrics for Prometheus: counters of the lanes' events, gauges read on each scrape.
 
-What each one means: docs/monitoring.md. Labels are servers' names, outcomes, states and phases of
-an attempt, so that there are no more series than servers and words.
+docs/monitoring.md explains each metric. Labels are servers' names, outcomes, states and phases of
+an attempt, which bounds the number of series.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from metaserver.monitoring.snapshots import Monitor
 from metaserver.monitoring.tally import NO_RESPONSE, PHASES
 
 BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-LAG_SECONDS = 1.0  # between two looks at the loop
+LAG_SECONDS = 1.0  # between two measurements of the loop's lag
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sources:
-    """Where the gauges are read when the metrics are asked for.
+    """The sources of the gauges, read on each scrape.
 
-    `monitors` are those of the phases that are in memory, `blocked` tells why nothing can be
-    stored (None: it can), `streams` how many event streams are open; `watchdog` knows when the
-    event loop stood still.
+    `monitors` returns those of the phases in memory, `blocked` the reason why nothing can be
+    stored (None: it can), `streams` the number of open event streams; `watchdog` counts the stalls
+    of the event loop.
     """
 
     monitors: Callable[[], Iterable[Monitor]]
@@ -52,7 +52,7 @@ class Sources:
 
 
 class Metrics:
-    """All metrics, in a registry of their own."""
+    """The metrics of a hub, in a registry of their own."""
 
     def __init__(self, sources: Sources, version: str) -> None:
         self._sources = sources
@@ -62,7 +62,7 @@ class Metrics:
         )
         self._responses = Histogram(
             "metaserver_response_seconds",
-            "Time from an attempt's begin to its response's last byte, or to the time limit.",
+            "Time from an attempt's start to its response's last byte, or to the time limit.",
             buckets=BUCKETS,
             registry=registry,
         )
@@ -79,11 +79,11 @@ class Metrics:
             "metaserver_sent_bytes", "Bytes of articles' requests.", registry=registry
         )
         self._received = Counter(
-            "metaserver_received_bytes", "Bytes of answers as they came.", registry=registry
+            "metaserver_received_bytes", "Bytes of answers as received.", registry=registry
         )
         self._lag = Gauge(
             "metaserver_event_loop_lag_seconds",
-            "How late the event loop last came back to a sleeper.",
+            "Delay of the event loop's last measured wake-up.",
             registry=registry,
         )
         Info("metaserver_hub", "The running hub.", registry=registry).info(
@@ -94,7 +94,7 @@ class Metrics:
         ProcessCollector(registry=registry)
 
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
-        """Take in what a lane says; how lanes stand is read from the monitors instead."""
+        """Count a lane's event; the states of lanes are read from the monitors instead."""
         if isinstance(event, LaneChanged):
             return
         self._attempt(event.attempt)
@@ -114,7 +114,7 @@ class Metrics:
                 histogram.observe(seconds)
 
     def forget(self, server: ServerName) -> None:
-        """Drop the series of a server that is gone."""
+        """Drop the series of a removed server."""
         for outcome in Outcome:
             self._attempts.remove(server, outcome)
 
@@ -131,11 +131,11 @@ class Metrics:
         return generate_latest(self.registry), CONTENT_TYPE_LATEST
 
     def render_hub(self) -> tuple[bytes, str]:
-        """Return the metrics that name no server."""
+        """Return the metrics without the label `server`, and their content type."""
         return self._rendered(_Chosen(self.registry, lambda labels: "server" not in labels))
 
     def render_of(self, servers: Collection[ServerName]) -> tuple[bytes, str]:
-        """Return the metrics of some servers alone: none to which others have added."""
+        """Return the metrics of some servers only, without sums over others."""
         own = _Chosen(self._attempts, lambda labels: labels["server"] in servers)
         return self._rendered(own, _Lanes(self._sources, servers))
 
@@ -147,7 +147,7 @@ class Metrics:
 
 
 class _Unnamed(Collector):
-    """A collector whose registry does not collect to learn the names of its metrics."""
+    """A collector whose registry does not collect samples to find the names of its metrics."""
 
     def describe(self) -> Sequence[Metric]:
         """Return no metrics."""
@@ -155,7 +155,7 @@ class _Unnamed(Collector):
 
 
 class _Chosen(_Unnamed):
-    """The samples of another collector that have the right labels."""
+    """A collector of another one's samples with matching labels."""
 
     def __init__(self, source: Collector, right: Callable[[Mapping[str, str]], bool]) -> None:
         self._source = source
@@ -170,7 +170,7 @@ class _Chosen(_Unnamed):
 
 
 class _Lanes(_Unnamed):
-    """How the lanes stand at the moment they are asked for: all, or those of some servers."""
+    """A collector of the present states of lanes: all, or those of some servers."""
 
     def __init__(self, sources: Sources, only: Collection[ServerName] | None = None) -> None:
         self._sources = sources
@@ -197,7 +197,7 @@ class _Lanes(_Unnamed):
 
 
 class _Hub(_Unnamed):
-    """How the hub stands at the moment it is asked for."""
+    """A collector of the present state of the hub."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -219,6 +219,6 @@ class _Hub(_Unnamed):
         )
         yield CounterMetricFamily(
             "metaserver_event_loop_stalled_seconds",
-            "Seconds of these times.",
+            "Seconds that the event loop stood still in these stalls.",
             watchdog.seconds,
         )

@@ -1,4 +1,4 @@
-"""What each server is doing and how fast: kept up by the lanes' events, read by the pages."""
+"""The monitor of servers' states and speeds: updated by the lanes' events, read by the pages."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ ERRORS = 200  # entries of the error log
 BIN_SECONDS = 5.0  # of the throughput
 BINS = 60
 
-ENDED: Mapping[LaneEnd, tuple[ServerState, str]] = {
+END_STATES: Mapping[LaneEnd, tuple[ServerState, str]] = {
     LaneEnd.FINISHED: (ServerState.FINISHED, ""),
     LaneEnd.LOST: (ServerState.SUSPENDED, "another hub works on it"),
     LaneEnd.STOPPED: (
         ServerState.SUSPENDED,
-        "a fault of the hub has stopped it: an organiser can start it again",
+        "stopped by a fault of the hub: an organiser can start it again",
     ),
 }
 
-WANTED: Mapping[Control, ServerState] = {
+CONTROL_STATES: Mapping[Control, ServerState] = {
     Control.PAUSED: ServerState.PAUSED,
     Control.SUSPENDED: ServerState.SUSPENDED,
 }
 
 
 @dataclass(kw_only=True, slots=True)
-class _Watched:
-    """What is known of one server."""
+class _MonitoredServer:
+    """The monitored data of one server."""
 
     server: Server
     address: str
@@ -53,7 +53,7 @@ class _Watched:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
-    status: ServerStatus | None = None  # as it was last told, until something changes
+    status: ServerStatus | None = None  # the cached row, until a change
 
     @property
     def finished(self) -> int:
@@ -61,9 +61,9 @@ class _Watched:
 
 
 class ServerMonitor:
-    """The monitor of one phase: `total` articles a server, `time_limit` seconds each.
+    """The monitor of one phase with `total` articles a server and `time_limit` seconds each.
 
-    `opened` tells whether articles are sent now: only then a queue has a time that is left.
+    `opened` returns whether articles are sent now: only then a queue has a remaining time.
     """
 
     def __init__(
@@ -81,16 +81,16 @@ class ServerMonitor:
         self._clock = clock
         self._opened = opened
         self._open = opened()
-        self._servers: dict[ServerName, _Watched] = {}
+        self._servers: dict[ServerName, _MonitoredServer] = {}
         self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
         self._began = clock()
-        self._told: tuple[object, Monitor] | None = None  # the last snapshot, until a change
+        self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
-        """Watch a server, or watch it anew; its address is what may be shown of its URL."""
-        self._told = None
+        """Monitor a server, or restart its data; its address is the public part of its URL."""
+        self._cached = None
         before = self._servers.get(server.name)
         if before is not None:
             self._answers -= before.answers
@@ -99,39 +99,39 @@ class ServerMonitor:
                 if other is not before:
                     self._times.merge(other.times)
             self._errors = [error for error in self._errors if error.server != server.name]
-        self._servers[server.name] = _Watched(server=server, address=address)
+        self._servers[server.name] = _MonitoredServer(server=server, address=address)
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
-        """Take in what is wanted of a server's lane."""
+        """Record the desired state of a server's lane."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
-        watched.status = self._told = None
+        watched.status = self._cached = None
 
     def limit(self, seconds: float) -> None:
-        """Take in another time limit for an article."""
-        self._time_limit, self._told = seconds, None
+        """Change the time limit for an article, in seconds."""
+        self._time_limit, self._cached = seconds, None
         for watched in self._servers.values():
             watched.status = None
 
-    def found_down(self, server: ServerName, why: str) -> None:
-        """Take in that a server was down when it was last watched."""
-        self._servers[server].down = why
+    def found_down(self, server: ServerName, reason: str) -> None:
+        """Record that a server was down when it was last monitored."""
+        self._servers[server].down = reason
 
     def status(self, server: ServerName) -> ServerStatus:
-        """Return a server's row of the monitor as of now."""
-        self._look()
+        """Return a server's present row of the monitor."""
+        self._update_open()
         return self._status(self._servers[server])
 
     def state(self, server: ServerName) -> tuple[ServerState, str]:
-        """Return a server's state and why it is in it."""
+        """Return a server's state and the reason for it."""
         watched = self._servers[server]
         return _state(watched, watched.times.percentile(50), self._time_limit, self._total)
 
     def attempt(self, attempt: Attempt, *, final: bool) -> None:
-        """Take in an ended attempt, live or read back from the store."""
+        """Record an ended attempt, live or read from the store."""
         watched = self._servers[attempt.server]
         seconds = attempt.timings.total
-        watched.status = self._told = None
+        watched.status = self._cached = None
         watched.outcomes[attempt.outcome] += 1
         watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
@@ -161,33 +161,33 @@ class ServerMonitor:
             message=attempt.message,
             final=final,
         )
-        bisect.insort(self._errors, entry, key=lambda known: known.at)  # read back, lane by lane
+        bisect.insort(self._errors, entry, key=lambda known: known.at)  # restored lane by lane
         del self._errors[:-ERRORS]
 
     def lane(self, change: LaneChanged) -> None:
-        """Take in how a lane stands."""
+        """Record a change of a lane's state."""
         watched = self._servers[change.server.name]
-        watched.status = self._told = None
+        watched.status = self._cached = None
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end
 
     def outcomes(self) -> Counter[Outcome]:
-        """All attempts by outcome."""
+        """Return the number of attempts by outcome."""
         return sum((watched.outcomes for watched in self._servers.values()), Counter())
 
     def snapshot(self, blocked: str = "") -> Monitor:
-        """Return the monitor as of now; `blocked` is why no answer can be stored."""
-        self._look()
+        """Return the present monitor; `blocked` is the reason why no answer can be stored."""
+        self._update_open()
         key = (blocked, int(self._clock() // BIN_SECONDS))
-        if self._told is None or self._told[0] != key:
-            self._told = (key, self._snapshot(blocked))
-        return self._told[1]
+        if self._cached is None or self._cached[0] != key:
+            self._cached = (key, self._snapshot(blocked))
+        return self._cached[1]
 
-    def _look(self) -> None:
-        """Take in whether the phase is open: every row says something else then."""
+    def _update_open(self) -> None:
+        """Drop the cached rows where the phase has opened or closed, which changes all of them."""
         if self._open is not (opened := self._opened()):
-            self._open, self._told = opened, None
+            self._open, self._cached = opened, None
             for watched in self._servers.values():
                 watched.status = None
 
@@ -210,7 +210,7 @@ class ServerMonitor:
         )
 
     def _finished(self) -> bool:
-        """Return whether there are servers, and nothing more is sent to any of them."""
+        """Return whether there are servers and no more articles are sent to any of them."""
         rows = [(watched, self._status(watched).state) for watched in self._servers.values()]
         return bool(rows) and all(
             state is ServerState.FINISHED or watched.end is LaneEnd.ABANDONED
@@ -218,20 +218,20 @@ class ServerMonitor:
         )
 
     def _throughput(self) -> Sequence[float]:
-        """Answers a minute in each of the last whole bins since the phase was opened here."""
+        """Return the answers a minute in each of the last complete bins since the monitor began."""
         now = int(self._clock() // BIN_SECONDS)
         first = max(now - BINS, int(self._began // BIN_SECONDS))
         for old in [at for at in self._answers if at < now - BINS]:
             del self._answers[old]
         return [self._answers[at] * 60 / BIN_SECONDS for at in range(first, now)]
 
-    def _status(self, watched: _Watched) -> ServerStatus:
-        """Return a server's row: the same value as before where nothing has changed."""
+    def _status(self, watched: _MonitoredServer) -> ServerStatus:
+        """Return a server's row, which is cached until a change."""
         if watched.status is None:
             watched.status = self._make_status(watched)
         return watched.status
 
-    def _make_status(self, watched: _Watched) -> ServerStatus:
+    def _make_status(self, watched: _MonitoredServer) -> ServerStatus:
         median, p95, p99 = watched.times.percentiles(50, 95, 99)
         state, note = _state(watched, median, self._time_limit, self._total)
         return ServerStatus(
@@ -260,8 +260,8 @@ def _network(timings: Timings) -> float:
     return sum(part for part in parts if part is not None)
 
 
-def _eta(watched: _Watched, left: int) -> float | None:
-    """Return the seconds until the queue is empty if the server goes on as in its last attempts."""
+def _eta(watched: _MonitoredServer, left: int) -> float | None:
+    """Return the seconds until the queue is empty at the speed of the last attempts."""
     if not (left and watched.recent and watched.finished) or watched.down:
         return None
     seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
@@ -270,19 +270,19 @@ def _eta(watched: _Watched, left: int) -> float | None:
 
 
 def _state(
-    watched: _Watched, median: float | None, time_limit: float, total: int
+    watched: _MonitoredServer, median: float | None, time_limit: float, total: int
 ) -> tuple[ServerState, str]:
     if watched.finished >= total > 0 and not watched.in_flight:
         return ServerState.FINISHED, ""
-    if watched.control in WANTED and watched.end is not LaneEnd.FINISHED:
+    if watched.control in CONTROL_STATES and watched.end is not LaneEnd.FINISHED:
         finishing = f"finishing {watched.in_flight} in flight" if watched.in_flight else ""
-        return WANTED[watched.control], watched.control_note or finishing
+        return CONTROL_STATES[watched.control], watched.control_note or finishing
     if watched.end is LaneEnd.ABANDONED:
-        return ServerState.DOWN, f"left after a long time down: {watched.down}"
+        return ServerState.DOWN, f"abandoned after a long time down: {watched.down}"
     if watched.down:
         return ServerState.DOWN, watched.down
-    if watched.end is not None and watched.end in ENDED:
-        return ENDED[watched.end]
+    if watched.end is not None and watched.end in END_STATES:
+        return END_STATES[watched.end]
     if median is None:
         return ServerState.WAITING, "no attempt yet"
     if median > time_limit / 2:

@@ -1,4 +1,4 @@
-"""Frozen values of the monitor: a server's status, errors, the whole at one moment."""
+"""Frozen values of the monitor: a server's status, errors, a snapshot of all servers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metaserver.model.states import Outcome, ServerState
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Tick:
-    """One attempt in a server's strip: how it ended and how long it took, in seconds."""
+    """One attempt in a server's strip: its outcome and its duration in seconds."""
 
     outcome: Outcome
     seconds: float
@@ -19,13 +19,13 @@ class Tick:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerStatus:
-    """A row of the monitor. Times in seconds, None where nothing was measured yet."""
+    """A row of the monitor; times in seconds, None where nothing was measured yet."""
 
     name: ServerName
     address: str  # scheme://host:port, never user info, path or query
     tasks: Sequence[TaskName]
     state: ServerState
-    note: str  # why it is in this state, one line, may be empty
+    note: str  # the reason for the state, one line, may be empty
     done: int  # articles answered
     given_up: int  # articles whose attempts are used up
     total: int
@@ -55,7 +55,7 @@ class ErrorEntry:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Monitor:
-    """All the monitor page shows. `histogram` counts response times in `histogram_edges` (s)."""
+    """The data of the monitor page; `histogram` counts response times by `histogram_edges` (s)."""
 
     phase: str
     time_limit: float
@@ -68,4 +68,4 @@ class Monitor:
     p99: float | None
     errors: Sequence[ErrorEntry]  # newest first, at most 200
     finished: bool
-    blocked: str = ""  # why no answer can be stored at the moment, so that all lanes wait
+    blocked: str = ""  # the reason why no answer can be stored now, so that all lanes wait

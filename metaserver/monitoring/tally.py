@@ -1,4 +1,4 @@
-"""Ended attempts, counted: what adds up, so that parts of time merge into longer ones exactly."""
+"""Tally of ended attempts: sums that merge exactly, from shorter intervals into longer ones."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from metaserver.monitoring.histogram import TimeHistogram
 
 TOTAL = "total"
 PHASES = ("queue", "dns", "connect", "send", "wait", "transfer", "parse")
-RAN_OUT = ("transfer", "wait", "send", "connect")  # where a time limit may strike, last first
+CUT_PHASES = ("transfer", "wait", "send", "connect")  # where a call may time out, last first
 
 NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANCELLED})
-"""The outcomes whose time says nothing of how fast the server answers."""
+"""The outcomes whose time says nothing about the server's speed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ended:
-    """An ended attempt as it is measured.
+    """The measurements of an ended attempt.
 
-    `at` is when it ended (Unix seconds), `hits` how many were kept of its answer, `article_bytes`
-    the size of the article that was sent, `final` whether the article is finished for the lane.
+    `at` is the time it ended (Unix seconds), `hits` the number kept of its answer, `article_bytes`
+    the size of the article that was sent; `final` is True where the article is finished for the
+    lane.
     """
 
     at: float
@@ -37,7 +38,7 @@ class Ended:
 
     @classmethod
     def of(cls, attempt: Attempt, *, hits: int, article_bytes: int, final: bool) -> Ended:
-        """Return what is measured of an attempt."""
+        """Return the measurements of an attempt."""
         return cls(
             at=attempt.started_at + attempt.timings.total,
             outcome=attempt.outcome,
@@ -48,8 +49,8 @@ class Ended:
         )
 
 
-class _Kept(msgspec.Struct, array_like=True):
-    """A tally's form at rest."""
+class _Packed(msgspec.Struct, array_like=True):
+    """The serialised form of a tally."""
 
     outcomes: dict[Outcome, int]
     times: dict[str, bytes]
@@ -59,12 +60,12 @@ class _Kept(msgspec.Struct, array_like=True):
 
 @dataclass(kw_only=True, slots=True)
 class Tally:
-    """What a server's attempts of some time add up to.
+    """The sums of a server's attempts in an interval of time.
 
-    `times` has a histogram for "total" (attempts that brought a response or ran out of time) and
-    for each phase that was reached. `censored` counts the durations in them that were cut by the
-    time limit, so that the true ones are longer. `microseconds` and `article_bytes` are of the
-    answered and the timed-out attempts, the latter with the time limit.
+    `times` has a histogram for "total" (attempts that brought a response or timed out) and for each
+    phase that was reached. `censored` counts the durations in them that were cut by the time limit,
+    so that the true ones are longer. `microseconds` and `article_bytes` are sums over the answered
+    and the timed-out attempts, the latter with the time limit.
     """
 
     outcomes: Counter[Outcome] = field(default_factory=Counter)
@@ -77,12 +78,12 @@ class Tally:
 
     @property
     def answered(self) -> int:
-        """How many articles were answered."""
+        """The number of articles answered."""
         return sum(self.outcomes[outcome] for outcome in ANSWERED)
 
     @property
     def timed_out(self) -> int:
-        """How many attempts ran out of time."""
+        """The number of attempts that timed out."""
         return self.outcomes[Outcome.TIMEOUT]
 
     def add(self, ended: Ended, time_limit: float) -> None:
@@ -112,16 +113,16 @@ class Tally:
         self.times[name].add(seconds)
 
     def _censor(self, timings: Timings, time_limit: float) -> None:
-        """Count the time limit, and the phase that it cut (with what was left of the limit)."""
+        """Count the time limit, and the phase that it cut (with the rest of the limit)."""
         self.censored[TOTAL] += 1
         cut = _cut(timings)
         if getattr(timings, cut) is None:
-            spent = sum(getattr(timings, name) or 0.0 for name in ("dns", *RAN_OUT))
+            spent = sum(getattr(timings, name) or 0.0 for name in ("dns", *CUT_PHASES))
             self._time(cut, max(0.0, time_limit - spent))
         self.censored[cut] += 1
 
     def merge(self, other: Tally) -> None:
-        """Count all that the other has counted."""
+        """Add the sums of another tally."""
         self.outcomes.update(other.outcomes)
         self.censored.update(other.censored)
         for name, times in other.times.items():
@@ -138,9 +139,9 @@ class Tally:
         self.microseconds += microseconds
 
     def to_bytes(self) -> bytes:
-        """Return it as it is kept."""
+        """Return the tally serialised."""
         return msgspec.msgpack.encode(
-            _Kept(
+            _Packed(
                 outcomes=self.outcomes,
                 times={name: times.to_bytes() for name, times in self.times.items()},
                 censored=self.censored,
@@ -149,8 +150,8 @@ class Tally:
         )
 
     def add_bytes(self, packed: bytes) -> None:
-        """Count all that a tally kept by `to_bytes` has counted."""
-        kept = msgspec.msgpack.decode(packed, type=_Kept)
+        """Add the sums of a tally serialised by `to_bytes`."""
+        kept = msgspec.msgpack.decode(packed, type=_Packed)
         self.outcomes.update(kept.outcomes)
         self.censored.update(kept.censored)
         for name, times in kept.times.items():
@@ -161,12 +162,12 @@ class Tally:
 
 
 def _cut(timings: Timings) -> str:
-    """Return the phase that was under way when the time ran out.
+    """Return the phase that was under way when the call timed out.
 
-    It is the one after the last that was reached; the transfer's time is known though it was cut.
+    It is the one after the last that was reached; the transfer's time is known even if it was cut.
     """
     after = ("transfer", "transfer", "wait", "send")
-    for name, following in zip(RAN_OUT, after, strict=True):
+    for name, following in zip(CUT_PHASES, after, strict=True):
         if getattr(timings, name) is not None:
             return following
     return "connect"

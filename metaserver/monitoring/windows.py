@@ -1,7 +1,7 @@
-"""Each server's last hour, day, week and month: kept in buckets of time, told as measures.
+"""Measures of each server's last hour, day, week and month, kept in buckets of time.
 
-Attempts wait in a list and are counted into buckets together. A bucket is kept as bytes: a month
-of 300 busy servers stays below 100 MB, an idle server takes next to nothing.
+Attempts wait in a list and are counted into buckets together. A bucket is serialised: a month of
+300 busy servers stays below 100 MB, an idle server takes almost nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from metaserver.monitoring.measures import (
 )
 from metaserver.monitoring.tally import Ended, Tally
 
-WAITING = 1_000  # attempts of a server, before they are counted though the minute is not over
-CHANGES = 20_000  # of a server between up, down and neither that are kept
+WAITING = 1_000  # attempts of a server that are counted before the minute is over
+CHANGES = 20_000  # the most changes of a server between up, down and neither that are kept
 
 
 class Window(StrEnum):
-    """How far back is looked."""
+    """The window of time before now."""
 
     HOUR = "1h"
     DAY = "24h"
@@ -49,15 +49,15 @@ class WindowSpan:
     bucket: int
 
     def start(self, at: float) -> int:
-        """Return when the bucket of a moment begins."""
+        """Return the start of the bucket of a moment (Unix seconds)."""
         return int(at // self.bucket) * self.bucket
 
     def since(self, now: float) -> int:
-        """Return when the window begins: as many buckets as fit, the current one included."""
+        """Return the start of the window: as many buckets as fit, the current one included."""
         return self.start(now) + self.bucket - self.seconds
 
 
-SPANS: Mapping[Window, WindowSpan] = {  # each bucket is made of whole buckets of the one before
+SPANS: Mapping[Window, WindowSpan] = {  # a bucket consists of complete buckets of the one before
     Window.HOUR: WindowSpan(3_600, 60),
     Window.DAY: WindowSpan(86_400, 3_600),
     Window.WEEK: WindowSpan(7 * 86_400, 6 * 3_600),
@@ -68,11 +68,11 @@ FINEST, LONGEST = SPANS[Window.HOUR], SPANS[Window.MONTH]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ServerWindow:
-    """What is told of one server for one window.
+    """The measures of one server in one window.
 
-    `since` and `until` (Unix seconds) bound what was counted: the window less at most one bucket.
-    `throughput` is articles answered a minute in that time, from when the server was first heard
-    of; None before. `times` has "total" and the phases that were reached, in seconds.
+    `since` and `until` (Unix seconds) bound the time counted: the window less at most one bucket.
+    `throughput` is articles answered a minute in that time, from the first event of the server on;
+    None before. `times` has "total" and the phases that were reached, in seconds.
     """
 
     window: Window
@@ -90,7 +90,7 @@ class ServerWindow:
 
 
 class Windows:
-    """The servers' measures. `time_limit` is an article's, in seconds; `clock` tells Unix time."""
+    """The servers' measures; `time_limit` is an article's, in seconds, `clock` gives Unix time."""
 
     def __init__(self, time_limit: float, *, clock: Callable[[], float] = time.time) -> None:
         self._time_limit = time_limit
@@ -98,7 +98,7 @@ class Windows:
         self._servers: defaultdict[ServerName, _History] = defaultdict(_History)
 
     def attempt(self, server: ServerName, ended: Ended) -> None:
-        """Take in an attempt as it ends."""
+        """Record an ended attempt."""
         history = self._servers[server]
         if history.waiting and FINEST.start(ended.at) != FINEST.start(history.waiting[-1].at):
             self._count(history)
@@ -107,17 +107,17 @@ class Windows:
             self._count(history)
 
     def restore(self, server: ServerName, attempts: Iterable[Ended]) -> None:
-        """Take in attempts read back from the store, in any order."""
+        """Record attempts read from the store, in any order."""
         history = self._servers[server]
         history.waiting.extend(attempts)
         self._count(history)
 
     def state(self, server: ServerName, at: float, state: ServerState, note: str = "") -> None:
-        """Take in a change of state at a moment (Unix seconds), in the order of time."""
+        """Record a change of state at `at` (Unix seconds), in chronological order."""
         self._servers[server].change(at, state, note)
 
     def window(self, server: ServerName, window: Window) -> ServerWindow:
-        """Return a server's measures as of now; of one that was never heard of, empty ones."""
+        """Return a server's present measures; those of an unknown server are empty."""
         history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
         self._count(history)
         since = span.since(now)
@@ -142,7 +142,7 @@ class Windows:
         )
 
     def forget(self, server: ServerName) -> None:
-        """Drop all that is known of a server."""
+        """Drop all data of a server."""
         self._servers.pop(server, None)
 
     def _count(self, history: _History) -> None:
@@ -152,7 +152,7 @@ class Windows:
 
 @dataclass(slots=True)
 class _History:
-    """What is kept of one server. `first` is when it was first heard of."""
+    """The history of one server; `first` is the time of its first event (Unix seconds)."""
 
     waiting: list[Ended] = field(default_factory=list)
     buckets: Mapping[Window, dict[int, bytes]] = field(
@@ -166,17 +166,16 @@ class _History:
     def change(self, at: float, state: ServerState, note: str) -> None:
         self.state, self.note = state, note
         self.first = min(self.first, at)
-        standing = UPTIME_STATES[state]
-        if not self.changes or self.changes[-1][1] is not standing:
-            self.changes.append((at, standing))
+        uptime_state = UPTIME_STATES[state]
+        if not self.changes or self.changes[-1][1] is not uptime_state:
+            self.changes.append((at, uptime_state))
             old = bisect.bisect_right(self.changes, at - LONGEST.seconds, key=lambda one: one[0])
             del self.changes[: max(old - 1, len(self.changes) - CHANGES, 0)]
 
     def count(self, now: float, time_limit: float) -> None:
-        """Count the waiting attempts into the buckets of every window they are in.
+        """Count the waiting attempts into the buckets of every window that contains them.
 
-        Each is counted once, in the finest bucket there is for it; coarser ones are merged from
-        finer ones.
+        Each is counted once, in its finest bucket; coarser ones are merged from finer ones.
         """
         fresh = self._fresh(now, time_limit)
         for finer, coarser in pairwise(SPANS):
@@ -186,7 +185,7 @@ class _History:
             _keep(self.buckets[window], fresh[window], span.since(now))
 
     def _fresh(self, now: float, time_limit: float) -> Mapping[Window, defaultdict[int, Tally]]:
-        """Return the waiting attempts by the finest window they are in, and by bucket."""
+        """Return the waiting attempts by the finest window that contains them, and by bucket."""
         fresh = {window: defaultdict[int, Tally](Tally) for window in Window}
         begins = [(span.since(now), window, span) for window, span in SPANS.items()]
         for ended in self.waiting:
@@ -200,7 +199,7 @@ class _History:
 
 
 def _keep(buckets: dict[int, bytes], fresh: Mapping[int, Tally], since: int) -> None:
-    """Add to the buckets, drop those that are too old."""
+    """Add new counts to the buckets, and drop buckets that are too old."""
     for start, tally in fresh.items():
         if start in buckets:
             tally.add_bytes(buckets[start])

@@ -72,7 +72,7 @@ async def list_challenges(
 ) -> Sequence[ChallengeDetail]:
     """Return all challenges."""
     async with hub.store.reading() as connection:
-        known = await phases.every_challenge(connection)
+        known = await phases.list_challenges(connection)
     return [
         ChallengeDetail(challenge=one.name, title=one.title, timezone=one.timezone) for one in known
     ]
@@ -82,7 +82,7 @@ async def challenge_named(hub: HubContext, name: str) -> Challenge:
     """Return a challenge; `RefusedError` where there is none of that name."""
     async with hub.store.reading() as connection:
         known = {
-            challenge.name: challenge for challenge in await phases.every_challenge(connection)
+            challenge.name: challenge for challenge in await phases.list_challenges(connection)
         }
     if name not in known:
         message = f"there is no challenge {name!r}: create it first (challenges set)"

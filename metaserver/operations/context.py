@@ -94,7 +94,7 @@ async def audit_log(
     connection: AsyncConnection, caller: Caller, action: str, subject: str, **detail: Any
 ) -> None:
     """Write a caller's action into the audit log; no secret may be in `detail`."""
-    await audit.note(
+    await audit.add(
         connection,
         actor=caller.name,
         action=action,

@@ -97,7 +97,7 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
         raise RefusedError(Refusal.INVALID, "no article in it", field="content")
     async with hub.store.writing() as connection:
         before = await phases.corpus_version(connection, request.corpus)
-        corpus = await articles.keep(connection, packed)
+        corpus = await articles.store_articles(connection, packed)
         version = await phases.add_corpus_version(
             connection, request.corpus, corpus.id, request.source
         )
@@ -125,7 +125,7 @@ async def import_(hub: HubContext, caller: Caller, request: ImportCorpus) -> Cor
 async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[CorpusDetail]:
     """Return all versions of all corpora, by name, the newest first."""
     async with hub.store.reading() as connection:
-        return [CorpusDetail.of(version) for version in await phases.every_corpus(connection)]
+        return [CorpusDetail.of(version) for version in await phases.list_corpora(connection)]
 
 
 @operation("Corpora.articles", "GET /corpora/{corpus}/articles", Role.ORGANISER)
@@ -138,7 +138,7 @@ async def list_articles(
         if found is None:
             message = f"there is no corpus {request.corpus!r}, or none of that version"
             raise RefusedError(Refusal.UNKNOWN, message, field="corpus")
-        return await articles.listed(connection, found.corpus_id, request.start, request.limit)
+        return await articles.list_page(connection, found.corpus_id, request.start, request.limit)
 
 
 def _read(request: ImportCorpus, problems: list[InputError]) -> PackedArticles:

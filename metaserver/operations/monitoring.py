@@ -65,7 +65,7 @@ async def events(hub: HubContext, caller: Caller, request: EventQuery) -> Sequen
     registered = await hub.server(caller, request.server)
     key = hub.phase(request.phase).key(registered)
     async with hub.store.reading() as connection:
-        found = await states.of(connection, key, since=request.since)
+        found = await states.list_changes(connection, key, since=request.since)
     return [StateEvent(at=one.at, state=one.state, note=one.note) for one in found]
 
 

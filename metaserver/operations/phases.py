@@ -14,7 +14,7 @@ from metaserver.model.phases import Phase
 from metaserver.model.plans import DATES, Change, PhaseLimits, PhasePlan
 from metaserver.model.records import PhaseName
 from metaserver.model.states import PhaseState, Role, Visibility
-from metaserver.model.zones import moved, shown_name
+from metaserver.model.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.context import HubContext, audit_log
@@ -115,7 +115,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         timezone=shown_name(phase.timezone),
         state=phase.state(now),
         coming=tuple(
-            msgspec.structs.replace(change, at=moved(change.at, phase.timezone))
+            msgspec.structs.replace(change, at=to_zone(change.at, phase.timezone))
             for change in phase.coming(now)
         ),
         kind=phase.plan.kind,
@@ -260,7 +260,7 @@ async def _reopened(hub: HubContext, name: str) -> RunningPhase:
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:
-    return None if moment is None else moved(moment, phase.timezone)
+    return None if moment is None else to_zone(moment, phase.timezone)
 
 
 def _audit_details(request: NewPhase | PhaseChange) -> dict[str, object]:

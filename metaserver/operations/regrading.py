@@ -134,7 +134,7 @@ class Regrading:
         async with self.hub.store.writing() as connection:
             if before is not None and change.replaces is not None:
                 document = await asyncio.to_thread(before.encode)
-                key = await boards.keep(
+                key = await boards.add(
                     connection,
                     phase_id,
                     name,

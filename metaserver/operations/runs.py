@@ -107,7 +107,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
         read = await asyncio.to_thread(_read, running, task, content)
         name = ServerName(request.run)
         async with hub.store.writing() as connection:
-            await runs.keep(
+            await runs.put(
                 connection,
                 running.phase.id,
                 team.id,

@@ -200,7 +200,7 @@ async def _parent(connection: AsyncConnection, caller: Caller, now: float) -> To
     """Return the caller's token; `RefusedError` where it has become invalid since the request."""
     if caller.token_id is None:
         return None
-    parent = await tokens.holding(connection, caller.token_id, now)
+    parent = await tokens.get_valid(connection, caller.token_id, now)
     if parent is None:
         raise RefusedError(Refusal.TOKEN, "this token is revoked or expired")
     return parent

@@ -68,7 +68,7 @@ class BoardArchiver:
         """Store a task's board on a version of its gold; return False if the gold has changed."""
         phase_id = running.phase.id
         async with self._store.reading() as connection:
-            if await boards.is_kept(connection, phase_id, task.name, version, FROZEN):
+            if await boards.exists(connection, phase_id, task.name, version, FROZEN):
                 return True
         async with running.scoring:  # waits for a gold change
             if running.gold[task.name].version != version or not self._is_final(running):
@@ -77,7 +77,7 @@ class BoardArchiver:
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
         document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:
-            await boards.keep(
+            await boards.add(
                 connection,
                 phase_id,
                 task.name,

@@ -165,7 +165,7 @@ class RunningPhase:
         self.windows.forget(name)
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
-            changes = await states.of(connection, key, since=month)
+            changes = await states.list_changes(connection, key, since=month)
         for change in changes:
             self.windows.state(name, change.at, change.state, change.note)
         if changes and changes[-1].state is ServerState.DOWN:

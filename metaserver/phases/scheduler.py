@@ -137,7 +137,7 @@ class Dispatcher:
             return
         async with self._store.writing() as connection:
             await stored_phases.change(connection, running.phase.id, standing=state)
-            await audit.note(
+            await audit.add(
                 connection,
                 actor="clock",
                 action="phase.state",

@@ -1,1 +1,4 @@
-"""Everything that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL."""
+"""The store of data that outlives the process: SQLAlchemy Core on SQLite (WAL) or PostgreSQL.
+
+It has tables and queries, no rules of a challenge. It may import wire, model and files.
+"""

@@ -1,4 +1,4 @@
-"""The articles of corpora as they are kept."""
+"""Queries for the articles of corpora."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INSERT_BATCH = 200
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PackedArticles:
-    """Articles as rows, ready to be kept; `checksum` is that of ids and texts, in order."""
+    """Articles as rows ready to be stored; `checksum` is that of ids and texts, in order."""
 
     checksum: str
     rows: Sequence[dict[str, Any]]
@@ -39,11 +39,11 @@ class ListedArticle(msgspec.Struct, frozen=True, kw_only=True):
     wire_bytes: int
 
 
-def pack_articles(given: Iterable[Article]) -> PackedArticles:
-    """Compress articles to be kept. Slow for many: then call it in a thread."""
+def pack_articles(entries: Iterable[Article]) -> PackedArticles:
+    """Compress articles for the store. Slow for many: call it in a thread then."""
     digest = hashlib.sha256()
     rows: list[dict[str, Any]] = []
-    for position, article in enumerate(given):
+    for position, article in enumerate(entries):
         text = article.text.encode("utf-8", "surrogatepass")
         digest.update(b"%d %s\0%d " % (position, article.id.encode(), len(text)))
         digest.update(text)
@@ -60,8 +60,8 @@ def pack_articles(given: Iterable[Article]) -> PackedArticles:
     return PackedArticles(checksum=digest.hexdigest(), rows=rows)
 
 
-async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
-    """Keep articles, in order; the same articles again are the same corpus."""
+async def store_articles(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
+    """Store articles, in order, and return their corpus; equal articles are the same corpus."""
     known = sa.select(corpora.c.id).where(corpora.c.checksum == packed.checksum)
     corpus_id = (await connection.execute(known)).scalar_one_or_none()
     if corpus_id is None:
@@ -79,7 +79,7 @@ async def keep(connection: AsyncConnection, packed: PackedArticles) -> Corpus:
     )
 
 
-async def listed(
+async def list_page(
     connection: AsyncConnection, corpus_id: int, start: int, limit: int
 ) -> Sequence[ListedArticle]:
     """Return articles of a corpus from position `start` on, without their texts."""

@@ -1,4 +1,4 @@
-"""The audit log: who did what when. An entry is written in the transaction that it tells of."""
+"""The audit log of all changes. An entry is written in the transaction of its change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str = ""
 
 
-async def note(
+async def add(
     connection: AsyncConnection,
     *,
     actor: str,
@@ -34,7 +34,7 @@ async def note(
     detail: Mapping[str, Any] | None = None,
     request_id: str = "",
 ) -> None:
-    """Write an entry; `detail` must hold no secret."""
+    """Write an entry; `detail` must contain no secret."""
     await connection.execute(
         sa.insert(audit).values(
             at=time.time(),
@@ -56,7 +56,7 @@ async def entries(
     actor: str | None = None,
     action: str | None = None,
 ) -> Sequence[AuditEntry]:
-    """Return the newest entries first, those with an id below `before`."""
+    """Return at most `limit` entries that match, newest first, those with an id below `before`."""
     query = sa.select(audit).order_by(audit.c.id.desc()).limit(limit)
     if before is not None:
         query = query.where(audit.c.id < before)

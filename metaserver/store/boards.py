@@ -1,4 +1,4 @@
-"""Frozen boards as they are kept: a document each, under the id of its permanent link."""
+"""Queries for frozen boards: one document each, under the id of its permanent link."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ ID_BYTES = 8
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class KeptBoard:
-    """A frozen board, without its document; `id` is that of its link."""
+class StoredBoard:
+    """A frozen board without its document; `id` is that of its permanent link."""
 
     id: str
     phase: PhaseName
@@ -29,7 +29,7 @@ class KeptBoard:
     created_at: float
 
 
-async def keep(
+async def add(
     connection: AsyncConnection,
     phase_id: int,
     task: TaskName,
@@ -39,7 +39,7 @@ async def keep(
     at: float,
     document: bytes,
 ) -> str:
-    """Keep a board; return its id. One of the same phase, task, gold and reason stays as it was."""
+    """Store a board; return its id. One of equal phase, task, gold and reason is not replaced."""
     same = _of(phase_id, task, gold_version, reason)
     known = (await connection.execute(sa.select(frozen_boards.c.id).where(*same))).scalar()
     if known is not None:
@@ -59,22 +59,22 @@ async def keep(
     return key
 
 
-async def is_kept(
+async def exists(
     connection: AsyncConnection, phase_id: int, task: TaskName, gold_version: int, reason: str
 ) -> bool:
-    """Tell whether a board is kept."""
+    """Return whether a board is stored."""
     query = sa.select(frozen_boards.c.id).where(*_of(phase_id, task, gold_version, reason))
     return (await connection.execute(query)).first() is not None
 
 
-async def get(connection: AsyncConnection, key: str) -> tuple[KeptBoard, bytes] | None:
-    """Return a board and its document; None where there is none of this id."""
+async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:
+    """Return a board and its document; None where no board has this id."""
     query = _boards(frozen_boards.c.document).where(frozen_boards.c.id == key)
     row = (await connection.execute(query)).first()
     return None if row is None else (_kept(row), unpack(row.document))
 
 
-async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[KeptBoard]:
+async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[StoredBoard]:
     """Return a phase's frozen boards, the newest first."""
     query = _boards().where(frozen_boards.c.phase_id == phase_id)
     query = query.order_by(frozen_boards.c.created_at.desc(), frozen_boards.c.task)
@@ -100,8 +100,8 @@ def _boards(*more: sa.ColumnElement[Any]) -> sa.Select[Any]:
     )
 
 
-def _kept(row: sa.Row[Any]) -> KeptBoard:
-    return KeptBoard(
+def _kept(row: sa.Row[Any]) -> StoredBoard:
+    return StoredBoard(
         id=row.id,
         phase=PhaseName(row.phase),
         task=TaskName(row.task),

@@ -1,4 +1,4 @@
-"""A whole copy of a store, taken while its hub is at work."""
+"""Copies of a store, made while its hub is at work."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ BUSY_SECONDS = 30.0
 
 
 def copy_store(store: Path, out: Path) -> None:
-    """Copy a store as it is at this moment into one new file, checked; nobody has to wait for it.
+    """Copy a store as it is at this moment into one new file, and check it; no writer is blocked.
 
-    The copy has all that the store has, digests of tokens and addresses of teams too, so that its
-    owner alone can read it. Raises `InputError` where there is no store or the copy cannot be
-    written, `HubError` for a store that is damaged. Slow: not for the event loop.
+    The copy has all data of the store, digests of tokens and addresses of teams included, so only
+    its owner can read it. Raises `InputError` where there is no store or the copy cannot be
+    written, `HubError` where the store is damaged. Slow: not for the event loop.
     """
     if not store.is_file():
         raise InputError(store, "there is no store; expected one that a hub has written")
@@ -40,5 +40,5 @@ def _check(store: Path, copy: Path) -> None:
         found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(5)")]
         strays = connection.execute("PRAGMA foreign_key_check").fetchone()
     if found != ["ok"] or strays is not None:
-        told = "; ".join(found) if found != ["ok"] else "rows without the rows that they belong to"
-        raise HubError(f"{store}: the copy is damaged: {told}")
+        damage = "; ".join(found) if found != ["ok"] else "rows that refer to missing rows"
+        raise HubError(f"{store}: the copy is damaged: {damage}")

@@ -1,4 +1,4 @@
-"""Opening the database: connection settings, migration to the newest schema, one-hub lock."""
+"""The database connection: settings, migration to the newest schema, one-hub lock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def sqlite_engine(path: Path) -> AsyncEngine:
 
 
 def writer_engine(path: Path) -> sa.Engine:
-    """Return the engine that the writer uses in its own thread (ADR 6)."""
+    """Return an engine for the writer's own thread (ADR 6)."""
     url = sa.URL.create("sqlite", database=str(path))
     engine = sa.create_engine(
         url, connect_args={"timeout": BUSY_SECONDS}, execution_options={"writes": True}
@@ -42,10 +42,10 @@ def writer_engine(path: Path) -> sa.Engine:
 
 
 def _prepare(engine: sa.Engine) -> None:
-    """Set WAL mode, and begin transactions ourselves.
+    """Set WAL mode, and let the engine instead of the driver begin transactions.
 
-    `synchronous=NORMAL` is safe against a killed process. A power cut may take the last answers
-    with it, never their order: they are asked for again.
+    `synchronous=NORMAL` is safe against a killed process. A power cut may lose the last answers,
+    never their order: their articles are sent again.
     """
 
     @sa.event.listens_for(engine, "connect")
@@ -72,7 +72,7 @@ def alembic_config() -> Config:
 
 @asynccontextmanager
 async def writing(engine: AsyncEngine, place: Path) -> AsyncIterator[AsyncConnection]:
-    """Give a connection in a write transaction; `UnavailableError` where nothing can be written."""
+    """Yield a connection in a write transaction; raises `UnavailableError` where writing fails."""
     try:
         async with engine.connect() as connection:
             connection = await connection.execution_options(writes=True)
@@ -90,7 +90,7 @@ async def insert(connection: AsyncConnection, table: sa.Table, row: Mapping[str,
 
 
 async def migrate(engine: AsyncEngine, place: Path) -> None:
-    """Bring the schema to the newest version; a database of a newer hub is refused."""
+    """Migrate the schema to the newest version; a database of a newer hub is refused."""
 
     def upgrade(connection: sa.Connection) -> None:
         config = alembic_config()
@@ -114,7 +114,7 @@ async def migrate(engine: AsyncEngine, place: Path) -> None:
 
 @asynccontextmanager
 async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
-    """Open (or create) the store in one file and hold it alone; `InputError` if it is in use.
+    """Open (or create) the store in one file and lock it; raises `InputError` if it is in use.
 
     The lock is the operating system's, so a killed hub leaves none behind.
     """
@@ -124,7 +124,7 @@ async def open_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
         except BlockingIOError:
             raise InputError(path, "in use by another running hub; stop that one first") from None
         if not path.exists():  # noqa: ASYNC240 (once, at start)
-            private.create(path).close()  # what SQLite puts beside it has the same mode
+            private.create(path).close()  # SQLite's files beside it get the same mode
         engine = sqlite_engine(path)
         try:
             await migrate(engine, path)
@@ -141,19 +141,19 @@ def _open_lock(path: Path) -> IO[bytes]:
 
 
 async def _close(engine: AsyncEngine) -> None:
-    """Close an engine's connections, when who still reads has finished: a moment at most."""
+    """Close an engine's connections, waiting at most `CLOSE_SECONDS` for readers to finish."""
     pool = engine.pool
     assert isinstance(pool, sa.AsyncAdaptedQueuePool)
     with suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
-            while pool.checkedout():  # noqa: ASYNC110 (a pool tells nobody)
+            while pool.checkedout():  # noqa: ASYNC110 (a pool has no event)
                 await asyncio.sleep(0.01)
     await engine.dispose()
 
 
 @asynccontextmanager
 async def reading_sqlite(path: Path) -> AsyncIterator[AsyncEngine]:
-    """Open a store that is there to read it, whoever holds it; it is not migrated."""
+    """Open an existing store for reading, also while a hub uses it; it is not migrated."""
     engine = sqlite_engine(path)
     try:
         await _require_newest_schema(engine, path)

@@ -1,4 +1,4 @@
-"""The hub's own key: digests of what must stay secret are keyed with it."""
+"""The hub's own key, for digests of secret contents."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.store.tables import hub_keys
 
 DIGESTS = "digests"
-"""The name of the key for digests; the migration that brought the table has made it."""
+"""The name of the key for digests; the migration that created the table made it."""
 
 
 _KEY = re.compile("[0-9a-fA-F]{64}")
 
 
 async def keys_are_whole(connection: AsyncConnection) -> bool:
-    """Return whether the store has exactly the keys that a hub needs, each as one is made."""
+    """Return whether the store has exactly the keys that a hub needs, each well formed."""
     rows = (await connection.execute(sa.select(hub_keys.c.name, hub_keys.c.value))).all()
     return [row.name for row in rows] == [DIGESTS] and bool(_KEY.fullmatch(rows[0].value))
 
 
 async def digest_key(connection: AsyncConnection) -> bytes:
-    """Return the key for digests, 32 bytes of chance; it never changes."""
+    """Return the key for digests, 32 random bytes; it never changes."""
     query = sa.select(hub_keys.c.value).where(hub_keys.c.name == DIGESTS)
     return bytes.fromhex((await connection.execute(query)).scalar_one())
 
 
 def keyed_digest(key: bytes, content: bytes) -> str:
-    """Return a digest of what must stay secret: HMAC-SHA256, hexadecimal.
+    """Return a digest of a secret content: HMAC-SHA256, hexadecimal.
 
     Equal contents have equal digests under one key. Without the key nobody can check a guess.
     """

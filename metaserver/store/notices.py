@@ -1,4 +1,4 @@
-"""Notices to teams that wait to be sent."""
+"""Queries for notices to teams that wait to be sent."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRIES = 5  # of a batch, before its notices are given up
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Notice:
-    """Something that happened to a team's server at `at` (Unix seconds): down, up, finished."""
+    """A notice of an event of a team's server at `at` (Unix seconds): down, up, finished."""
 
     id: int = 0
     team: TeamName
@@ -27,7 +27,7 @@ class Notice:
 
 
 async def add(connection: AsyncConnection, notice: Notice) -> None:
-    """Let a notice wait, if its team is still there."""
+    """Add a notice to those that wait, unless its team has retired."""
     team = sa.select(
         teams.c.id, *map(sa.literal, (notice.at, notice.subject, notice.event, notice.message, 0))
     ).where(teams.c.name == notice.team, teams.c.retired_at.is_(None))
@@ -36,7 +36,7 @@ async def add(connection: AsyncConnection, notice: Notice) -> None:
 
 
 async def waiting(connection: AsyncConnection) -> Sequence[Notice]:
-    """Return the notices that are not sent and not given up, oldest first."""
+    """Return the notices that are neither sent nor given up, oldest first."""
     query = (
         sa.select(notices, teams.c.name.label("team"))
         .join(teams, teams.c.id == notices.c.team_id)
@@ -57,11 +57,11 @@ async def waiting(connection: AsyncConnection) -> Sequence[Notice]:
 
 
 async def sent(connection: AsyncConnection, ids: Sequence[int], at: float) -> None:
-    """Note that notices were sent."""
+    """Record that notices were sent at `at` (Unix seconds)."""
     await connection.execute(sa.update(notices).where(notices.c.id.in_(ids)).values(sent_at=at))
 
 
 async def failed(connection: AsyncConnection, ids: Sequence[int]) -> None:
-    """Note that notices could not be sent."""
+    """Record a failure to send notices."""
     more = notices.c.failures + 1
     await connection.execute(sa.update(notices).where(notices.c.id.in_(ids)).values(failures=more))

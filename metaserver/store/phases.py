@@ -1,4 +1,4 @@
-"""Challenges, their phases, corpora by name and version, gold by version."""
+"""Queries for challenges, their phases, corpora by name and version, gold by version."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tables import challenges, corpora, corpus_versions, gold, phases
 
 ENTRY = ("task", "version", "source", "checksum", "created_at")
-"""What is known of a version of the gold without its file."""
+"""The columns of a gold version without its file."""
 
 
 async def set_challenge(connection: AsyncConnection, name: str, title: str, timezone: str) -> None:
-    """Keep a challenge, or change the one of this name."""
+    """Store a challenge, or change the one of this name."""
     values = {"title": title, "timezone": timezone}
     known = challenges.c.name == name
     changed = await connection.execute(sa.update(challenges).where(known).values(**values))
@@ -34,7 +34,7 @@ async def set_challenge(connection: AsyncConnection, name: str, title: str, time
         await connection.execute(sa.insert(challenges).values(**row))
 
 
-async def every_challenge(connection: AsyncConnection) -> Sequence[Challenge]:
+async def list_challenges(connection: AsyncConnection) -> Sequence[Challenge]:
     """Return all challenges, oldest first."""
     rows = await connection.execute(sa.select(challenges).order_by(challenges.c.id))
     return [
@@ -51,7 +51,7 @@ async def add(
     corpus_id: int,
     release: str,
 ) -> int:
-    """Keep a new phase; return its id. Its name must be free."""
+    """Store a new phase; return its id. Its name must be unused."""
     row = {
         "name": name,
         "challenge_id": challenge_id,
@@ -64,7 +64,7 @@ async def add(
 
 
 async def change(connection: AsyncConnection, phase_id: int, **values: Any) -> None:
-    """Change columns of a phase; `plan` is given as a `PhasePlan`, `standing` as a state."""
+    """Change columns of a phase; `plan` is a `PhasePlan`, `standing` a state."""
     if "plan" in values:
         values["plan"] = msgspec.json.encode(values["plan"])
     await connection.execute(sa.update(phases).where(phases.c.id == phase_id).values(**values))
@@ -107,7 +107,7 @@ def _phase(row: sa.Row[Any]) -> Phase:
 async def add_corpus_version(
     connection: AsyncConnection, name: str, corpus_id: int, source: str
 ) -> int:
-    """Give a corpus a name and that name's next version; the same articles keep their version."""
+    """Store a corpus as the next version of a name; equal articles keep their version."""
     newest = await corpus_version(connection, name)
     if newest is not None and newest.corpus_id == corpus_id:
         return newest.version
@@ -123,7 +123,7 @@ async def add_corpus_version(
 async def corpus_version(
     connection: AsyncConnection, name: str, version: int | None = None
 ) -> CorpusVersion | None:
-    """Return a corpus by name: the given version, or the newest."""
+    """Return a corpus by name, in the given version or the newest; None where there is none."""
     query = _corpus_versions().where(corpus_versions.c.name == name)
     if version is not None:
         query = query.where(corpus_versions.c.version == version)
@@ -131,7 +131,7 @@ async def corpus_version(
     return None if row is None else CorpusVersion(**row)
 
 
-async def every_corpus(connection: AsyncConnection) -> Sequence[CorpusVersion]:
+async def list_corpora(connection: AsyncConnection) -> Sequence[CorpusVersion]:
     """Return all versions of all corpora, by name, newest first."""
     rows = await connection.execute(_corpus_versions())
     return [CorpusVersion(**row) for row in rows.mappings()]
@@ -159,7 +159,7 @@ async def gold_versions(connection: AsyncConnection, phase_id: int) -> Sequence[
 async def gold_version(
     connection: AsyncConnection, phase_id: int, task: str, version: int | None = None
 ) -> GoldVersion | None:
-    """Return a task's gold with its file: the given version, or the newest."""
+    """Return a task's gold with its file, in the given version or the newest."""
     query = sa.select(gold).where(gold.c.phase_id == phase_id, gold.c.task == task)
     if version is not None:
         query = query.where(gold.c.version == version)
@@ -173,7 +173,7 @@ async def gold_version(
 async def set_gold(
     connection: AsyncConnection, phase_id: int, task: TaskName, source: str, content: bytes
 ) -> int:
-    """Keep a gold file as the task's newest version; the same content keeps its version."""
+    """Store a gold file as the task's newest version; equal content keeps its version."""
     checksum = await asyncio.to_thread(keyed_digest, await digest_key(connection), content)
     query = (
         sa.select(gold.c.version, gold.c.checksum)
@@ -199,7 +199,7 @@ async def set_gold(
 
 
 async def newest_gold(connection: AsyncConnection, phase_id: int) -> Mapping[TaskName, GoldVersion]:
-    """Return the gold that a phase is scored on, by task."""
+    """Return the newest gold of a phase, by task."""
     tasks = sa.select(gold.c.task).where(gold.c.phase_id == phase_id).distinct()
     newest: dict[TaskName, GoldVersion] = {}
     for task in sorted((await connection.execute(tasks)).scalars()):

@@ -1,4 +1,4 @@
-"""What a store holds, read back: texts, answers, attempts. Beside a running hub, too."""
+"""Read access to a store: texts, answers, attempts; also beside a running hub."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from metaserver.store.database import reading_sqlite
 
 
 class PackedAnswer(NamedTuple):
-    """A lane's accepted answer as it is kept: `unpack_payloads` reads it."""
+    """A lane's accepted answer, compressed as it is stored."""
 
     position: int
     payloads: bytes
 
 
 class StoredLane(NamedTuple):
-    """A lane as it is kept, and the articles of its phase."""
+    """A stored lane, and the articles of its phase."""
 
     key: LaneKey
     server: ServerName
@@ -37,17 +37,17 @@ class StoredLane(NamedTuple):
 
 
 class ReadStore:
-    """The questions that change nothing; `open_reader` makes it."""
+    """The queries that change nothing; `open_reader` opens it."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
     def reading(self) -> AsyncConnection:
-        """Give a connection (a context manager) for the functions of this room's modules."""
+        """Return a connection (a context manager) for the query functions of this package."""
         return self._engine.connect()
 
     async def lanes(self) -> Sequence[StoredLane]:
-        """Return all lanes, by phase and in the order their servers came."""
+        """Return all lanes, by phase and in the order their servers were registered."""
         query = (
             sa.select(t.lanes.c.phase_id, t.servers.c.id, t.servers.c.name, t.phases.c.corpus_id)
             .join(t.servers, t.servers.c.id == t.lanes.c.server_id)
@@ -102,9 +102,9 @@ class ReadStore:
     async def packed_answers(
         self, key: LaneKey, *, after: int, limit: int
     ) -> Sequence[PackedAnswer]:
-        """Return a lane's first accepted answers behind a position, in order, not unpacked.
+        """Return a lane's first `limit` accepted answers after a position, in order, not unpacked.
 
-        Asked for one after the other they leave no long transaction open.
+        Reading in several such calls leaves no long transaction open.
         """
         table = t.answers
         query = (
@@ -117,7 +117,7 @@ class ReadStore:
             return [PackedAnswer(*row) for row in await connection.execute(query)]
 
     async def answer_count(self, phase_id: int) -> int:
-        """Return how many accepted answers the lanes of a phase have."""
+        """Return the number of accepted answers of a phase's lanes."""
         query = sa.select(sa.func.count()).where(t.answers.c.phase_id == phase_id)
         async with self._engine.connect() as connection:
             return int((await connection.execute(query)).scalar_one())
@@ -132,7 +132,7 @@ class ReadStore:
         return None if payloads is None else unpack_json(payloads)
 
     async def hits_kept(self, key: LaneKey) -> Mapping[int, int]:
-        """Return how many hits were kept of each accepted answer of a lane, by position."""
+        """Return the number of hits kept of each accepted answer of a lane, by position."""
         query = sa.select(t.answers.c.position, t.answers.c.hits_kept).where(
             of_lane(t.answers, key)
         )
@@ -208,7 +208,7 @@ class ReadStore:
         )
 
     async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
-        """Return the bytes that one attempt brought, or None where it brought none."""
+        """Return the answer of one attempt as received, or None where there was none."""
         query = sa.select(t.raw_answers.c.body).where(
             of_lane(t.raw_answers, key),
             t.raw_answers.c.position == position,
@@ -221,7 +221,7 @@ class ReadStore:
 
 @asynccontextmanager
 async def open_reader(path: Path) -> AsyncIterator[ReadStore]:
-    """Open a store only to read it; a hub may be writing to it meanwhile."""
+    """Open a store for reading only; a hub may write to it meanwhile."""
     if not path.is_file():  # noqa: ASYNC240 (once, at start)
         raise InputError(path, "there is no store; expected one that a hub has written")
     async with reading_sqlite(path) as engine:
@@ -229,7 +229,7 @@ async def open_reader(path: Path) -> AsyncIterator[ReadStore]:
 
 
 def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is the lane's."""
+    """Return the condition that selects a lane's rows."""
     return sa.and_(table.c.phase_id == key.phase_id, table.c.server_id == key.server_id)
 
 

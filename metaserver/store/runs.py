@@ -1,4 +1,4 @@
-"""Offline runs as they are kept: the result file that was uploaded, and what of it is scored."""
+"""Queries for offline runs: the uploaded result file, and the part of it that is scored."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from metaserver.store.tables import offline_runs, servers, teams
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OfflineRun:
-    """An offline run, without its file and what is scored of it; `name` is what boards call it.
+    """An offline run without its file and payloads; `name` is its name on the boards.
 
-    `articles` have an answer that is scored; `problems` tell what was left out of the file.
+    `articles` is the number of articles with a scored answer; `problems` report the parts of the
+    file that were left out.
     """
 
     id: int
@@ -33,7 +34,7 @@ class OfflineRun:
     created_at: float
 
 
-async def keep(
+async def put(
     connection: AsyncConnection,
     phase_id: int,
     team_id: int,
@@ -44,9 +45,9 @@ async def keep(
     payloads: Mapping[ArticleId, Any],
     problems: Sequence[Problem],
 ) -> None:
-    """Keep a run, in place of the phase's run of this name if there is one."""
+    """Store a run, replacing the phase's run of this name if there is one."""
     await delete(connection, phase_id, name)
-    told = [[problem.path, problem.message] for problem in problems]
+    rows = [[problem.path, problem.message] for problem in problems]
     await connection.execute(
         sa.insert(offline_runs).values(
             phase_id=phase_id,
@@ -55,31 +56,31 @@ async def keep(
             name=name,
             content=pack(content),
             payloads=pack_json(payloads),
-            problems=msgspec.json.encode(told) if told else None,
+            problems=msgspec.json.encode(rows) if rows else None,
             created_at=time.time(),
         )
     )
 
 
 async def delete(connection: AsyncConnection, phase_id: int, name: ServerName) -> None:
-    """Forget a run."""
+    """Delete a run."""
     await connection.execute(sa.delete(offline_runs).where(*_named(phase_id, name)))
 
 
 async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[OfflineRun]:
-    """Return a phase's offline runs, in the order they came."""
+    """Return a phase's offline runs, in the order they were uploaded."""
     query = _runs().where(offline_runs.c.phase_id == phase_id).order_by(offline_runs.c.id)
     return [_run(row) async for row in await connection.stream(query)]
 
 
 async def get(connection: AsyncConnection, phase_id: int, name: ServerName) -> OfflineRun | None:
-    """Return a run; None where there is none of this name."""
+    """Return a run; None where no run has this name."""
     row = (await connection.execute(_runs().where(*_named(phase_id, name)))).first()
     return None if row is None else _run(row)
 
 
 async def packed_payloads(connection: AsyncConnection, run: OfflineRun) -> bytes | None:
-    """Return what is scored of a run as it is kept; None where the run is there no longer."""
+    """Return a run's compressed payloads; None where the run no longer exists."""
     query = sa.select(offline_runs.c.payloads).where(offline_runs.c.id == run.id)
     packed: bytes | None = (await connection.execute(query)).scalar_one_or_none()
     return packed
@@ -91,20 +92,20 @@ def unpack_payloads(packed: bytes | None) -> Mapping[ArticleId, Any]:
 
 
 async def content(connection: AsyncConnection, phase_id: int, name: ServerName) -> bytes | None:
-    """Return a run's file as it came; None where there is no such run."""
+    """Return a run's file as it was uploaded; None where there is no such run."""
     query = sa.select(offline_runs.c.content).where(*_named(phase_id, name))
     packed = (await connection.execute(query)).scalar_one_or_none()
     return None if packed is None else unpack(packed)
 
 
 async def is_server(connection: AsyncConnection, name: ServerName) -> bool:
-    """Tell whether a server has this name: its runs are called so."""
+    """Return whether a server has this name, which its runs have too."""
     query = sa.select(servers.c.id).where(servers.c.name == name)
     return (await connection.execute(query)).first() is not None
 
 
 async def is_offline(connection: AsyncConnection, name: ServerName) -> bool:
-    """Tell whether an offline run of any phase has this name."""
+    """Return whether an offline run of any phase has this name."""
     query = sa.select(offline_runs.c.id).where(offline_runs.c.name == name).limit(1)
     return (await connection.execute(query)).first() is not None
 
@@ -120,7 +121,7 @@ def _named(phase_id: int, name: ServerName) -> Sequence[sa.ColumnElement[bool]]:
 
 
 def _run(row: sa.Row[Any]) -> OfflineRun:
-    told = msgspec.json.decode(row.problems) if row.problems else []
+    problems = msgspec.json.decode(row.problems) if row.problems else []
     return OfflineRun(
         id=row.id,
         phase_id=row.phase_id,
@@ -128,6 +129,6 @@ def _run(row: sa.Row[Any]) -> OfflineRun:
         task=TaskName(row.task),
         name=ServerName(row.name),
         articles=len(unpack_json(row.payloads)),
-        problems=tuple(Problem(path=path, message=message) for path, message in told),
+        problems=tuple(Problem(path=path, message=message) for path, message in problems),
         created_at=row.created_at,
     )

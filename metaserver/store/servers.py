@@ -1,4 +1,4 @@
-"""Annotation servers as teams have registered them, and what is wanted of their lanes."""
+"""Queries for registered annotation servers, and for the desired states of their lanes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metaserver.store.tables import attempts, lanes, servers, teams
 
 
 def columns(server: Server) -> dict[str, Any]:
-    """Return what is kept of a server's own values."""
+    """Return the stored columns of a server's own values."""
     return {
         "name": server.name,
         "url": server.url,
@@ -32,13 +32,13 @@ def columns(server: Server) -> dict[str, Any]:
 
 
 async def add(connection: AsyncConnection, server: Server, team_id: int) -> int:
-    """Keep a new server of a team; return its id. Its name must be free."""
+    """Store a new server of a team; return its id. Its name must be unused."""
     row = columns(server) | {"team_id": team_id, "created_at": time.time()}
     return await insert(connection, servers, row)
 
 
 async def change(connection: AsyncConnection, server_id: int, server: Server) -> None:
-    """Change a server; what its conformance runs said no longer holds."""
+    """Change a server; its conformance runs are forgotten, since they no longer apply."""
     await connection.execute(
         sa.update(servers).where(servers.c.id == server_id).values(**columns(server))
     )
@@ -96,13 +96,13 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
     )
 
 
-# -- what is wanted of lanes -----------------------------------------------------------------------
+# -- desired states of lanes -----------------------------------------------------------------------
 
 
 async def set_control(
     connection: AsyncConnection, key: LaneKey, control: Control, note: str = ""
 ) -> None:
-    """Keep what is wanted of a lane, making the lane if there is none."""
+    """Store the desired state of a lane, creating the lane if there is none."""
     values = {"control": control.value, "control_note": note}
     changed = await connection.execute(sa.update(lanes).where(of_lane(lanes, key)).values(**values))
     if not changed.rowcount:
@@ -111,7 +111,7 @@ async def set_control(
 
 
 async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, LaneControl]:
-    """Return what is wanted of a phase's lanes, by server id."""
+    """Return the desired states of a phase's lanes, by server id."""
     query = sa.select(lanes).where(lanes.c.phase_id == phase_id)
     return {
         row.server_id: LaneControl(control=Control(row.control), note=row.control_note)
@@ -122,10 +122,10 @@ async def controls(connection: AsyncConnection, phase_id: int) -> Mapping[int, L
 async def requeue(
     connection: AsyncConnection, key: LaneKey, positions: Sequence[int] | None
 ) -> int:
-    """Put given-up articles of a lane (all, or some) into its queue again; return how many.
+    """Put given-up articles of a lane (None: all) into its queue again; return their number.
 
-    Their attempts stay, but are charged to the team no longer. The lane's epoch rises, so that
-    whoever works on it is fenced off: take it anew afterwards.
+    Their attempts stay, but are no longer charged to the team. The lane's epoch rises, which fences
+    off any hub that works on it: take the lane again afterwards.
     """
     lane = of_lane(attempts, key)
     given_up = sa.select(attempts.c.position).where(

@@ -1,4 +1,4 @@
-"""The states that servers went through, as the monitor saw them."""
+"""Queries for the changes of servers' states on the monitor."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metaserver.store.tables import state_changes
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StateChange:
-    """A lane's server came into a state at `at` (Unix seconds), and why."""
+    """A change of a lane's server to a state at `at` (Unix seconds); `note` says why."""
 
     key: LaneKey
     at: float
@@ -25,7 +25,7 @@ class StateChange:
 
 
 async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> None:
-    """Keep changes, in the order they came."""
+    """Store changes, in the order they occurred."""
     rows = [
         {
             "phase_id": change.key.phase_id,
@@ -40,12 +40,12 @@ async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> No
         await connection.execute(sa.insert(state_changes), rows)
 
 
-async def of(
+async def list_changes(
     connection: AsyncConnection, key: LaneKey, *, since: float = 0.0, limit: int | None = None
 ) -> Sequence[StateChange]:
-    """Return a lane's changes from `since` (Unix seconds) on and the one before; oldest first.
+    """Return a lane's changes from `since` (Unix seconds) on and the one before, oldest first.
 
-    With a limit the newest so many.
+    `limit` restricts them to the newest.
     """
     lane = of_lane(state_changes, key)
     before = (

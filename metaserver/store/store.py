@@ -1,4 +1,4 @@
-"""The hub's questions to its database, and the writer that takes the attempts."""
+"""The hub's store: queries, write transactions and the writer of attempts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tr
 from metaserver.model.records import Article, Server, TaskName
 from metaserver.model.states import RULES
 from metaserver.store import tables as t
-from metaserver.store.articles import keep, pack_articles
+from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.database import insert, open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
 from metaserver.store.reader import ReadStore, of_lane
@@ -25,7 +25,7 @@ from metaserver.store.writer import Writer
 
 
 class Store(ReadStore):
-    """One hub's store; `open_store` makes it."""
+    """One hub's store; `open_store` opens it."""
 
     def __init__(self, engine: AsyncEngine, writer: Writer, place: Path) -> None:
         super().__init__(engine)
@@ -34,7 +34,7 @@ class Store(ReadStore):
 
     @property
     def blocked(self) -> str | None:
-        """Why nothing can be written at the moment, or None."""
+        """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
     async def record(self, entry: AttemptRecord) -> None:
@@ -43,9 +43,9 @@ class Store(ReadStore):
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection in a write transaction, for the functions of this room's modules.
+        """Yield a connection in a write transaction, for the query functions of this package.
 
-        `UnavailableError` where nothing can be written; while that is known, at once.
+        Raises `UnavailableError` where nothing can be written; while that is known, at once.
         """
         self.require_writable()
         try:
@@ -56,25 +56,25 @@ class Store(ReadStore):
             raise
 
     def require_writable(self) -> None:
-        """Raise `UnavailableError` while it is known that nothing can be written."""
+        """Check that the store can be written; raises `UnavailableError` while it cannot."""
         if self.blocked is not None:
             raise UnavailableError(self.blocked)
 
     # -- articles --------------------------------------------------------------------------------
 
     async def add_corpus(self, articles: Iterable[Article]) -> Corpus:
-        """Keep articles, in order; the same articles again are the same corpus."""
+        """Store articles, in order, and return their corpus; equal articles are the same corpus."""
         packed = pack_articles(articles)
         async with self.writing() as connection:
-            return await keep(connection, packed)
+            return await store_articles(connection, packed)
 
     # -- phases, gold, servers -------------------------------------------------------------------
 
     async def open_phase(self, name: str, corpus: Corpus, release: str) -> int:
-        """Return the phase's id, making it if it is new.
+        """Return the phase's id, creating the phase if it is new.
 
-        A phase keeps its corpus and its UniProt release: its answers were given to the one and
-        checked by the other. Anything else is an `InputError`.
+        A phase keeps its corpus and its UniProt release, which its answers depend on: raises
+        `InputError` where either differs.
         """
         query = sa.select(t.phases.c.id, t.phases.c.corpus_id, t.phases.c.release)
         async with self.writing() as connection:
@@ -104,12 +104,12 @@ class Store(ReadStore):
         return int(found.id)
 
     async def set_gold(self, phase_id: int, task: TaskName, source: str, content: bytes) -> int:
-        """Keep a gold file as the task's newest version; the same content keeps its version."""
+        """Store a gold file as the task's newest version; equal content keeps its version."""
         async with self.writing() as connection:
             return await set_gold(connection, phase_id, task, source, content)
 
     async def set_server(self, server: Server) -> int:
-        """Keep a server under its name, or change what is kept; return its id."""
+        """Store a server under its name, or change the stored one; return its id."""
         row = columns(server)
         query = sa.select(t.servers.c.id).where(t.servers.c.name == server.name)
         async with self.writing() as connection:
@@ -124,7 +124,7 @@ class Store(ReadStore):
     # -- lanes -----------------------------------------------------------------------------------
 
     async def take_lane(self, key: LaneKey) -> LaneState:
-        """Take a lane: raise its epoch, so that whoever held it is fenced off."""
+        """Take a lane: raise its epoch, which fences off a hub that had taken it."""
         lane = of_lane(t.lanes, key)
         async with self.writing() as connection:
             found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
@@ -167,7 +167,7 @@ class Store(ReadStore):
 
 @asynccontextmanager
 async def open_store(path: Path) -> AsyncIterator[Store]:
-    """Open (or create) a hub's store in one SQLite file, its writer running."""
+    """Open (or create) a hub's store in one SQLite file, with its writer running."""
     async with open_sqlite(path) as engine:
         writer = Writer(writer_engine(path))
         writing = asyncio.create_task(writer.run(), name="store writer")

@@ -1,11 +1,11 @@
-"""The tables. One schema serves SQLite and PostgreSQL; migrations are in `migrations/`.
+"""The tables. One schema is for SQLite and PostgreSQL; migrations are in `migrations/`.
 
-Times are Unix seconds, UTC. What a table keeps as JSON is a `msgspec` struct of `records` or
-`plans`, written and read by the module of `store` that is named after the table.
+Times are Unix seconds, UTC. A JSON column holds a `msgspec` struct of `records` or `plans`, written
+and read by the module of `store` that is named after the table.
 
 There is no row per pending request: a request is implied by (lane, article). An attempt's key is
 (phase, server, position, number) and an accepted answer's (phase, server, position), so that
-neither can be stored twice, whatever the engine above delivers.
+neither can be stored twice, whatever the lanes deliver.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ articles = sa.Table(
     sa.Column("title", sa.String, nullable=False),
     sa.Column("source", sa.String, nullable=False),
     sa.Column("text", sa.LargeBinary, nullable=False),  # zstd of UTF-8
-    sa.Column("wire_bytes", sa.Integer, nullable=False),  # of the text as it stands in a request
+    sa.Column("wire_bytes", sa.Integer, nullable=False),  # of the text as sent in a request
     sa.UniqueConstraint("corpus_id", "article_id"),
 )
 
@@ -59,7 +59,7 @@ challenges = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
     sa.Column("title", sa.String, nullable=False),
-    sa.Column("timezone", sa.String, nullable=False),  # IANA name: phases' dates are told in it
+    sa.Column("timezone", sa.String, nullable=False),  # IANA name: phases' dates are shown in it
     sa.Column("created_at", sa.Double, nullable=False),
 )
 
@@ -70,7 +70,7 @@ phases = sa.Table(
     sa.Column("name", sa.String, nullable=False, unique=True),
     sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none: a phase of `metaserver run`
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
-    sa.Column("standing", sa.String(16)),  # reached: by hand or by the clock
+    sa.Column("standing", sa.String(16)),  # the state reached, manually or by the clock
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
     sa.Column("release", sa.String, nullable=False),  # the UniProt release answers are checked by
     sa.Column("created_at", sa.Double, nullable=False),
@@ -141,8 +141,8 @@ audit = sa.Table(
     sa.Column("at", sa.Double, nullable=False, index=True),
     sa.Column("actor", sa.String, nullable=False),  # "team blue", "organiser ana", "clock", ...
     sa.Column("action", sa.String, nullable=False),  # the operation's name
-    sa.Column("subject", sa.String, nullable=False),  # what it was done to
-    sa.Column("detail", sa.LargeBinary),  # JSON: what was given, without secrets
+    sa.Column("subject", sa.String, nullable=False),  # the thing that was changed
+    sa.Column("detail", sa.LargeBinary),  # JSON: the request, without secrets
     sa.Column("request_id", sa.String, nullable=False),
 )
 
@@ -167,8 +167,8 @@ trials = sa.Table(
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("server_id", sa.ForeignKey("servers.id"), nullable=False),
     sa.Column("phase_id", sa.ForeignKey("phases.id")),  # none: before there was a phase
-    sa.Column("verdict", sa.LargeBinary, nullable=False),  # JSON: `conformance.Verdict`
-    sa.Column("report", sa.LargeBinary, nullable=False),  # JSON: `conformance.Conformance`
+    sa.Column("verdict", sa.LargeBinary, nullable=False),  # JSON: `ConformanceVerdict`
+    sa.Column("report", sa.LargeBinary, nullable=False),  # JSON: `Conformance`
     sa.Index("ix_trials_server_phase", "server_id", "phase_id", unique=True),
 )
 
@@ -179,7 +179,7 @@ lanes = sa.Table(
     sa.Column("server_id", sa.ForeignKey("servers.id"), primary_key=True),
     sa.Column("epoch", sa.Integer, nullable=False),  # raised whenever a hub takes the lane
     sa.Column("cursor", sa.Integer, nullable=False),  # every article before it is finished
-    # What the team and the organiser want of it: `lifecycle.Control`.
+    # The desired state, set by the team or the organiser: `states.Control`.
     sa.Column("control", sa.String(16), nullable=False, server_default="running"),
     sa.Column("control_note", sa.String, nullable=False, server_default=""),
 )
@@ -221,7 +221,7 @@ raw_answers = sa.Table(
     *_lane_key(),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
-    sa.Column("body", sa.LargeBinary, nullable=False),  # zstd of the bytes as they came
+    sa.Column("body", sa.LargeBinary, nullable=False),  # zstd of the bytes as received
 )
 
 answers = sa.Table(
@@ -242,7 +242,7 @@ state_changes = sa.Table(
     sa.Column("phase_id", sa.Integer, nullable=False),
     sa.Column("server_id", sa.Integer, nullable=False),
     sa.Column("at", sa.Double, nullable=False),
-    sa.Column("state", sa.String(16), nullable=False),  # `lifecycle.ServerState`
+    sa.Column("state", sa.String(16), nullable=False),  # `states.ServerState`
     sa.Column("note", sa.String, nullable=False),
     sa.ForeignKeyConstraint(["phase_id", "server_id"], ["lanes.phase_id", "lanes.server_id"]),
     sa.Index("ix_state_changes_lane_at", "phase_id", "server_id", "at"),
@@ -256,7 +256,7 @@ offline_runs = sa.Table(
     sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
     sa.Column("task", sa.String, nullable=False),
     sa.Column("name", sa.String, nullable=False),  # the run's name on the boards
-    sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file as it came
+    sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of the file as uploaded
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {article id: payload}
     sa.Column("problems", sa.LargeBinary),  # JSON: [[place, message], ...]
     sa.Column("created_at", sa.Double, nullable=False),

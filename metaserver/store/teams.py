@@ -1,4 +1,4 @@
-"""Teams as they are kept."""
+"""Queries for teams."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metaserver.store.tables import teams
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Team:
-    """A team as kept; `retired_at` is set once it takes part no longer."""
+    """A stored team; `retired_at` is set once it no longer takes part."""
 
     id: int
     name: TeamName
@@ -31,13 +31,13 @@ class Team:
 
 
 async def add(connection: AsyncConnection, name: TeamName, title: str, email: str) -> int:
-    """Keep a new team; return its id. Its name must be free."""
+    """Store a new team; return its id. Its name must be unused."""
     row = {"name": name, "title": title, "email": email, "created_at": time.time()}
     return await insert(connection, teams, row)
 
 
 async def change(connection: AsyncConnection, name: TeamName, **values: Any) -> None:
-    """Change columns of a team; `notices` is given as a `NoticePlan`."""
+    """Change columns of a team; `notices` is a `NoticePlan`."""
     if "notices" in values:
         values["notices"] = msgspec.json.encode(values["notices"])
     await connection.execute(sa.update(teams).where(teams.c.name == name).values(**values))

@@ -1,7 +1,7 @@
-"""Tokens that open the interfaces, and the sessions of pages that begin with them.
+"""Tokens for the interfaces, and the sessions of pages that begin with them.
 
-A token is 256 random bits. Its SHA-256 digest, all that is kept, cannot be turned back, so no slow
-hash is needed; and as it is looked up by digest, how long that takes tells nothing of it.
+A token is 256 random bits. Only its SHA-256 digest is stored; it cannot be inverted, so no slow
+hash is needed, and the time of a look-up by digest reveals nothing of the token.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from metaserver.store.tables import sessions, teams, tokens
 
 PREFIX = "bcms_"
 FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{{43}}")
-"""What a token looks like, also for who must keep them out of logs: prefix, role, 32 bytes."""
+"""The form of a token, also used to keep tokens out of logs: prefix, role, 32 bytes."""
 
 TOUCH_SECONDS = 60.0
-"""`used_at` is renewed no more often than this: reading must not make the store write."""
+"""The least time between two updates of `used_at`: reads must not cause many writes."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Token:
-    """A token as kept: all but itself. Times are Unix seconds.
+    """A stored token, without the token itself. Times are Unix seconds.
 
-    `parent` is the id of the token that it was made with; None for one made at the command line.
+    `parent` is the id of the token that issued it; None for one issued at the command line.
     """
 
     id: int
@@ -50,7 +50,7 @@ class Token:
 
     @property
     def bearer(self) -> str:
-        """What the audit log calls who holds it: "team blue", "organiser ana"."""
+        """The name of its holder in the audit log: "team blue", "organiser ana"."""
         if self.role is Role.TEAM:
             return f"team {self.team}"
         return f"{self.role} {self.label}".strip()
@@ -58,7 +58,7 @@ class Token:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Session:
-    """A signed-in browser; its forms carry `csrf`, its cookie is not kept."""
+    """A signed-in browser; its forms carry `csrf`, its cookie is not stored."""
 
     token: Token
     csrf: str
@@ -67,7 +67,7 @@ class Session:
 
 
 def digest(secret: str) -> str:
-    """Return what is kept of a token or a cookie."""
+    """Return the digest that is stored for a token or a cookie."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -80,9 +80,9 @@ async def issue(
     expires_at: float | None = None,
     parent: int | None = None,
 ) -> tuple[int, str]:
-    """Make a token; return its id and the token itself, which nobody can show again.
+    """Issue a token; return its id and the token itself, which cannot be shown again.
 
-    One with a parent must not hold longer than it: see `last_moment`.
+    A token with a parent must not be valid longer than its parent: see `last_moment`.
     """
     secret = f"{PREFIX}{role[0]}{secrets.token_urlsafe(32)}"
     row = {
@@ -98,36 +98,36 @@ async def issue(
 
 
 async def find(connection: AsyncConnection, secret: str, now: float) -> Token | None:
-    """Return the token that this is, if it holds: not expired, not revoked, its team takes part."""
+    """Return a valid token (not expired or revoked, of no retired team), None otherwise."""
     if not FORM.fullmatch(secret):
         return None
-    query = _tokens().where(tokens.c.digest == digest(secret), _holds(now))
+    query = _tokens().where(tokens.c.digest == digest(secret), _is_valid(now))
     row = (await connection.execute(query)).first()
     return None if row is None else _token(row)
 
 
 def last_moment(parent: Token | None, expires_at: float | None) -> float | None:
-    """Return when a token ends that is to hold until `expires_at`: no later than its parent."""
+    """Return the time a token expires, at `expires_at` but no later than its parent."""
     if parent is None or parent.expires_at is None:
         return expires_at
     return parent.expires_at if expires_at is None else min(parent.expires_at, expires_at)
 
 
-async def holding(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
-    """Return a token by its id, None where it does not hold (any longer)."""
-    query = _tokens().where(tokens.c.id == token_id, _holds(now))
+async def get_valid(connection: AsyncConnection, token_id: int, now: float) -> Token | None:
+    """Return a token by its id, None where it is invalid or expired."""
+    query = _tokens().where(tokens.c.id == token_id, _is_valid(now))
     row = (await connection.execute(query)).first()
     return None if row is None else _token(row)
 
 
 async def get(connection: AsyncConnection, token_id: int) -> Token | None:
-    """Return a token by its id, whether it holds or not."""
+    """Return a token by its id, valid or not."""
     row = (await connection.execute(_tokens().where(tokens.c.id == token_id))).first()
     return None if row is None else _token(row)
 
 
 async def list_all(connection: AsyncConnection, team_id: int | None = None) -> Sequence[Token]:
-    """Return all tokens, or a team's, in the order they were made; revoked ones too."""
+    """Return all tokens, or a team's, in the order they were issued, including revoked ones."""
     query = _tokens().order_by(tokens.c.id)
     if team_id is not None:
         query = query.where(tokens.c.team_id == team_id)
@@ -135,29 +135,29 @@ async def list_all(connection: AsyncConnection, team_id: int | None = None) -> S
 
 
 async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
-    """Return how many tokens of a team (None: of no team) hold."""
-    query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _holds(now))
+    """Return the number of valid tokens of a team (None: of no team)."""
+    query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _is_valid(now))
     counted = sa.select(sa.func.count()).select_from(query.subquery())
     return int((await connection.execute(counted)).scalar_one())
 
 
 async def touch(connection: AsyncConnection, token: Token, now: float) -> None:
-    """Keep that a token was used."""
+    """Record that a token was used at `now` (Unix seconds)."""
     await connection.execute(sa.update(tokens).where(tokens.c.id == token.id).values(used_at=now))
 
 
 def must_touch(token: Token, now: float) -> bool:
-    """Tell whether a use of the token is to be kept."""
+    """Return whether a use of the token must be recorded."""
     return token.used_at is None or now - token.used_at >= TOUCH_SECONDS
 
 
 async def revoke(
     connection: AsyncConnection, token_id: int, now: float, *, made_with_it: bool = False
 ) -> Sequence[int]:
-    """Let a token hold no longer, nor the sessions that began with it; return what was revoked.
+    """Revoke a token and end the sessions that began with it; return the ids revoked.
 
-    `made_with_it`: and all that were made with it, and with these, whether it is revoked already or
-    not.
+    `made_with_it` also revokes all tokens issued with it, directly or not, even if it is revoked
+    already.
     """
     ids = _family(token_id) if made_with_it else [token_id]
     revoked = await connection.execute(
@@ -172,7 +172,7 @@ async def revoke(
 
 
 def _family(token_id: int) -> sa.Select[Any]:
-    """Select the ids of a token and of all that were made with it, directly or not."""
+    """Select the ids of a token and of all tokens issued with it, directly or not."""
     family = sa.select(tokens.c.id).where(tokens.c.id == token_id).cte(recursive=True)
     children = sa.select(tokens.c.id).join(family, tokens.c.parent_id == family.c.id)
     return sa.select(family.union(children).c.id)
@@ -184,7 +184,7 @@ def _family(token_id: int) -> sa.Select[Any]:
 async def begin_session(
     connection: AsyncConnection, token: Token, now: float, seconds: float
 ) -> tuple[str, Session]:
-    """Begin a session; return its cookie's value, made here and never taken from a browser."""
+    """Begin a session; return its cookie's value, which is always new, and the session."""
     cookie = secrets.token_urlsafe(32)
     ends = now + seconds
     session = Session(
@@ -206,14 +206,14 @@ async def begin_session(
 
 
 async def find_session(connection: AsyncConnection, cookie: str, now: float) -> Session | None:
-    """Return the session of a cookie, if it and its token hold."""
+    """Return the session of a cookie; None unless it and its token are valid."""
     query = (
         _tokens()
         .join(sessions, sessions.c.token_id == tokens.c.id)
         .add_columns(
             sessions.c.csrf, sessions.c.created_at.label("begun"), sessions.c.expires_at.label("to")
         )
-        .where(sessions.c.digest == digest(cookie), sessions.c.expires_at > now, _holds(now))
+        .where(sessions.c.digest == digest(cookie), sessions.c.expires_at > now, _is_valid(now))
     )
     row = (await connection.execute(query)).first()
     if row is None:
@@ -227,7 +227,7 @@ async def end_session(connection: AsyncConnection, cookie: str) -> None:
 
 
 async def purge_sessions(connection: AsyncConnection, now: float) -> None:
-    """Forget the sessions that are over."""
+    """Delete the expired sessions."""
     await connection.execute(sa.delete(sessions).where(sessions.c.expires_at <= now))
 
 
@@ -237,7 +237,7 @@ def _tokens() -> sa.Select[Any]:
     )
 
 
-def _holds(now: float) -> sa.ColumnElement[bool]:
+def _is_valid(now: float) -> sa.ColumnElement[bool]:
     return sa.and_(
         tokens.c.revoked_at.is_(None),
         sa.or_(tokens.c.expires_at.is_(None), tokens.c.expires_at > now),

@@ -1,4 +1,4 @@
-"""Conformance runs as kept: the last one of each server for each phase."""
+"""Queries for conformance runs: the last one of each server for each phase."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.store.tables import phases, trials
 
 NO_PHASE = ""
-"""Stands for the phase of a run that was made before any was planned."""
+"""The name used for the phase of a run that was made before any phase was planned."""
 
 
-async def keep(
+async def put(
     connection: AsyncConnection,
     server_id: int,
     phase_id: int | None,
@@ -22,14 +22,14 @@ async def keep(
     verdict: bytes,
     report: bytes,
 ) -> None:
-    """Keep a server's run for a phase, in the place of the one before."""
+    """Store a server's run for a phase, replacing the earlier one."""
     await connection.execute(sa.delete(trials).where(_of(server_id, phase_id)))
     row = {"server_id": server_id, "phase_id": phase_id, "verdict": verdict, "report": report}
     await connection.execute(sa.insert(trials), row)
 
 
 async def forget(connection: AsyncConnection, server_id: int) -> None:
-    """Forget a server's runs: it has changed."""
+    """Delete a server's runs because the server has changed."""
     await connection.execute(sa.delete(trials).where(trials.c.server_id == server_id))
 
 

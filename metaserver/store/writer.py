@@ -1,7 +1,7 @@
-"""The one writer: groups the attempts that are waiting into one transaction (group commit).
+"""The single writer: groups waiting attempts into one transaction (group commit).
 
 An attempt, its raw answer, its accepted hits and the lane's cursor are committed together or not
-at all. Each carries its lane's epoch: what comes from a lane that another hub has taken since is
+at all. Each carries its lane's epoch: an attempt of a lane that another hub has taken since is
 refused in the same transaction (fencing).
 """
 
@@ -33,11 +33,11 @@ class _Waiting(NamedTuple):
 
 
 class Writer:
-    """Stores attempts in the order they come; `record` returns when they are committed.
+    """The writer of attempts, in the order they come; `record` returns when they are committed.
 
     While the database cannot be written (locked, disk full) `blocked` says why, and the writer
-    tries again every second: lanes wait in `record`, and nothing is lost. Whoever else finds that
-    it cannot be written says so by `mark_unwritable`.
+    tries again every second: lanes wait in `record`, and nothing is lost. Other code that fails to
+    write reports it by `mark_unwritable`.
     """
 
     def __init__(self, engine: sa.Engine) -> None:
@@ -56,7 +56,7 @@ class Writer:
         await done
 
     def mark_unwritable(self, reason: str) -> None:
-        """Take in that something could not be written: nothing is until a trial succeeds."""
+        """Record that a write failed: nothing more is written until a trial succeeds."""
         self._block(reason)
         self._wake.set()
 
@@ -90,7 +90,7 @@ class Writer:
             else:
                 self._block(None)
                 for index, waiting in enumerate(batch):
-                    _settle(waiting.done, _taken() if index in stale else None)
+                    _settle(waiting.done, _stale_error() if index in stale else None)
                 return
 
     def _block(self, reason: str | None) -> None:
@@ -101,12 +101,12 @@ class Writer:
         self.blocked = reason
 
     async def _write_singly(self, batch: Sequence[_Waiting], error: Exception) -> None:
-        """Find the entry that cannot be stored: only its own lane is told.
+        """Find the entry that cannot be stored, and fail it for its own lane only.
 
-        It is stored already (another hub has the lane), or there is a fault of ours in it.
+        It is stored already (another hub has the lane), or it is invalid through the hub's fault.
         """
         if not batch:
-            log.error("the trial whether anything can be stored failed", exc_info=error)
+            log.error("a trial write failed", exc_info=error)
             return
         if len(batch) == 1:
             self._refuse(batch[0], error)
@@ -115,26 +115,26 @@ class Writer:
             await self._write([waiting])
 
     def _refused(self, waiting: _Waiting) -> bool:
-        """Refuse an entry of a lane of which an earlier one could not be stored."""
+        """Refuse an entry of a lane with an earlier entry that could not be stored."""
         broken = (waiting.entry.lane, waiting.entry.epoch) in self._broken
         if broken:
             _settle(waiting.done, HubError("an earlier answer of this lane could not be stored"))
         return broken
 
     def _refuse(self, waiting: _Waiting, error: Exception) -> None:
-        """Let a lane know that its entry cannot be stored.
+        """Fail an entry that cannot be stored.
 
-        Where it is not stored already, no more is taken of the lane: a later entry would move the
-        cursor past the one that is missing.
+        Unless it is stored already, no more entries of the lane are accepted: a later one would
+        move the cursor past the missing one.
         """
         if isinstance(error, sa.exc.IntegrityError):
-            _settle(waiting.done, _taken(), error)
+            _settle(waiting.done, _stale_error(), error)
             return
         self._broken.add((waiting.entry.lane, waiting.entry.epoch))
         _settle(waiting.done, HubError(f"not stored: {error}"), error)
 
 
-def _taken() -> HubError:
+def _stale_error() -> HubError:
     return StaleLaneError("another hub has taken this lane")
 
 
@@ -151,9 +151,9 @@ def _settle(
 
 
 def _commit(engine: sa.Engine, batch: Sequence[AttemptRecord]) -> set[int]:
-    """Write a batch in one transaction; return which entries are stale and were left out.
+    """Write a batch in one transaction; return the indices of stale entries, which are left out.
 
-    An empty batch is a trial: a page is written that says nothing.
+    An empty batch is a trial write that changes nothing.
     """
     with engine.begin() as connection:
         if not batch:

@@ -1,1 +1,5 @@
-"""The tasks a challenge can run: one module each, found by the entry point `metaserver.tasks`."""
+"""Tasks that a challenge can run: one module each, found by the entry point `metaserver.tasks`.
+
+They check and score answers; boards are in leaderboards. The package may import wire, uniprot,
+model, files and the evaluator `scoring`.
+"""

@@ -1,7 +1,7 @@
-"""ACT: whether an article reports protein interactions at all, and how sure the server is.
+"""ACT: the classification of articles that report protein interactions, with a confidence.
 
-The payload is `[relevant, confidence]`, or empty where the server sent an empty array. That of a
-result file has its rank as well.
+The payload is `[relevant, confidence]`, or empty where the server sent an empty array. The payload
+of a result file has its rank as well.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ArticleClassification:
     level: str = "rank"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
-        """Return the classification, empty where it cannot stand; None where it is another type."""
+        """Return the classification, empty where it is invalid; None where its type is wrong."""
         array = read(value, list, self.key, report)
         if not array:
             return array
@@ -83,11 +83,11 @@ class ArticleClassification:
         return [relevant, confidence]
 
     def count(self, payload: ActPayload) -> int:
-        """1, or 0 where there is no classification."""
+        """Return 1, or 0 where there is no classification."""
         return 1 if payload else 0
 
     def member(self, payload: ActPayload) -> ActPayload:
-        """The classification as it is: whether the article is relevant, and the confidence."""
+        """Return the classification unchanged: relevant or not, and the confidence."""
         return payload
 
     def read_gold(self, path: Path) -> Gold:
@@ -116,7 +116,7 @@ class ArticleClassification:
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
     ) -> RunFile:
-        """Read a result file in BC II.5 format; its ranks are kept: they order the run."""
+        """Read a result file in BC II.5 format; its ranks are kept, since they order the run."""
 
         def check(answer: Answer, report: Report) -> ActPayload | None:
             assert isinstance(answer, Classification)

@@ -1,4 +1,4 @@
-"""Runs of ranked lists compared: intervals by resampling the articles, and the articles' levels."""
+"""Comparison of runs of ranked lists: intervals by resampling the articles, levels of articles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scoring.analysis import (
 from scoring.significance import compare
 
 RESAMPLES, SEED = 10_000, 2009
-"""Those of `scoring compare`, so that both give the same digits."""
+"""The values of `scoring compare`, so that both give the same digits."""
 RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}"
 
 
@@ -44,7 +44,7 @@ def intervals(
 def levels(gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
     """Return the articles' levels: mean ranks (ACT) or mean AUC iP/R (INT, IPT), easiest first.
 
-    Nothing but the moments is passed on: whether an article is relevant stays in the gold.
+    Only the moments are returned: the relevance of an article stays in the gold.
     """
     runs: dict[str, set[str]] = {}
     for run, card in cards.items():

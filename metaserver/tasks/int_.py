@@ -1,4 +1,4 @@
-"""INT: which proteins an article reports interactions of, as ranked UniProt accessions."""
+"""INT: the proteins whose interactions an article reports, as ranked UniProt accessions."""
 
 from metaserver.model.records import TaskName
 from metaserver.tasks.ranked import RankedTask

@@ -1,4 +1,4 @@
-"""IPT: which pairs of proteins an article reports to interact, as ranked accession pairs."""
+"""IPT: the pairs of proteins that an article reports to interact, as ranked accession pairs."""
 
 from metaserver.model.records import TaskName
 from metaserver.tasks.ranked import RankedTask

@@ -1,10 +1,10 @@
-"""NER: where an article names things of a kind, scored as SemEval-2013 task 9.1.
+"""NER: the mentions of typed entities in an article, scored as SemEval-2013 task 9.1.
 
-A mention is one stretch of text: `offset` is its first character, and it is as long as its words.
-Both count code points of the article as it was sent, from 0. The payload is a list of
-`[offset, mention, type]`, by place.
+A mention is a contiguous part of the text: `offset` is its first character, and its length is that
+of its words. Both count code points of the article as it was sent, from 0. The payload is a list
+of `[offset, mention, type]`, by place.
 
-The hub does not look the words up in the article: task 9.1 compares places and types alone. A team
+The hub does not compare the words with the article: task 9.1 scores only places and types. A team
 sees wrong offsets in its self-test (`annotators check`).
 """
 
@@ -22,7 +22,7 @@ from metaserver.tasks.plugin import Column
 from metaserver.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.wire.validation import Report, Vocabulary
 
-MAX_OFFSET = 10**8  # no text is as long, and the evaluator reads nine digits
+MAX_OFFSET = 10**8  # no text is so long, and the evaluator reads nine digits
 
 COLUMNS = (
     Column(key="cor", heading="COR", count=True, help="Mentions of the right place and type"),
@@ -40,7 +40,7 @@ COLUMNS = (
 
 
 class _Sent(NamedTuple):
-    """A mention whose values are of the agreed types; `length` is what the server says it is."""
+    """A mention with values of the agreed types; `length` is as the server sent it."""
 
     path: str
     offset: int
@@ -67,15 +67,15 @@ class NamedEntities:
         report.hits_sent += len(array)
         sent = [_read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
         readable = [mention for mention in sent if mention is not None]
-        payload = _unique([mention for mention in readable if _stands(mention, report)], report)
+        payload = _unique([mention for mention in readable if _is_valid(mention, report)], report)
         return payload if len(readable) == len(array) else None
 
     def count(self, payload: NerPayload) -> int:
-        """How many mentions the payload holds."""
+        """Return the number of mentions in the payload."""
         return len(payload)
 
     def member(self, payload: NerPayload) -> list[dict[str, Any]]:
-        """The mentions as structs, by place."""
+        """Return the mentions as structs, by place."""
         names = ("offset", "mention", "type")
         return [dict(zip(names, mention, strict=True)) for mention in payload]
 
@@ -101,9 +101,10 @@ class NamedEntities:
         }
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, NerPayload]]) -> Iterator[str]:
-        """Yield a run's result file as task 9.1 has it, with line ends: offsets are inclusive.
+        """Yield the lines of a run's result file for task 9.1, with inclusive offsets.
 
-        Words are for people (task 9.1 compares places and types), so that they can be made inert.
+        The words are only for readers (task 9.1 compares places and types), so formulas in them
+        are made inert.
         """
         for article, payload in answers:
             for offset, words, kind in payload:
@@ -129,8 +130,8 @@ def _read(value: object, path: str, report: Report) -> _Sent | None:
     return _Sent(path, offset, words, kind, length)
 
 
-def _stands(mention: _Sent, report: Report) -> bool:
-    """Tell whether a mention's values can stand; a length gives away who counts bytes."""
+def _is_valid(mention: _Sent, report: Report) -> bool:
+    """Return whether a mention's values are valid; a wrong length often means counted bytes."""
     faults = []
     if not 0 <= mention.offset <= MAX_OFFSET:
         faults.append(("offset", f"expected 0 to {MAX_OFFSET}, got {mention.offset}"))
@@ -147,7 +148,7 @@ def _stands(mention: _Sent, report: Report) -> bool:
 
 
 def _unique(mentions: Sequence[_Sent], report: Report) -> NerPayload:
-    """Return the mentions by place, each place once for a type."""
+    """Return the mentions by place, without repetitions of a place and type."""
     first: dict[tuple[int, int, str], _Sent] = {}
     for mention in mentions:
         place = (mention.offset, len(mention.words), mention.type)

@@ -1,4 +1,4 @@
-"""NER's gold, and one run's scorer: the counts of SemEval-2013 task 9.1, article by article."""
+"""Gold and scorer of NER: the counts of SemEval-2013 task 9.1, article by article."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NerPayload: TypeAlias = list[list[Any]]
 
 
 class ArticleCounts(NamedTuple):
-    """An article's counts, over all types and with both sides cut to each type.
+    """An article's counts, over all types and with gold and run restricted to each type.
 
     Types that have no score of their own are left out: an answer may name any number of them.
     """
@@ -40,7 +40,7 @@ class ArticleCounts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NerGold:
-    """Every article's mentions (none for some), and the types that have a score of their own.
+    """The mentions of every article (some have none), and the types with a score of their own.
 
     `missing` are the counts of an article that is not answered.
     """
@@ -51,7 +51,7 @@ class NerGold:
 
 
 def read_gold(path: Path) -> NerGold:
-    """Read gold mentions; raises `InputError` with the first problem and how many follow."""
+    """Read gold mentions; raises `InputError` with the first problem and the number of others."""
     try:
         corpus = read_ner_gold(path)
     except FormatError as error:
@@ -67,7 +67,7 @@ def read_gold(path: Path) -> NerGold:
 
 
 class NerScorer:
-    """Scores one NER run; keeps the counts of each article.
+    """A scorer of one NER run, which keeps the counts of each article.
 
     An article that is not answered (yet) has all its mentions missing: task 9.1 scores the whole
     corpus, so a board agrees with `scoring ner` on the run's result file.
@@ -103,7 +103,7 @@ class NerScorer:
             self._answered[article] = prepared
 
     def score(self) -> Score:
-        """Return the score with all articles put so far; before the first, no measure."""
+        """Return the score of all articles so far; before the first, every measure is None."""
         card = self._scorecard()
         articles = {
             "articles_scored": len(self._answered),

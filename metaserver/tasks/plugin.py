@@ -1,8 +1,8 @@
-"""What a task is to the hub, and how tasks are found.
+"""The interface of a task, and the discovery of installed tasks.
 
 A task is one object with the attributes of `TaskPlugin`, registered under the entry point group
-`metaserver.tasks` by its name. Everything that differs between INT, IPT, ACT and any other task is
-behind it; the rest of the hub names no task.
+`metaserver.tasks` by its name. It contains everything that differs between INT, IPT, ACT and any
+other task; the rest of the hub names no task.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
 
 Payload: TypeAlias = Any
-"""A task's accepted part of one answer: JSON-ready builtins, as stored. Only its task reads it."""
+"""A task's accepted part of an answer: JSON-ready builtins, as stored. Only its task reads it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Column:
-    """One leaderboard column: `key` into `Score.values`, heading, decimals, and a line of help."""
+    """A leaderboard column: `key` into `Score.values`, heading, decimals, and a line of help."""
 
     key: str
     heading: str
@@ -40,9 +40,9 @@ class Score:
     `values` has a value for each of the task's columns; None is undefined ("n/a", sorted last).
     `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
     `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one). Its
-    `signature`, if it has one, says how the run was scored and holds no digest of the gold: boards
-    show it to readers who must not learn the gold.
-    `card` is what a `ComparedTask` compares runs by; it never leaves the hub.
+    `signature`, if it has one, states how the run was scored and contains no digest of the gold:
+    boards show it to readers who must not learn the gold.
+    `card` is the value by which a `ComparedTask` compares runs; it never leaves the hub.
     """
 
     values: Mapping[str, float | int | None]
@@ -57,7 +57,7 @@ class Score:
 class RunIntervals:
     """The 95 % intervals of a run's first measure (`low` to `high`) and of its rank.
 
-    `score` is the value they belong to: a run that was scored again since has another.
+    `score` is the value they belong to; it differs from that of a run that was scored again since.
     """
 
     score: float
@@ -69,7 +69,7 @@ class RunIntervals:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleLevel:
-    """How hard an article is: mean and standard deviation over runs, and which runs these are."""
+    """The difficulty of an article: mean and standard deviation over `runs`."""
 
     article: ArticleId
     mean: float
@@ -78,20 +78,19 @@ class ArticleLevel:
 
 
 class Scorer(Protocol):
-    """Scores one run, article by article as answers land, each in two steps."""
+    """A scorer of one run, article by article as answers arrive, each in two steps."""
 
     def prepare(self, article: ArticleId, payload: Payload) -> Any:
-        """Do all that takes longer the more hits there are; what is returned goes to `keep`.
+        """Do the work that grows with the number of hits; return the value for `keep`.
 
-        It depends on the gold, article and payload alone, not on what was kept before, and changes
-        nothing: large answers are prepared in a thread, by another scorer of the same gold and
-        view.
+        It depends only on the gold, article and payload, not on earlier calls, and changes nothing:
+        large answers are prepared in a thread, by another scorer of the same gold and view.
         """
 
     def keep(self, article: ArticleId, prepared: Any) -> None:
         """Score (or re-score) one article of the run; articles without gold are ignored.
 
-        On the event loop: it must be quick, however many hits there were.
+        It runs on the event loop, so it must be quick for any number of hits.
         """
 
     def score(self) -> Score:
@@ -103,36 +102,36 @@ class TaskPlugin(Protocol):
 
     @property
     def name(self) -> TaskName:
-        """What files, options and boards call it: "INT"."""
+        """The name in files, options and boards: "INT"."""
 
     @property
     def title(self) -> str:
-        """What people call it: "Interactor normalization"."""
+        """The name for readers: "Interactor normalization"."""
 
     @property
     def key(self) -> str:
-        """Its member of the answer struct: "normalizations"."""
+        """The name of the task's member of the answer struct: "normalizations"."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The board's columns, left to right; how many articles were scored is not among them."""
+        """The board's columns, left to right, without the number of scored articles."""
 
     @property
     def order(self) -> tuple[str, ...]:
         """The column keys by which the board is ordered, descending."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Payload | None:
-        """Validate the decoded member `key` of an answer; report every problem with its path.
+        """Validate the decoded member `key` of an answer, and report every problem with its path.
 
-        Adds the hits that were sent to `report.hits_sent`. Returns the valid part, or None where a
+        Adds the number of hits sent to `report.hits_sent`. Returns the valid part, or None where a
         value of another type makes the whole member unusable.
         """
 
     def count(self, payload: Payload) -> int:
-        """How many hits the payload holds."""
+        """Return the number of hits in the payload."""
 
     def member(self, payload: Payload) -> Any:
-        """The payload as the member `key` of an answer, in the shape of the wire contract."""
+        """Return the payload as the member `key` of an answer, in the shape of the contract."""
 
     def read_gold(self, path: Path) -> Any:
         """Read a gold file; raises `InputError` that names file and line."""
@@ -146,10 +145,10 @@ class TaskPlugin(Protocol):
 
 @runtime_checkable
 class ViewedTask(TaskPlugin, Protocol):
-    """A task whose runs are also scored in views that a UniProt release makes."""
+    """A task whose runs are also scored in views that depend on a UniProt release."""
 
     def view_scorers(self, gold: Any, release: Release) -> Mapping[str, Callable[[], Scorer]]:
-        """Return by view what makes an empty scorer; the raw view, `scorer`, is not among them."""
+        """Return, by view, a factory of empty scorers; the raw view, `scorer`, is not included."""
 
 
 @runtime_checkable
@@ -157,16 +156,16 @@ class ComparedTask(TaskPlugin, Protocol):
     """A task of ranked lists: its runs have curves, and their scores' `card`s can be compared.
 
     Both functions are pure and slow (half a second for 134 runs); they are called in a thread, with
-    at least one run, all with articles that were scored.
+    at least one run, and each run has scored articles.
     """
 
     @property
     def resampling(self) -> str:
-        """How the intervals are made, in a few words: "10,000 resamples, seed 2009"."""
+        """The method of the intervals, in a few words: "10,000 resamples, seed 2009"."""
 
     @property
     def level(self) -> str:
-        """What an article's level is the mean of: "rank"."""
+        """The measure whose mean is an article's level: "rank"."""
 
     def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run, by its name."""
@@ -177,11 +176,11 @@ class ComparedTask(TaskPlugin, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFile:
-    """A result file as its task read it; paths are lines: "line 7", "line 7, column 2".
+    """A result file read by its task; problems' paths are lines: "line 7", "line 7, column 2".
 
-    `faults` are errors of its format: where there are any, nothing of the file can be used.
-    Otherwise `payloads` has the valid part of each article's answer, and `problems` tell what was
-    left out of it, as for a server's answer.
+    `faults` are errors of its format: where there are any, the file cannot be used. Otherwise
+    `payloads` has the valid part of each article's answer, and `problems` report the parts left
+    out, as for a server's answer.
     """
 
     payloads: Mapping[ArticleId, Payload] = field(default_factory=dict)
@@ -191,12 +190,12 @@ class RunFile:
 
 @runtime_checkable
 class FiledTask(TaskPlugin, Protocol):
-    """A task whose runs can also be uploaded as result files (`result_lines` writes such)."""
+    """A task whose runs can also be uploaded as result files, the format of `result_lines`."""
 
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
     ) -> RunFile:
-        """Read a result file and check it as answers are; other articles are left out, and told.
+        """Read a result file and check it like answers; unknown articles are left out and reported.
 
         Slow for a large file; called in a thread.
         """
@@ -207,7 +206,7 @@ class LabelledTask(TaskPlugin, Protocol):
     """A task whose gold can be compared with another version of it."""
 
     def labels(self, gold: Any) -> Mapping[ArticleId, frozenset[str]]:
-        """Return what the gold says of each article, a text a label: "P04637", "relevant"."""
+        """Return the gold labels of each article as texts: "P04637", "relevant"."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What INT and IPT share: an array of ranked hits, each naming one accession or two.
+"""The common part of INT and IPT: arrays of ranked hits, each with one accession or two.
 
 The payload is a list of `[accession, rank, confidence]` (INT) or `[accession, accession, rank,
 confidence]` (IPT, the pair sorted), by rank.
@@ -54,7 +54,7 @@ COLUMNS = (
 
 
 class _Sent(NamedTuple):
-    """A hit whose values are of the agreed types; `rank` is None where none was sent."""
+    """A hit with values of the agreed types; `rank` is None where none was sent."""
 
     path: str
     names: Sequence[str]
@@ -64,7 +64,7 @@ class _Sent(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RankedTask:
-    """INT or IPT: `fields` are the members that name a hit's accessions, `optional` the others."""
+    """The task INT or IPT: `fields` are the members with accessions, `optional` the others."""
 
     name: TaskName
     title: str
@@ -88,11 +88,11 @@ class RankedTask:
         return payload if len(readable) == len(array) else None
 
     def count(self, payload: RankedPayload) -> int:
-        """How many hits the payload holds."""
+        """Return the number of hits in the payload."""
         return len(payload)
 
     def member(self, payload: RankedPayload) -> list[dict[str, Any]]:
-        """The hits as structs, by rank."""
+        """Return the hits as structs, by rank."""
         names = (*self.fields, "rank", "confidence")
         return [dict(zip(names, hit, strict=True)) for hit in payload]
 
@@ -107,7 +107,7 @@ class RankedTask:
     def view_scorers(
         self, gold: ItemGold, release: Release
     ) -> Mapping[str, Callable[[], TaskScorer]]:
-        """Return by view what makes a scorer for one run, for the views the release can make."""
+        """Return, by view, a factory of scorers for one run, for the views the release allows."""
 
         def scorer(view: ReleaseView) -> TaskScorer:
             return TaskScorer(ViewScorer(view), _answer, _values)
@@ -132,7 +132,7 @@ class RankedTask:
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
     ) -> RunFile:
-        """Read a result file in BC II.5 format and check its hits as those of an answer."""
+        """Read a result file in BC II.5 format and check its hits like those of an answer."""
 
         def check(answer: Answer, report: Report) -> RankedPayload | None:
             assert not isinstance(answer, Classification)
@@ -169,21 +169,21 @@ class RankedTask:
     def _accepted(
         self, hits: Sequence[_Sent], report: Report, vocabulary: Vocabulary
     ) -> Sequence[_Sent]:
-        """Return the hits whose confidence, rank and accessions can stand."""
+        """Return the hits whose confidence, rank and accessions are valid."""
         rulings = vocabulary.rulings([name for hit in hits for name in hit.names])
         ranked = any(hit.rank is not None for hit in hits)
         accepted = []
         for place, hit in enumerate(hits):
-            stands = _values_stand(hit, ranked, report)
+            valid = _has_valid_values(hit, ranked, report)
             names = self._ruled(hit, place, rulings, report) if rulings else hit.names
-            if stands and names is not None:
+            if valid and names is not None:
                 accepted.append(hit if names is hit.names else hit._replace(names=names))
         return accepted
 
     def _ruled(
         self, hit: _Sent, place: int, rulings: Mapping[int, Ruling], report: Report
     ) -> Sequence[str] | None:
-        """Return the accessions to use for the hit at `place`, None where one is refused."""
+        """Return the accessions to use for the hit at `place`; None where one is refused."""
         names, refused = list(hit.names), False
         for index, field in enumerate(self.fields):
             ruling = rulings.get(place * len(self.fields) + index)
@@ -199,7 +199,7 @@ class RankedTask:
 
 
 def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
-    """Return the hits by rank, each item and rank once: the better ranked, then the first."""
+    """Return the hits by rank, without repetitions: the better ranked, then the first, is kept."""
     ordered = sorted(hits, key=_order)
     items: dict[tuple[str, ...], _Sent] = {}
     ranks: dict[int, _Sent] = {}
@@ -217,7 +217,7 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
     return payload
 
 
-def _values_stand(hit: _Sent, ranked: bool, report: Report) -> bool:
+def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
     confident = 0.0 < hit.confidence <= 1.0
     if not confident:
         report.hit(f"{hit.path}.confidence", f"expected ]0, 1], got {hit.confidence}")
@@ -231,7 +231,7 @@ def _values_stand(hit: _Sent, ranked: bool, report: Report) -> bool:
 
 
 def _order(hit: _Sent) -> float:
-    """By rank; where no hit has one, by falling confidence."""
+    """Return the sort key of a hit: its rank, or without ranks its falling confidence."""
     return -hit.confidence if hit.rank is None else hit.rank
 
 

@@ -1,4 +1,4 @@
-"""Result files in BC II.5 format, checked as the answers of servers are."""
+"""Reader of result files in BC II.5 format, checked like the answers of servers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metaserver.wire.validation import Report
 from scoring import Answer, FormatError, Task
 from scoring.text import read_lines
 
-MOST_TOLD = 1_000
-LONGEST_SHOWN = 200  # characters of an article's id
+MAX_PROBLEMS = 1_000
+MAX_ID_SHOWN = 200  # characters of an article's id
 
 _HIT = re.compile(r"\[(\d+)\]")
 
@@ -28,32 +28,32 @@ def read_result_file(
 ) -> RunFile:
     """Read a result file; `check` returns the valid part of one article's answer.
 
-    An article none of whose hits stands is left out, as a server's answer would not be accepted.
+    An article without a valid hit is left out, as a server's answer would not be accepted.
     """
     try:
         run = scoring.read_run(task, path)
     except FormatError as error:
-        return RunFile(faults=[_fault(problem) for problem in error.problems[:MOST_TOLD]])
+        return RunFile(faults=[_fault(problem) for problem in error.problems[:MAX_PROBLEMS]])
     lines = _lines(path)
     payloads: dict[ArticleId, Payload] = {}
-    problems = [_fault(warning) for warning in run.warnings[:MOST_TOLD]]
+    problems = [_fault(warning) for warning in run.warnings[:MAX_PROBLEMS]]
     known = frozenset(articles)
     for name, answer in run.answers.items():
         article, at = ArticleId(name), lines[name]
         if article not in known:
-            if len(problems) >= MOST_TOLD:
+            if len(problems) >= MAX_PROBLEMS:
                 continue
             count = "1 line is" if len(at) == 1 else f"{len(at)} lines are"
-            message = f"article {name[:LONGEST_SHOWN]!r} is not in this phase: {count} left out"
+            message = f"article {name[:MAX_ID_SHOWN]!r} is not in this phase: {count} left out"
             problems.append(Problem(path=f"line {at[0]}", message=message))
             continue
         report = Report()
         payload = check(answer, report)
-        if len(problems) < MOST_TOLD:
+        if len(problems) < MAX_PROBLEMS:
             problems += [_at_line(problem, at) for problem in report.problems]
         if payload:
             payloads[article] = payload
-    return RunFile(payloads=payloads, problems=list(islice(problems, MOST_TOLD)))
+    return RunFile(payloads=payloads, problems=list(islice(problems, MAX_PROBLEMS)))
 
 
 def _lines(path: Path) -> Mapping[str, Sequence[int]]:
@@ -72,7 +72,7 @@ def _fault(problem: scoring.FileProblem) -> Problem:
 
 
 def _at_line(problem: Problem, lines: Sequence[int]) -> Problem:
-    """Return a problem at its line in the file: `normalizations[3].dbid` is the fourth of these."""
+    """Return a problem with its line as path: `normalizations[3].dbid` is on the fourth of them."""
     place = _HIT.search(problem.path)
     index = int(place[1]) if place and len(lines) > 1 else 0
     return Problem(path=f"line {lines[index]}", message=problem.message)

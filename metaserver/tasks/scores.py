@@ -1,4 +1,4 @@
-"""The evaluator behind the hub's task interface: gold files and one run's scorer."""
+"""Adapter of the evaluator to the hub's task interface: gold files and the scorer of a run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Values: TypeAlias = Mapping[str, float | int | None]
 
 
 def read_gold(task: Task, path: Path) -> Gold:
-    """Read a task's gold file; raises `InputError` with the first problem and how many follow."""
+    """Read a gold file; raises `InputError` with the first problem and the number of others."""
     try:
         return scoring.read_gold(task, path)
     except FormatError as error:
@@ -25,7 +25,7 @@ def read_gold(task: Task, path: Path) -> Gold:
 
 
 def input_error(error: FormatError) -> InputError:
-    """Return what is wrong with a gold file: the first problem, and how many follow."""
+    """Return the error of a gold file: the first problem, and the number of others."""
     first = error.problems[0]
     column = f"column {first.column}: " if first.column else ""
     more = f" (and {len(error.problems) - 1} more)" if len(error.problems) > 1 else ""
@@ -33,23 +33,23 @@ def input_error(error: FormatError) -> InputError:
 
 
 class AnswerScorer(Protocol):
-    """What scores a run's answers: `scoring.RunScorer`, or one that looks at them in a view."""
+    """A scorer of a run's answers: `scoring.RunScorer`, or one that scores them in a view."""
 
     def prepare(self, article_id: str, answer: Answer) -> Prepared:
-        """Return what `keep` needs of an answer; changes nothing."""
+        """Return the value for `keep` of an answer; changes nothing."""
 
     def keep(self, article_id: str, prepared: Prepared) -> None:
-        """Score one article's answer, in place of any earlier one of the same article."""
+        """Score one article's answer, replacing any earlier one of the same article."""
 
     def scorecard(self) -> Scorecard:
-        """Return the score of all answers put so far."""
+        """Return the score of all answers so far."""
 
 
 class TaskScorer:
-    """Scores one run as its payloads land; implements `metaserver.tasks.plugin.Scorer`.
+    """A scorer of one run as its payloads arrive; implements `metaserver.tasks.plugin.Scorer`.
 
-    `answer` turns a payload into what the evaluator takes, or None where there is nothing to score;
-    `values` are the board's columns of a scorecard.
+    `answer` converts a payload into the evaluator's type, or None where there is nothing to score;
+    `values` returns the board's columns of a scorecard.
     """
 
     def __init__(
@@ -67,17 +67,17 @@ class TaskScorer:
         self.keep(article, self.prepare(article, payload))
 
     def prepare(self, article: ArticleId, payload: Payload) -> Prepared | None:
-        """Return what is to be kept of a payload, or None where there is nothing to score."""
+        """Return the value for `keep` of a payload, or None where there is nothing to score."""
         answer = self._answer(payload)
         return None if answer is None else self._scorer.prepare(article, answer)
 
     def keep(self, article: ArticleId, prepared: Prepared | None) -> None:
-        """Score (or re-score) one article by what was prepared of it."""
+        """Score (or re-score) one article by its prepared value."""
         if prepared is not None:
             self._scorer.keep(article, prepared)
 
     def score(self) -> Score:
-        """Return the score over all articles put so far; no article, no measure."""
+        """Return the score of all articles so far; before the first, every measure is None."""
         card = self._scorer.scorecard()
         values = self._values(card)
         if not card.articles_scored:

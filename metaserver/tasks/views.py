@@ -1,6 +1,6 @@
-"""The views of a run (`scoring.views`), made from a UniProt release while answers land.
+"""Views of a run (`scoring.views`), computed from a UniProt release while answers arrive.
 
-They give the digits that `scoring evaluate` gives with the files of `metaserver uniprot taxa` and
+They give the same digits as `scoring evaluate` with the files of `metaserver uniprot taxa` and
 `orthologs`.
 """
 
@@ -20,10 +20,10 @@ from scoring.views import members
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseView:
-    """What is done to the hits for the articles of one gold standard before they are scored.
+    """The mapping and filtering of hits, for one gold standard, before they are scored.
 
     `homologs` and `taxa` are those of the gold's accessions, None where the view does not map or
-    does not filter.
+    filter.
     """
 
     name: str
@@ -33,7 +33,7 @@ class ReleaseView:
     taxa: Mapping[Accession, str] | None
 
     def apply(self, article: str, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Return the hits for an article in this view, ranks closed up from 1."""
+        """Return the hits for an article in this view, with consecutive ranks from 1."""
         gold = self.gold.items.get(article, frozenset())
         taxa = None if self.taxa is None else self._taxa(hits, gold, self.taxa)
         return View(name=self.name, homologs=self.homologs, taxa=taxa).apply(hits, gold)
@@ -41,7 +41,7 @@ class ReleaseView:
     def _taxa(
         self, hits: Sequence[Hit], gold: frozenset[Item], known: Mapping[Accession, str]
     ) -> dict[Accession, str]:
-        """Return the taxa of an article's hits and gold; `known` ones come before the release's."""
+        """Return the taxa of an article's hits and gold; `known` precedes those of the release."""
         items = {*gold, *(hit.item for hit in hits)}
         accessions = list({accession for item in items for accession in members(item)})
         found = zip(accessions, self.release.entries.taxa(accessions), strict=True)
@@ -50,7 +50,7 @@ class ReleaseView:
 
 
 def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
-    """Yield the views that a release can make beside the raw one.
+    """Yield the views that a release allows besides the raw one.
 
     Without homonym-ortholog sets nothing is mapped, without taxa nothing is filtered.
     """
@@ -72,7 +72,7 @@ def release_views(gold: ItemGold, release: Release) -> Iterator[ReleaseView]:
 
 
 class ViewScorer:
-    """Scores one run in one view, as `scoring.RunScorer` does in the raw one."""
+    """A scorer of one run in one view, like `scoring.RunScorer` in the raw one."""
 
     def __init__(self, view: ReleaseView) -> None:
         signature = Signature(task=view.gold.task, gold=None, view=view.name)
@@ -80,14 +80,14 @@ class ViewScorer:
         self._view = view
 
     def prepare(self, article_id: str, answer: Answer) -> Prepared:
-        """Return where the correct hits of an answer stand in this view."""
+        """Return the places of an answer's correct hits in this view."""
         assert not isinstance(answer, Classification)
         return self._scorer.prepare(article_id, self._view.apply(article_id, answer))
 
     def keep(self, article_id: str, prepared: Prepared) -> None:
-        """Score one article's hits, in place of any earlier ones of the same article."""
+        """Score one article's hits, replacing any earlier ones of the same article."""
         self._scorer.keep(article_id, prepared)
 
     def scorecard(self) -> Scorecard:
-        """Return the score of all answers put so far."""
+        """Return the score of all answers so far."""
         return self._scorer.scorecard()

@@ -1,4 +1,7 @@
-"""The UniProt release index: accessions judged, and what the organiser needs around it."""
+"""The UniProt release index: its build, and its verdicts on accessions.
+
+Releases are folders of files outside the store. The package may import model.
+"""
 
 from metaserver.uniprot.build import build_release
 from metaserver.uniprot.release import Release

@@ -1,4 +1,4 @@
-"""Putting a release into use: a symbolic link, replaced in one step."""
+"""Activation of a release by a symbolic link that is replaced atomically."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from metaserver.uniprot.release import Release
 
 
 def use(release: Path, link: Path) -> Release:
-    """Point `link` at a release directory and return the release.
+    """Point `link` at a release directory, and return the release.
 
-    Whoever opens `link` gets the old or the new release whole; a hub opens it when a phase begins,
-    so answers under way keep the release they began with. Raises `InputError` if `release` is none,
-    or `link` is something other than a link or cannot be set.
+    A program that opens `link` gets either the old or the new release completely; a hub opens it
+    when a phase begins, so its answers keep that release. Raises `InputError` if `release` is not a
+    release, or `link` is not a symbolic link or cannot be set.
     """
     opened = Release.open(release)
     if link.exists() and not link.is_symlink():

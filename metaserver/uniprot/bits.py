@@ -1,4 +1,4 @@
-"""The bitmap of a release's entries: membership, rank and its inverse."""
+"""The bitmap of a release's entries: membership, ranks and their inverse."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Bitmap = npt.NDArray[np.uint8]
 Ranks = npt.NDArray[np.int64]
 
 NO_ENTRY = -1
-"""The rank of what is not a primary accession."""
+"""The rank of an accession that is not primary."""
 
 _SCAN = 1 << 20  # bytes of the bitmap at a time: memory stays bounded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class EntryBits:
-    """Which accessions are primary, and the number of each: its rank among them."""
+    """The set of primary accessions, and the rank of each among them."""
 
     pages: AccessionPages
     live: Bitmap
@@ -31,12 +31,12 @@ class EntryBits:
 
     @property
     def count(self) -> int:
-        """How many primary accessions there are, counted again."""
+        """The number of primary accessions, counted on each access."""
         step = range(0, len(self.live), _SCAN)
         return sum(int(np.bitwise_count(self.live[i : i + _SCAN]).sum()) for i in step)
 
     def ranks(self, codes: Codes) -> Ranks:
-        """Return how many entries come before each code, `NO_ENTRY` for what is not primary."""
+        """Return the number of entries before each code; `NO_ENTRY` where it is not primary."""
         addresses = self.pages.addresses(codes)
         words = self.live.view("<u8")[addresses >> 6]
         below = (np.uint64(1) << (addresses & 63).astype(np.uint64)) - np.uint64(1)
@@ -44,7 +44,7 @@ class EntryBits:
         return np.where(bits_at(self.live, addresses) & 1, before, NO_ENTRY)
 
     def codes(self, ranks: Ranks) -> Codes:
-        """Return the code of each entry number, each from 0 to `count` - 1."""
+        """Return the code of each entry number, from 0 to `count` - 1."""
         numbers = ranks.astype(np.uint32)
         word = np.searchsorted(self.rank64, numbers, side="right") - 1
         within = numbers - self.rank64[word]
@@ -54,7 +54,7 @@ class EntryBits:
         return self.pages.codes(word.astype(np.int64) * 64 + place)
 
     def scan(self) -> Iterator[Codes]:
-        """Yield the codes of all entries in the order of their ranks, some at a time."""
+        """Yield the codes of all entries in the order of their ranks, in blocks."""
         for start in range(0, len(self.live), _SCAN):
             addresses = set_bits(self.live[start : start + _SCAN])
             if addresses.size:
@@ -62,12 +62,12 @@ class EntryBits:
 
 
 def bits_at(bitmap: Bitmap, addresses: Codes) -> Bitmap:
-    """Return bytes whose lowest bit is that of each address."""
+    """Return, for each address, a byte whose lowest bit is the bit at it."""
     return cast(Bitmap, bitmap[addresses >> 3] >> (addresses & 7).astype(np.uint8))
 
 
 def set_bits(bitmap: Bitmap) -> Codes:
-    """Return the places of the bits that are set, ascending."""
+    """Return the positions of the set bits, ascending."""
     used = np.flatnonzero(bitmap)
     bits = np.unpackbits(bitmap[used, None], axis=1, bitorder="little")
     byte, bit = bits.nonzero()

@@ -1,4 +1,4 @@
-"""Building a release: read every source once, place bits and values, verify, move into place."""
+"""Build of a release: read every source once, place bits and values, verify, move into place."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from metaserver.uniprot.sources.reader import Advance, unwatched
 from metaserver.uniprot.verification import verify
 
 Begun = Callable[[str], Advance]
-"""Called with each stage as it begins: a source's file name, at last `WRITING`.
+"""A function called with each stage as it begins: a source's file name, finally `WRITING`.
 
-Returns what to call with the bytes read.
+It returns a function to call with the number of bytes read.
 """
 
 WRITING = "writing and verifying"
@@ -34,9 +34,9 @@ def build_release(
 ) -> Release:
     """Build the release `name` from `sources` (any order) as the directory `out`, and open it.
 
-    Nothing is at `out` until the release is complete and verified. What a build of `out` that was
-    killed has left beside it is removed. Raises `InputError` with file and line for a wrong or
-    truncated source, where `out` exists, and for a name of other than letters, digits and `._-`.
+    Nothing is at `out` until the release is complete and verified. Files left by a killed build of
+    `out` are removed. Raises `InputError`, with file and line, for a wrong or truncated source;
+    also if `out` exists, or the name has characters other than letters, digits and `._-`.
     """
     if not _NAME.fullmatch(name):
         message = "expected letters, digits and '._-' only: scores are signed with it"
@@ -60,7 +60,7 @@ def build_release(
 
 
 def _remove_abandoned(folder: Path, name: str) -> None:
-    """Remove what builds of `name` have left whose processes are no more."""
+    """Remove the folders of builds of `name` whose processes have ended."""
     ours = re.compile(rf"\.{re.escape(name)}\.([0-9]+){re.escape(_BUILDING)}")
     for path in folder.iterdir():
         if (match := ours.fullmatch(path.name)) and not _runs(int(match[1])):
@@ -68,7 +68,7 @@ def _remove_abandoned(folder: Path, name: str) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """Return whether another process has that number; in containers, each may have the same."""
+    """Return whether another process has this id; processes in containers may share ids."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -115,7 +115,7 @@ def _take(intake: Intake, path: Path, kind: SourceKind, advance: Advance) -> Rel
 
 
 def _sync(directory: Path) -> None:
-    """Make the files durable before the directory gets its name."""
+    """Sync the files to disk before the directory gets its final name."""
     for path in directory.iterdir():
         with path.open("rb") as file:
             os.fsync(file.fileno())

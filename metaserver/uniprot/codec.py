@@ -1,4 +1,4 @@
-"""UniProt accessions as integers, and back: a perfect code, thousands of strings at once.
+"""Codec of UniProt accessions and integers: one-to-one, for thousands of strings at once.
 
 An accession has six or ten characters (https://www.uniprot.org/help/accession_numbers):
 
@@ -8,7 +8,7 @@ An accession has six or ten characters (https://www.uniprot.org/help/accession_n
 
 Every six-character accession is a number below 91,497,600. A ten-character one is a *page* (its
 prefix) and a place in it. Characters are read two at a time through tables of 65,536 sums, so a
-string costs five look-ups; a pair that cannot stand where it does adds a flag instead of a value.
+string costs five look-ups; a pair that is invalid at its place adds a flag instead of a value.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import numpy.typing as npt
 Codes = npt.NDArray[np.int64]
 
 PATTERN = re.compile(r"[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2}")
-"""The oracle of the code below, for `fullmatch`; never `\\d`, which takes Arabic digits too."""
+"""The definition of the codec, for `fullmatch`; never `\\d`, which matches Arabic digits too."""
 
 PAGE = 26 * 36 * 36 * 10
-"""Codes a page: the last four characters of a ten-character accession."""
+"""The number of codes in a page: the last four characters of a ten-character accession."""
 PREFIXES = 23 * 10 * PAGE
-"""Six-character accessions not beginning with O, P or Q: these alone can begin a longer one."""
+"""The number of six-character accessions without O, P or Q first: only these begin longer ones."""
 SIX_PAGES = 272
-"""Pages that the six-character codes fill, the last one in part."""
+"""The pages that the six-character codes fill, the last one in part."""
 TEN = SIX_PAGES * PAGE
 """The first code of a ten-character accession."""
 MALFORMED = -1
@@ -39,14 +39,14 @@ _CHARACTERS = _LETTERS + "0123456789"
 _OTHER_HEADS = _LETTERS.replace("O", "").replace("P", "").replace("Q", "")
 _THIRD, _FOURTH = 36 * 36 * 10, 36 * 10
 
-# A sum's upper bits: 0 or 1 for the head's kind, plus 2 for a digit in third place, plus 4 or more
-# for each pair that fits nowhere. Five such pairs stay below 2**63.
+# A sum's upper bits: 0 or 1 for the kind of the first pair, plus 2 for a digit in third place, plus
+# 4 or more for each invalid pair. Five such pairs stay below 2**63.
 _FLAG = 40
 _VALUE = (1 << _FLAG) - 1
 _OTHER_HEAD, _DIGIT_THIRD, _NO_PAIR = 1 << _FLAG, 2 << _FLAG, 4 << _FLAG
 _LINE = 10  # "\n"
 PADDING = b"\0" * 10
-"""What must follow the last line given to `encode_lines`: strings are read ten bytes at a time."""
+"""The end of the text for `encode_lines`, since strings are read ten bytes at a time."""
 
 
 def _pair(first: str, second: str) -> int:
@@ -73,9 +73,9 @@ _HEADS, _MIDDLES, _TAILS = _tables()
 
 
 def encode(strings: Sequence[str]) -> Codes:
-    """Return each string's code, -1 for what is not an accession to the letter.
+    """Return each string's code, `MALFORMED` where it is not exactly an accession.
 
-    Whatever else a string holds (white space, line ends, any Unicode) makes it malformed.
+    Any other character (white space, line ends, any Unicode) makes a string malformed.
     """
     if not strings:
         return np.empty(0, np.int64)
@@ -121,7 +121,7 @@ def decode(codes: npt.ArrayLike) -> list[str]:
 
 
 def characters(codes: Codes) -> npt.NDArray[np.uint8]:
-    """Return the characters of each accession, (n, 10), the short ones filled with spaces."""
+    """Return the characters of each accession, (n, 10), the short ones padded with spaces."""
     long = codes >= TEN
     prefixes, places = np.divmod(codes - TEN, PAGE)
     head = _decode_sixes(np.where(long, prefixes, codes))
@@ -134,7 +134,7 @@ _HEAD_ALPHABET = np.frombuffer((_OTHER_HEADS + "OPQ").encode(), np.uint8)
 
 
 def _decode_sixes(numbers: Codes) -> npt.NDArray[np.uint8]:
-    classic = numbers >= PREFIXES  # O, P or Q at the head
+    classic = numbers >= PREFIXES  # O, P or Q first
     third = np.where(classic, 36, 26) * _THIRD
     heads, rest = np.divmod(np.where(classic, numbers - PREFIXES, numbers), third)
     letters, digits = np.divmod(heads, 10)

@@ -1,4 +1,4 @@
-"""What became of the entries of one release in another."""
+"""Difference of two releases: the entries of one in the other."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from metaserver.uniprot.verdicts import AccessionVerdict, Status
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diff:
-    """How the primary accessions of a release stand in another one.
+    """The numbers of a release's primary accessions by their status in another one.
 
     `kept`, `secondary`, `deleted` and `unknown` count those of the old release; `new` those of the
-    new one that the old one does not have as primary.
+    new one that are not primary in the old one.
     """
 
     kept: int
@@ -29,7 +29,7 @@ class Diff:
 
 
 def compare(old: Release, new: Release) -> Diff:
-    """Count what became of the entries of `old` in `new`."""
+    """Count the entries of `old` by their status in `new`."""
     found: Counter[int] = Counter()
     for codes in old.bits.scan():
         statuses, counts = np.unique(new.statuses(codes), return_counts=True)
@@ -45,7 +45,7 @@ def compare(old: Release, new: Release) -> Diff:
 
 
 def gone(old: Release, new: Release) -> Iterator[AccessionVerdict]:
-    """Yield what `new` says of each primary accession of `old` that is not primary any more."""
+    """Yield the verdict of `new` on each primary accession of `old` that is no longer primary."""
     for codes in old.bits.scan():
         absent = codes[new.statuses(codes) != Status.PRIMARY]
         if absent.size:

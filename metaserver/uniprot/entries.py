@@ -1,4 +1,4 @@
-"""What a release knows of its entries: organism, UniRef50 cluster, homonym orthologs."""
+"""Data of a release's entries: organism, UniRef50 cluster, homonym orthologs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Entries:
     def mapped(
         cls, bits: EntryBits, counts: ReleaseCounts, load: Callable[[str, int], Any]
     ) -> Entries:
-        """Return the entries of a release whose files `load(name, length)` maps."""
+        """Return the entries of a release; `load(name, length)` maps one of its files."""
         entries, strains, homonyms = counts.primary, counts.strains, counts.homonyms
         return cls(
             bits=bits,
@@ -50,15 +50,15 @@ class Entries:
         )
 
     def taxa(self, accessions: Sequence[str], *, strains: bool = False) -> list[int]:
-        """Return the NCBI taxon of each primary accession's species, 0 where it is not known.
+        """Return the NCBI taxon of each primary accession's species, 0 where it is unknown.
 
-        `strains=True` returns the taxon of the entry as it stands, which may be a strain's.
+        `strains=True` returns the entry's own taxon, which may be that of a strain.
         """
         found = self._of(self.taxon, accessions)
         return [int(taxon) for taxon in (found if strains else self.roll_up(found))]
 
     def roll_up(self, taxa: Numbers) -> Numbers:
-        """Return the species of each taxon; the taxon itself where none above it is known."""
+        """Return the species of each taxon; the taxon itself where no species above it is known."""
         if not self.strain.size:
             return taxa
         place = np.searchsorted(self.strain, taxa)
@@ -66,15 +66,15 @@ class Entries:
         return np.where(self.strain[place] == taxa, self.species[place], taxa)
 
     def clusters(self, accessions: Sequence[str]) -> list[str]:
-        """Return the UniRef50 cluster of each primary accession, "" where it is not known."""
+        """Return the UniRef50 cluster of each primary accession, "" where it is unknown."""
         return [cluster_id(key) for key in self._of(self.cluster, accessions).tolist()]
 
     def orthologs(self, accessions: Sequence[str]) -> list[list[str]]:
         """Return the homonym orthologs of each accession, in the order of the release.
 
-        They share a name or synonym with it (case aside; neither one letter nor a number) and its
-        UniRef50 cluster, and are of another organism: the sets of the BioCreative II.5 overview,
-        taken name by name and not chained.
+        They share with it a name or synonym (ignoring case; neither one letter nor a number) and
+        the UniRef50 cluster, and are of another organism: the sets of the BioCreative II.5
+        overview, one set per name, without transitive closure.
         """
         return [
             self._orthologs(rank) if rank != NO_ENTRY else []
@@ -93,13 +93,13 @@ class Entries:
         return decode(self.bits.codes(others))
 
     def of_species(self, species: Set[int]) -> Iterator[tuple[list[str], list[int]]]:
-        """Yield all entries of the given species, some at a time: accessions and their species."""
-        wanted = np.array(sorted(species), np.uint32)
+        """Yield all entries of these species, in blocks: accessions and their species."""
+        requested = np.array(sorted(species), np.uint32)
         rank = 0
         for codes in self.bits.scan():
             taxa = self.roll_up(self.taxon[rank : rank + len(codes)])
             rank += len(codes)
-            found = np.isin(taxa, wanted)
+            found = np.isin(taxa, requested)
             if found.any():
                 yield decode(codes[found]), taxa[found].tolist()
 

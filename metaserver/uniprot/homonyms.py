@@ -1,7 +1,7 @@
-"""Homonym sets: entries of one UniRef50 cluster, of several organisms, that share a name.
+"""Homonym sets: entries of one UniRef50 cluster and several organisms that share a name.
 
-Records of (name hash, code) come in buckets by hash, so that a bucket holds every bearer of its
-names and memory stays bounded by the largest bucket.
+Records of (name hash, code) come in buckets by hash, so that a bucket contains all entries with its
+names and memory is bounded by the largest bucket.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def write_homonyms(
 def _named_entries(
     rows: Codes, bits: EntryBits, taxon: npt.NDArray[np.uint32], cluster: Codes
 ) -> Codes:
-    """Return distinct (cluster, name hash, rank) rows of the entries that can be in a set."""
+    """Return the distinct (cluster, name hash, rank) rows of entries that can be in a set."""
     ranks = bits.ranks(rows[:, 1])
     names, ranks = rows[ranks != NO_ENTRY, 0], ranks[ranks != NO_ENTRY]
     usable = (taxon[ranks] != 0) & (cluster[ranks] != 0)
@@ -62,7 +62,7 @@ def _named_entries(
 
 
 def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, Codes]]:
-    """Yield the members of the sets of several organisms, one set after another, and the sizes."""
+    """Yield the members of the sets with several organisms, concatenated, and the sets' sizes."""
     if not len(rows):
         return
     first = np.flatnonzero(_changes(rows[:, :2]))
@@ -74,7 +74,7 @@ def _sets(rows: Codes, taxon: npt.NDArray[np.uint32]) -> Iterator[tuple[Codes, C
 
 
 def _changes(rows: Codes) -> npt.NDArray[np.bool_]:
-    """Return which rows differ from the one before; the first one does."""
+    """Return a mask of the rows that differ from the one before, the first included."""
     changed = np.ones(len(rows), bool)
     changed[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     return changed

@@ -1,4 +1,4 @@
-"""Records from the source files, checked and set aside as numbers until all files are read."""
+"""Intake of source files' records: checked, and kept on disk as numbers until all are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BUCKETS = 128
 
 
 class Intake:
-    """Takes the records of one file after another; everything it keeps is in `directory`.
+    """The intake of the records of one file after another; it keeps its data in `directory`.
 
     Names are spread over buckets by their hash, so that homonyms meet in one bucket.
     """
@@ -44,7 +44,7 @@ class Intake:
         self.taxonomy = Taxonomy()
 
     def take(self, source: SourceFile, records: Iterable[Any]) -> int:
-        """Take all records of a file, all of one type; returns how many there were."""
+        """Take all records of a file, all of one type, and return their number."""
         count = 0
         for batch in _batches(records):
             self._add(source, batch)
@@ -114,12 +114,12 @@ class Intake:
 
     @staticmethod
     def _pairs(spill: Spill, codes: Codes, values: Codes) -> None:
-        """Set aside the values that are known: not 0."""
+        """Keep the values that are known: not 0."""
         known = values != 0
         spill.add(np.stack([codes[known], values[known]], axis=1))
 
     def close(self) -> None:
-        """Remove what was set aside."""
+        """Remove the files."""
         for spill in (
             self.live,
             self.deleted,
@@ -151,7 +151,7 @@ def _clusters(source: SourceFile, batch: Sequence[ProteinEntry | Membership]) ->
 
 
 def _hash(name: str) -> int:
-    """Return 63 bits that stand for a name; the same in every build."""
+    """Return a hash of a name, 63 bits, the same in every build."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "little") >> 1
 
 

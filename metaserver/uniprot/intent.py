@@ -1,4 +1,4 @@
-"""What a string that is no accession likely meant, read from its shape alone."""
+"""Likely meanings of strings that are not accessions, derived from their shape alone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SHAPES = (
 
 
 def guess(text: str) -> Guess:
-    """Return what a malformed string likely meant; shapes are compared in upper case, stripped."""
+    """Return the likely meaning of a malformed string, stripped and compared in upper case."""
     if len(text) > _LONGEST:
         return Guess(Intent.NONE)
     shape = text.strip().upper()

@@ -45,7 +45,7 @@ class ReleaseSource(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReleaseCounts(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a release holds; the lengths of its arrays follow from it."""
+    """The counts of a release, which determine the lengths of its arrays."""
 
     primary: int
     secondary: int  # pairs: a split accession counts once a successor
@@ -60,7 +60,7 @@ class ReleaseCounts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Meta(msgspec.Struct, frozen=True, kw_only=True):
-    """What `META.json` says."""
+    """The content of `META.json`."""
 
     format: int
     name: str
@@ -75,7 +75,7 @@ def write_meta(directory: Path, meta: Meta) -> None:
 
 
 def read_meta(directory: Path) -> Meta:
-    """Read `META.json`; raises `InputError` for anything that is not a release of this format."""
+    """Read `META.json`; raises `InputError` where it is not of a release of this format."""
     path = directory / META
     try:
         document = json.loads(path.read_bytes())

@@ -12,11 +12,11 @@ _PLACE = {symbol: place for place, symbol in enumerate(_SYMBOLS)}
 _LENGTH = 11  # 38^11 < 2^63: five or six characters, "_", five of the organism
 
 ENTRY_NAME = re.compile(r"[A-Z0-9]{1,5}_[A-Z0-9]{1,5}")
-"""Names of reviewed entries; an unreviewed one's name holds its accession instead."""
+"""The form of reviewed entries' names; an unreviewed one's name contains its accession instead."""
 
 
 def name_key(name: str) -> int:
-    """Return the key of a reviewed entry's name, or -1 if it is not shaped like one."""
+    """Return the key of a reviewed entry's name, or -1 where it does not have that form."""
     if not ENTRY_NAME.fullmatch(name):
         return -1
     key = 0
@@ -32,7 +32,7 @@ _UNIPARC = 1 << 62
 
 
 def cluster_keys(clusters: Sequence[str]) -> Codes:
-    """Return the key (> 0) of each UniRef50 cluster id, 0 for what is not shaped like one.
+    """Return the key (> 0) of each UniRef50 cluster id, 0 where it is not one.
 
     An id names its representative: a UniParc record, an entry, or an entry's isoform.
     """

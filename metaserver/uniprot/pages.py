@@ -1,8 +1,8 @@
-"""Where an accession's bit is: codes to addresses in the files of a release.
+"""Addresses of accessions' bits in the files of a release.
 
-The six-character codes are addresses as they stand (pages 0 to 271). Page 272 stays empty: whatever
-has no page of its own is looked up there. Each prefix of ten-character accessions that a release
-uses has one page from 273 on, in the order of the prefixes; two small tables find it.
+A six-character code is its own address (pages 0 to 271). Page 272 stays empty: codes without a page
+of their own are looked up there. Each prefix of ten-character accessions that a release uses has
+one page from 273 on, in the order of the prefixes; two small tables map it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAGE_BYTES = PAGE // 8
 EMPTY_PAGE = SIX_PAGES
 FIRST_TEN_PAGE = SIX_PAGES + 1
 _GROUP = 36 * 36 * 10
-"""Prefixes that share their first three characters, such as A0A: one table each."""
+"""The number of prefixes that share their first three characters, such as A0A: one table each."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,11 +42,11 @@ class AccessionPages:
 
     @property
     def count(self) -> int:
-        """How many pages there are, the empty one included."""
+        """The number of pages, the empty one included."""
         return FIRST_TEN_PAGE + len(self.prefixes)
 
     def addresses(self, codes: Codes) -> Codes:
-        """Return each code's address in bits; malformed strings get one that is never set."""
+        """Return each code's address in bits; a malformed string gets one that is never set."""
         found = np.where(codes == MALFORMED, EMPTY_PAGE * PAGE, codes)
         long = np.flatnonzero(codes >= TEN)
         if long.size:
@@ -57,7 +57,7 @@ class AccessionPages:
         return found
 
     def codes(self, addresses: Codes) -> Codes:
-        """Return the code at each address: what `addresses` undoes."""
+        """Return the code at each address: the inverse of `addresses`."""
         pages, places = np.divmod(addresses, PAGE)
         long = np.flatnonzero(pages >= FIRST_TEN_PAGE)
         found = addresses.copy()

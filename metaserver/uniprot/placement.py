@@ -1,4 +1,4 @@
-"""The arrays of a release, written from what the intake set aside."""
+"""Placement of the intake's data in the arrays of a release."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from metaserver.uniprot.spill import Spill, distinct
 
 _CHUNK = 1 << 20
 _MOST_PAGES = 200_000
-"""All that begin with A0A are 12,960; a file of made-up ones could ask for 77 million of 42 kB."""
+"""A0A has 12,960 prefixes; a file of invented ones could need 77 million pages of 42 kB."""
 
 
 def place(directory: Path, intake: Intake) -> ReleaseCounts:
-    """Write all arrays of a release into `directory`; returns the counts for `META.json`."""
+    """Write all arrays of a release into `directory`; return the counts for `META.json`."""
     if len(intake.prefixes) > _MOST_PAGES:
         message = f"{len(intake.prefixes):,} prefixes, expected at most {_MOST_PAGES:,}"
         raise InputError("ten-character accessions", f"{message}: these are not UniProt's")
@@ -56,15 +56,15 @@ def place(directory: Path, intake: Intake) -> ReleaseCounts:
 
 
 class _Files:
-    """Makes the array files of one directory; a name's ending is its type."""
+    """The writer of one directory's array files; a name's suffix is its type."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def create(self, name: str, length: int) -> npt.NDArray[Any]:
-        """Return a writable array of zeros; its room is taken now, so a full disk is an error.
+        """Return a writable array of zeros; its space is allocated, so a full disk is an error.
 
-        (A mapped file that turns out to have no room would end the process with SIGBUS.)
+        (A mapped file without space on the disk would end the process with SIGBUS.)
         """
         dtype = np.dtype("u1" if name.endswith("bits") else f"<{name[-2:]}")
         with (self._directory / name).open("wb") as file:
@@ -84,7 +84,7 @@ class _Files:
         return bits
 
     def by_rank(self, name: str, bits: EntryBits, entries: int, pairs: Spill) -> npt.NDArray[Any]:
-        """Write the value of each entry; pairs of other accessions are passed over."""
+        """Write the value of each entry; pairs of other accessions are skipped."""
         values = self.create(name, entries)
         for chunk in pairs.chunks():
             ranks = bits.ranks(chunk[:, 0])
@@ -110,7 +110,7 @@ def _running_count(files: _Files, live: Bitmap) -> npt.NDArray[np.uint32]:
 
 
 def _secondaries(files: _Files, bits: EntryBits, found: Spill) -> Codes:
-    """Write the pairs that lead from no entry to an entry; returns where they lead from."""
+    """Write the pairs from an accession that is no entry to an entry; return the former."""
     pairs = distinct(found.all())
     kept = (bits.ranks(pairs[:, 0]) == NO_ENTRY) & (bits.ranks(pairs[:, 1]) != NO_ENTRY)
     pairs = pairs[kept]
@@ -120,7 +120,7 @@ def _secondaries(files: _Files, bits: EntryBits, found: Spill) -> Codes:
 
 
 def _deleted(files: _Files, bits: EntryBits, found: Spill, secondary: Codes) -> int:
-    """Write the deleted accessions that are neither primary nor secondary; returns how many."""
+    """Write the deleted accessions that are neither primary nor secondary; return their number."""
     deleted = files.bitmap("deleted.bits", bits.pages, found)
     addresses = bits.pages.addresses(secondary)
     np.bitwise_and.at(deleted, addresses >> 3, ~_mask(addresses))

@@ -1,4 +1,4 @@
-"""How far a release's building is, on a terminal."""
+"""Progress of a release's build on a terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metaserver.uniprot.sources.reader import Advance
 
 @contextmanager
 def progress_bar(sources: Sequence[Path]) -> Iterator[Begun]:
-    """Yield what a build reports to: a bar on a terminal's standard error, or nothing.
+    """Yield the callback for a build's stages: a bar on a terminal's standard error, or nothing.
 
-    Reading is measured in bytes; how long writing takes is not known beforehand.
+    Reading is measured in bytes; the duration of writing is not known beforehand.
     """
     total = sum(path.stat().st_size for path in sources if path.is_file())
     columns = (

@@ -1,7 +1,7 @@
-"""A UniProt release, memory-mapped: thousands of strings judged in one call.
+"""A memory-mapped UniProt release, which judges thousands of strings in one call.
 
-Nothing is read at opening but `META.json` and the list of pages; the kernel brings in what look-ups
-touch, and shares it among processes. An open release stays as it is when its directory is replaced
+Opening reads only `META.json` and the list of pages; the kernel loads the memory that look-ups
+touch, and shares it among processes. An open release is not affected when its directory is replaced
 or removed.
 """
 
@@ -33,7 +33,7 @@ _PRIMARY, _UNKNOWN = np.uint8(Status.PRIMARY), np.uint8(Status.UNKNOWN)
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Release:
-    """An open release; make one with `Release.open`. Safe to share among threads."""
+    """An open release, opened by `Release.open`. Safe to share among threads."""
 
     directory: Path
     meta: Meta
@@ -47,9 +47,9 @@ class Release:
 
     @classmethod
     def open(cls, directory: Path | str) -> Release:
-        """Open a release directory, or the link that `metaserver uniprot use` keeps.
+        """Open a release directory, or the link that `metaserver uniprot use` sets.
 
-        Raises `InputError` naming the path if it is no release, one of another format version, or
+        Raises `InputError` naming the path if it is no release, has another format version or is
         damaged.
         """
         meta = read_meta(Path(directory))
@@ -78,11 +78,11 @@ class Release:
 
     @property
     def name(self) -> str:
-        """What the release is called, such as `2025_04`."""
+        """The name of the release, such as `2025_04`."""
         return self.meta.name
 
     def judge(self, strings: Sequence[str]) -> Statuses:
-        """Return each string's `Status` as a number: the fast answer, without reasons."""
+        """Return each string's `Status` as a number: fast, without reasons."""
         return self.statuses(encode(strings))
 
     def statuses(self, codes: Codes) -> Statuses:
@@ -146,7 +146,7 @@ class Release:
             yield list(islice(accessions, count))
 
     def _meanings(self, texts: Sequence[str]) -> Iterator[tuple[Intent, AccessionVerdict | None]]:
-        """Yield what each malformed string likely meant, with the verdict on that."""
+        """Yield the likely meaning of each malformed string, with the verdict on it."""
         guesses = [guess(text) for text in texts]
         named = self._named([found.entry_name for found in guesses])
         meant = [
@@ -157,7 +157,7 @@ class Release:
             yield found.intent, next(judged) if accession else None
 
     def _named(self, entry_names: Sequence[str]) -> list[str]:
-        """Return the accession behind each entry name, "" where there is none."""
+        """Return the accession of each entry name, "" where there is none."""
         keys = np.array([name_key(name) for name in entry_names], np.int64)
         place = np.searchsorted(self.names, keys)
         place[place == self.names.size] = -1

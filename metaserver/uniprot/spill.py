@@ -1,4 +1,4 @@
-"""Numbers set aside on disk while a release is built, so that memory stays bounded."""
+"""Temporary files of numbers for the build of a release, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK = 1 << 20
 
 
 class Spill:
-    """A growing file of rows of 64-bit integers; `width` numbers a row."""
+    """A growing file of rows of 64-bit integers; each row has `width` numbers."""
 
     def __init__(self, path: Path, width: int) -> None:
         self._path = path
@@ -28,7 +28,7 @@ class Spill:
         self.rows += len(rows)
 
     def chunks(self) -> Iterator[Codes]:
-        """Yield all rows in the order they came, (n, width) at a time with n at most a million."""
+        """Yield all rows in the order of `add`, in arrays (n, width) with n at most a million."""
         self._file.flush()
         with self._path.open("rb") as file:
             while data := file.read(_CHUNK * 8 * self._width):

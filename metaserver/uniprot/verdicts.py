@@ -1,4 +1,4 @@
-"""What a release says of a string: its status, one sentence for the team, the right accessions."""
+"""Verdicts of a release on strings: the status, one sentence for the team, the right accessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaserver.uniprot.intent import Intent
 
 
 class Status(IntEnum):
-    """How a string stands in a release; its `label` is the word in files and on pages."""
+    """The status of a string in a release; its `label` is the word in files and on pages."""
 
     PRIMARY = 0  # the current accession of an entry
     SECONDARY = 1  # merged into another entry, or split into several
@@ -25,7 +25,7 @@ class Status(IntEnum):
 
 
 class SecondaryPolicy(StrEnum):
-    """What a phase does with secondary accessions."""
+    """The policy of a phase for secondary accessions."""
 
     REJECT = "reject"  # primary accessions only, as in BioCreative II.5
     MAP = "map"  # a merged one counts as its successor; a split one is still refused
@@ -35,8 +35,8 @@ class AccessionVerdict(NamedTuple):
     """The verdict on one string, as it was sent.
 
     `reason` is one fixed sentence that a team can act on. `accessions` are the right ones as far as
-    the release knows: itself; a merged accession's successor; all that a split one became (none is
-    ever chosen for the team); what a malformed string likely meant, where that is an entry.
+    the release knows: itself; a merged accession's successor; all successors of a split one (none
+    is chosen for the team); the likely meaning of a malformed string, where that is an entry.
     """
 
     text: str
@@ -46,9 +46,9 @@ class AccessionVerdict(NamedTuple):
 
 
 class Ruling(NamedTuple):
-    """What is done with a string that is not accepted as it stands (see `wire.validation`).
+    """The treatment of a string that is not accepted unchanged (see `wire.validation`).
 
-    `accession` is the one to use instead, or None where the hit is refused; `note` says why.
+    `accession` is the one to use instead, or None where the hit is refused; `note` is the reason.
     """
 
     accession: str | None
@@ -67,7 +67,7 @@ INTENTS = {
     Intent.ENTREZ: "looks like an Entrez Gene id: map it to UniProt first",
     Intent.NONE: "is not an accession: expected six or ten characters, like P04637 or A0A023GPI8",
 }
-"""What is said of a malformed string, by what it likely meant."""
+"""The reasons for malformed strings, by their likely meaning."""
 
 
 def primary(text: str, release: str) -> AccessionVerdict:
@@ -98,7 +98,7 @@ def unknown(text: str, release: str) -> AccessionVerdict:
 
 
 def malformed(text: str, intent: Intent, meant: AccessionVerdict | None) -> AccessionVerdict:
-    """Return the verdict on a string that is no accession, with that on what it likely meant."""
+    """Return the verdict on a string that is no accession, with that on its likely meaning."""
     reason = INTENTS[intent]
     if meant is None:
         return AccessionVerdict(text, Status.MALFORMED, reason)

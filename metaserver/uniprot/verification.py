@@ -1,4 +1,4 @@
-"""A finished release checked against itself before it gets its name."""
+"""Verification of a finished release before it gets its name."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _CHARACTERS = "AAABOPQZ00001239-a\n é"
 
 
 class VerificationError(MetaserverError):
-    """A release does not say what its sources said: a fault of this program or of the disk."""
+    """A release that differs from its sources, through a fault of this program or of the disk."""
 
 
 def verify(release: Release, intake: Intake) -> None:
-    """Count again, look samples of every kind up, and try the codec on random strings.
+    """Check the counts, look up samples of every kind, and test the codec on random strings.
 
-    Raises `VerificationError` with what differs.
+    Raises `VerificationError` with the first difference.
     """
     rng = np.random.default_rng(_SEED)
     _agree("primary accessions", release.bits.count, release.meta.counts.primary)
@@ -43,7 +43,7 @@ def _agree(what: str, found: object, expected: object) -> None:
 
 
 def _sample(rng: np.random.Generator, spill: Spill) -> Codes:
-    """Return about `_SAMPLES` of the codes set aside, from all over the sources."""
+    """Return about `_SAMPLES` random codes of the intake."""
     share = min(1.0, _SAMPLES / max(spill.rows, 1))
     kept = [chunk[rng.random(len(chunk)) < share, 0] for chunk in spill.chunks()]
     return np.concatenate([np.empty(0, np.int64), *kept])

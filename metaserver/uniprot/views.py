@@ -1,4 +1,4 @@
-"""The two files that `scoring`'s views read, written for a gold standard out of a release."""
+"""Writer of the two files for `scoring`'s views, for a gold standard and a release."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GoldAccession(NamedTuple):
 def read_gold_accessions(path: Path) -> Iterator[GoldAccession]:
     """Yield the accessions of an INT or IPT gold file: `article<TAB>accession[<TAB>accession]`.
 
-    Raises `InputError` with the line for another number of columns or what is no accession.
+    Raises `InputError` with the line for another number of columns or an invalid accession.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -50,11 +50,11 @@ def ortholog_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
 
 
 def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
-    """Yield `accession<TAB>taxon` for every entry of a species that the gold has an entry of.
+    """Yield `accession<TAB>taxon` for every entry of the species in the gold.
 
-    The organism filter drops hits whose taxon it does not know; a hit of any other species would be
-    dropped just the same. It asks for a taxon of every gold accession: one that is not primary any
-    more has that of its successors, or 0.
+    The organism filter drops hits with an unknown taxon, as it would drop hits of other species. It
+    needs a taxon of every gold accession: one that is no longer primary has that of its successors,
+    or 0.
     """
     accessions = sorted(set(gold))
     species = gold_species(release, accessions)
@@ -67,7 +67,7 @@ def taxon_lines(release: Release, gold: Sequence[str]) -> Iterator[str]:
 
 
 def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
-    """Return the species of each gold accession, 0 where it is not known.
+    """Return the species of each gold accession, 0 where it is unknown.
 
     One that is not primary has that of its successors, if they agree.
     """
@@ -79,7 +79,7 @@ def gold_species(release: Release, accessions: Sequence[str]) -> dict[str, int]:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write a file whole or not at all; raises `InputError` where it cannot be written."""
+    """Write a file atomically; raises `InputError` where it cannot be written."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with beside.open("w", encoding="utf-8") as file:

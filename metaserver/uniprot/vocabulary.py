@@ -1,4 +1,4 @@
-"""What answers are checked against (`wire.validation.Vocabulary`): a release, or form alone."""
+"""Vocabularies for checking answers (`wire.validation.Vocabulary`): a release, or form alone."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ REMEMBERED = 65_536  # accessions, some 5 MB
 class ReleaseVocabulary:
     """The primary accessions of a release; `secondary` is the phase's policy.
 
-    The accessions of a phase's articles come again and again: those that were accepted are
-    remembered (up to `REMEMBERED`), which takes a tenth of the time of looking them up.
+    The accessions of a phase's articles recur: those that were accepted are remembered (up to
+    `REMEMBERED`), which takes a tenth of the time of a look-up.
     """
 
     release: Release
@@ -29,7 +29,7 @@ class ReleaseVocabulary:
 
     @property
     def name(self) -> str:
-        """What scores are signed with: the release, and the policy where it is not the usual one.
+        """The name in scores' signatures: the release, and the policy where it is not the default.
 
         Two phases are comparable only if both are the same.
         """
@@ -59,7 +59,7 @@ class ReleaseVocabulary:
 
 
 class FormatVocabulary:
-    """Accepts what is shaped like an accession, where no release is at hand to look it up in."""
+    """A vocabulary that accepts every string with the form of an accession, without a release."""
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is no accession."""

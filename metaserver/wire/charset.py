@@ -1,12 +1,12 @@
-"""The encoding of a message; what expat cannot read is brought to UTF-8 before it.
+"""The encoding of a message; one that expat cannot read is converted to UTF-8 first.
 
-A byte order mark says it before the charset of the HTTP header does, and that before the XML
-declaration (RFC 7303, section 3.2). Frameworks add `charset=utf-8` to whatever they send, so where
-the declaration names another encoding, it counts from the first byte on that is no UTF-8. They add
-`us-ascii` as well, once the default of `text/xml` (RFC 3023): it says nothing. Nor does a
-charset of the header that is not known: nobody would read the answer otherwise.
+A byte order mark takes precedence over the charset of the HTTP header, and that over the XML
+declaration (RFC 7303, section 3.2). Frameworks add `charset=utf-8` to every answer, so where the
+declaration names another encoding, that one is used from the first byte on that is not UTF-8. They
+also add `us-ascii`, formerly the default of `text/xml` (RFC 3023): it is ignored. So is an unknown
+charset of the header, since the answer could not be read otherwise.
 
-Only encodings of a fixed table are looked up: Python remembers every name that it did not find, and
+Only encodings of a fixed table are looked up: Python caches every name that it did not find, and
 some of its codecs decompress.
 """
 
@@ -21,17 +21,17 @@ from typing import Final
 from metaserver.model.states import Outcome
 from metaserver.wire.values import WireError
 
-HEAD = 1_024
-"""Within so many bytes an XML declaration ends."""
+DECLARATION_BYTES = 1_024
+"""The number of bytes within which an XML declaration ends."""
 
 UTF8: Final = frozenset({None, "utf-8", "utf8", "us-ascii", "ascii"})
-"""Charsets of an HTTP header that leave a message as UTF-8 what it is without them."""
+"""Charsets of an HTTP header that do not change how a UTF-8 message is read."""
 
 _MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _CHARSET: Final = re.compile(r""";\s*charset\s*=\s*["']?([\w.:+-]{1,40})""", re.IGNORECASE)
 
 NATIVE: Final = frozenset({"utf-8", "utf-16", "us-ascii", "iso-8859-1"})
-"""What expat reads by itself; it also knows UTF-16 by its first bytes."""
+"""The encodings that expat reads by itself; it also detects UTF-16 from the first bytes."""
 
 _DECLARED: Final = re.compile(
     rb"""(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?<\?xml\s[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']"""
@@ -50,37 +50,37 @@ _CODECS: Final[Mapping[str, str]] = {
 }
 
 
-def declared(head: bytes) -> str | None:
+def declared_encoding(start: bytes) -> str | None:
     """Return the encoding that a message's first bytes name, in lower case; None without one."""
-    found = _DECLARED.match(head.replace(b"\0", b""))  # as in UTF-16
+    found = _DECLARED.match(start.replace(b"\0", b""))  # as in UTF-16
     return found[1].decode("latin-1").lower() if found else None
 
 
-def named(content_type: str) -> str | None:
+def charset_of(content_type: str) -> str | None:
     """Return the charset that a `Content-Type` names, in lower case; None without one."""
     found = _CHARSET.search(content_type)
     return found[1].lower() if found else None
 
 
-def decoder_for(head: bytes, charset: str | None) -> codecs.IncrementalDecoder | None:
-    """Return what decodes a message that begins so; None where expat is to read it by itself.
+def decoder_for(start: bytes, charset: str | None) -> codecs.IncrementalDecoder | None:
+    """Return the decoder for a message's first bytes; None where expat reads it by itself.
 
-    `charset` is what HTTP says. Raises `WireError` where the encoding that counts is not known.
+    `charset` is that of the HTTP header. Raises `WireError` where the encoding is not known.
     """
-    name = declared(head)
-    known = charset is not None and not head.startswith(_MARKS)
-    said = _CODECS.get(_plain(charset)) if known and charset is not None else None
-    if said is None or said in ("ascii", "utf_16"):  # expat tells UTF-16 from its first bytes
+    name = declared_encoding(start)
+    known = charset is not None and not start.startswith(_MARKS)
+    codec = _CODECS.get(_plain(charset)) if known and charset is not None else None
+    if codec is None or codec in ("ascii", "utf_16"):  # expat detects UTF-16 by itself
         return None if name is None or name in NATIVE else _decoder(_module(name))
-    if said != "utf_8":
-        return _decoder(said)
+    if codec != "utf_8":
+        return _decoder(codec)
     if name is None or name in ("utf-8", "us-ascii"):
         return None
     return _Utf8Or(_CODECS.get(_plain(name), "utf_8"))
 
 
 class _Utf8Or(codecs.IncrementalDecoder):
-    """Decodes UTF-8 up to the first byte that is none, and from there on another encoding."""
+    """A decoder of UTF-8 up to the first invalid byte, and of another encoding from there on."""
 
     def __init__(self, other: str) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class _Utf8Or(codecs.IncrementalDecoder):
 
 
 def _module(name: str) -> str:
-    """Return the codec of an encoding's name; `WireError` where it is not known as text."""
+    """Return the codec of an encoding's name; raises `WireError` where it is not known."""
     module = _CODECS.get(_plain(name))
     if module is None:
         raise WireError(Outcome.XML, f"the encoding {name!r} is not known")

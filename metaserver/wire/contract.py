@@ -1,7 +1,7 @@
-"""How the values of an answer are read as the types the contract agrees on (docs/wire.md).
+"""Reading of an answer's values as the types of the contract (docs/wire.md).
 
-Untyped languages send what they have, so a value of another type is read as the agreed one where
-nothing is lost by it, and the report says so: an int for a string or a double, a double without
+Untyped languages send other types, so a value of another type is read as the agreed one where
+nothing is lost by it, and this is reported: an int for a string or a double, a double without
 fraction for an int, 0 and 1 for a boolean, a number written as a string.
 """
 
@@ -18,7 +18,7 @@ from metaserver.wire.values import Unreadable
 T = TypeVar("T")
 
 MENTIONS: Final = "mentions"
-"""The member that any answer may have for display; a task may read it where it is asked for."""
+"""The member that any answer may have for display; a task may also score it."""
 
 _OF_A_MENTION: Final[Mapping[str, type]] = {
     "type": str,
@@ -43,7 +43,7 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 
 
 def type_name(value: object) -> str:
-    """Return what XML-RPC calls a value's type."""
+    """Return the XML-RPC name of a value's type."""
     if isinstance(value, Unreadable):
         return str(value)
     return _TYPE_NAMES.get(type(value), type(value).__name__)
@@ -81,7 +81,7 @@ def _boolean_from(value: object) -> bool | None:
 
 
 def _number(value: object) -> float | None:
-    """Read a number that was written as a string, in the digits that XML-RPC allows."""
+    """Return a number that was written as a string, in the digits that XML-RPC allows, or None."""
     if not isinstance(value, str) or not value.isascii() or "_" in value:
         return None
     try:
@@ -102,7 +102,7 @@ _COERCIONS: Final[Mapping[type, Callable[[object], Any]]] = {
 def read(
     value: object, kind: type[T], path: str, report: Report, severity: Severity = Severity.SHAPE
 ) -> T | None:
-    """Return `value` as the agreed type; None, and a problem of `severity`, where it is not."""
+    """Return `value` as the agreed type; None where it cannot be read, with a problem reported."""
     if type(value) is kind:
         return value
     coerce = _COERCIONS.get(kind)
@@ -122,12 +122,12 @@ def read_member(
     report: Report,
     severity: Severity = Severity.SHAPE,
 ) -> T | None:
-    """Return a struct's member as the agreed type; None, and a problem, where there is none.
+    """Return a struct's member as the agreed type; None and a reported problem without one.
 
     `path` is the struct's own.
     """
     value = struct.get(name)
-    if type(value) is kind:  # nearly always: spare the path
+    if type(value) is kind:  # nearly always: the path need not be built
         return value
     if value is None:
         report.add(severity, f"{path}.{name}", f"missing; expected {_TYPE_NAMES[kind]}")
@@ -138,7 +138,7 @@ def read_member(
 def check_optional(
     struct: Mapping[str, object], members: Mapping[str, type], path: str, report: Report
 ) -> None:
-    """Note the members that are there but not of their type; nothing depends on them."""
+    """Note the optional members that are not of their type; nothing depends on them."""
     for name, kind in members.items():
         value = struct.get(name)
         if value is not None and type(value) is not kind:
@@ -146,9 +146,9 @@ def check_optional(
 
 
 def read_mentions(value: object, report: Report) -> Sequence[Mapping[str, object]]:
-    """Return the mentions of an answer that can be shown; what is wrong with others is noted.
+    """Return the mentions of an answer that can be shown; problems of the others are noted.
 
-    A mention is a struct of `offset` and `mention`, and what `_OF_A_MENTION` may be there.
+    A mention is a struct of `offset`, `mention` and optionally the members of `_OF_A_MENTION`.
     """
     array = read(value, list, MENTIONS, report, Severity.NOTE) or []
     return [

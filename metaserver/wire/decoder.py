@@ -1,7 +1,7 @@
-"""XML-RPC messages out of bytes: fed in chunks, bounded, no I/O.
+"""Decoding of XML-RPC messages: fed in chunks, bounded, without I/O.
 
-A short plain answer is read in one go (`plain`), and anything else as a stream (`stream`), which is
-also what says why something is no message.
+A short plain answer is read at once (`plain`), and anything else as a stream (`stream`), which also
+produces the error messages.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ DEFAULT_LIMITS: Final = Limits()
 
 
 class Decoder:
-    """Reads one message from the chunks of a body.
+    """A decoder of one message from the chunks of a body.
 
-    `feed` takes bytes as they come and raises `WireError` when they pass a limit or, unless they
-    began as a plain answer does and are no more than `CHUNK`, as soon as they cannot become a
-    message; `close` returns the message. After an error the decoder is of no further use.
-    `charset` is what HTTP says of the bytes, in lower case; None where it says nothing. `report`
-    takes what is odd in an answer and costs nothing.
+    `feed` takes bytes as they arrive and raises `WireError` when they exceed a limit or, unless
+    they begin like a plain answer and are no more than `CHUNK`, as soon as they cannot become a
+    message; `close` returns the message. After an error the decoder must not be used again.
+    `charset` is that of the HTTP header, in lower case, or None. `report` collects notes.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Decoder:
         self._stream: Stream | None = None
 
     def feed(self, data: bytes) -> None:
-        """Read the next bytes; any length."""
+        """Read the next bytes, of any length."""
         self._bytes += len(data)
         if self._bytes > self._limits.bytes:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.bytes:,} bytes")
@@ -63,7 +62,7 @@ class Decoder:
             self._streaming().feed(data)
 
     def close(self) -> Message:
-        """Return the message; raises `WireError` where the bytes so far are no whole message."""
+        """Return the message; raises `WireError` where the bytes are no complete message."""
         if self._stream is None:
             response = plain_response(bytes(self._held), self._limits)
             if response is not None:
@@ -71,7 +70,7 @@ class Decoder:
         return self._streaming().close()
 
     def response(self) -> Value:
-        """Return the value of a whole answer; raises `FaultError` where it is a fault."""
+        """Return the value of a complete answer; raises `FaultError` where it is a fault."""
         message = self.close()
         if isinstance(message, Fault):
             raise FaultError(message)
@@ -80,14 +79,14 @@ class Decoder:
         return message.value
 
     def call(self) -> MethodCall:
-        """Return a whole request."""
+        """Return a complete request; raises `WireError` where it is an answer."""
         message = self.close()
         if not isinstance(message, MethodCall):
             raise WireError(Outcome.XML, "<methodResponse> where <methodCall> is expected")
         return message
 
     def _streaming(self) -> Stream:
-        """Return the stream; the first time, with what was held back for it."""
+        """Return the stream, which is created with the bytes that were held back."""
         if self._stream is None:
             self._stream = Stream(self._limits, self._charset, self._report)
             self._stream.feed(bytes(self._held))

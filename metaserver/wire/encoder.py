@@ -1,7 +1,7 @@
-"""XML-RPC messages into bytes: strings joined, nothing parsed, no I/O.
+"""Encoding of XML-RPC messages: strings joined, nothing parsed, without I/O.
 
 Every string keeps its white space (a carriage return is sent as a character reference, because an
-XML parser would turn it into a line feed). What XML-RPC cannot carry raises `EncodeError`.
+XML parser would turn it into a line feed). A value that XML-RPC cannot carry raises `EncodeError`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, Final
 
 from metaserver.wire.values import FORBIDDEN, INT32, INT64, EncodeError, Limits, Value
 
-_HEAD: Final = "<?xml version='1.0' encoding='UTF-8'?>"
+_DECLARATION: Final = "<?xml version='1.0' encoding='UTF-8'?>"
 _DEPTH: Final = Limits().depth
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CallTemplate:
-    """A request all but its article: the body is `prefix`, the escaped text, `suffix`.
+    """A request without its article: the body is `prefix`, the escaped text, `suffix`.
 
-    What is escaped once (`escape_text`) is shared by all servers and attempts, and the length of
-    a body is known before the body is made.
+    A text escaped once (`escape_text`) is shared by all servers and attempts, and the length of a
+    body is known before the body is built.
     """
 
     prefix: bytes
@@ -36,14 +36,14 @@ class CallTemplate:
 
 
 def call_template(method: str, context: Mapping[str, Value] | None = None) -> CallTemplate:
-    """Return the request to `method` for a text and, where it is given, a context struct."""
-    whole = encode_call(method, [""] if context is None else ["", context])
-    prefix, tag, suffix = whole.partition(b"<string>")
+    """Return the request to `method` for a text and, if `context` is given, a context struct."""
+    request = encode_call(method, [""] if context is None else ["", context])
+    prefix, tag, suffix = request.partition(b"<string>")
     return CallTemplate(prefix=prefix + tag, suffix=suffix)
 
 
 def escape_text(text: str) -> bytes:
-    """Return an article's text as it stands in a request: UTF-8, escaped.
+    """Return an article's text as it is sent in a request: UTF-8, escaped.
 
     A character that XML forbids becomes U+FFFD, one code point for one, so that offsets hold.
     """
@@ -55,7 +55,7 @@ def encode_call(method: str, params: Sequence[Value], *, nil: bool = False) -> b
     inside = "".join(f"<param>{_encoded(param, nil)}</param>" for param in params)
     name = _text(method)
     return (
-        f"{_HEAD}<methodCall><methodName>{name}</methodName><params>{inside}</params></methodCall>"
+        f"{_DECLARATION}<methodCall><methodName>{name}</methodName><params>{inside}</params></methodCall>"
     ).encode()
 
 
@@ -63,14 +63,14 @@ def encode_response(value: Value, *, nil: bool = False) -> bytes:
     """Return an answer that holds `value`."""
     inside = _encoded(value, nil)
     return (
-        f"{_HEAD}<methodResponse><params><param>{inside}</param></params></methodResponse>"
+        f"{_DECLARATION}<methodResponse><params><param>{inside}</param></params></methodResponse>"
     ).encode()
 
 
 def encode_fault(code: int, string: str) -> bytes:
     """Return an answer that is a fault."""
     inside = _encoded({"faultCode": code, "faultString": string}, nil=False)
-    return f"{_HEAD}<methodResponse><fault>{inside}</fault></methodResponse>".encode()
+    return f"{_DECLARATION}<methodResponse><fault>{inside}</fault></methodResponse>".encode()
 
 
 def _encoded(value: Value, nil: bool) -> str:
@@ -117,7 +117,7 @@ def _boolean(value: bool) -> str:
 
 
 def _moment(value: datetime) -> str:
-    if value.tzinfo is not None:  # the type has no zone: UTC is what we say
+    if value.tzinfo is not None:  # the type has no zone: the contract says UTC
         value = value.astimezone(UTC)
     stamp = f"{value.year:04}{value:%m%dT%H:%M:%S}"
     return f"<value><dateTime.iso8601>{stamp}</dateTime.iso8601></value>"
@@ -138,7 +138,7 @@ _SCALARS: Final[Mapping[type, Callable[[Any], str]]] = {
 
 
 class _Encoder:
-    """Writes one value and what it holds; `names` are the member names seen, with their markup."""
+    """An encoder of one value and its members; member names are kept with their markup."""
 
     def __init__(self, write: Callable[[str], None], nil: bool) -> None:
         self._write = write
@@ -164,20 +164,20 @@ class _Encoder:
         write, names = self._write, self._names
         write("<value><struct>")
         for name, value in struct.items():
-            head = names.get(name)
-            if head is None:
-                head = names[name] = f"<member><name>{_text(name)}</name>"
-            # The three types a hit is made of are written here: a call each would cost a third.
+            opening = names.get(name)
+            if opening is None:
+                opening = names[name] = f"<member><name>{_text(name)}</name>"
+            # The three types of a hit's members are written here: a call each would cost a third.
             kind = type(value)
             if kind is str:
                 text = value if value.isalnum() else _text(value)
-                write(f"{head}<value><string>{text}</string></value></member>")
+                write(f"{opening}<value><string>{text}</string></value></member>")
             elif kind is int and -INT32 <= value < INT32:
-                write(f"{head}<value><int>{value}</int></value></member>")
+                write(f"{opening}<value><int>{value}</int></value></member>")
             elif kind is float and isfinite(value):
-                write(f"{head}<value><double>{value!r}</double></value></member>")
+                write(f"{opening}<value><double>{value!r}</double></value></member>")
             else:
-                write(head)
+                write(opening)
                 self.write(value)
                 write("</member>")
         write("</struct></value>")

@@ -1,4 +1,4 @@
-"""Compressed answers opened in bounded steps: a bomb stops at the limit."""
+"""Decompression of answers in bounded steps: a decompression bomb stops at the limit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from metaserver.model.states import Outcome
 from metaserver.wire.values import CHUNK, WireError
 
 ENCODINGS = frozenset({"gzip", "x-gzip", "deflate"})
-"""The values of Content-Encoding that `Inflater` opens (RFC 9110, section 8.4.1)."""
+"""The values of Content-Encoding that `Inflater` decompresses (RFC 9110, section 8.4.1)."""
 
 MAX_STREAMS = 1_000
-"""So many gzip streams one after another make a body; millions that open to nothing fit into it."""
+"""The most gzip streams in a body: millions of streams without content would fit into one."""
 
 _GZIP = b"\x1f\x8b"
 _ZLIB_OR_GZIP = 32 + zlib.MAX_WBITS
@@ -20,12 +20,12 @@ _RAW = -zlib.MAX_WBITS
 
 
 class Inflater:
-    """Opens a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
+    """A decompressor of a gzip or zlib stream; `feed` yields at most `CHUNK` bytes at a time.
 
-    As `deflate` a stream is also read without the zlib header that belongs to it: RFC 9110, section
-    8.4.1.2, notes that servers send it so. The caller counts what it takes (`Decoder` does) and
-    stops asking; nothing is opened ahead. Raises `WireError`: `xml` on a broken stream, and in
-    `close` on one that ends early; `too_large` on too many streams.
+    A `deflate` stream is also read without its zlib header: RFC 9110, section 8.4.1.2, notes that
+    servers omit it. The caller counts the bytes (as `Decoder` does) and stops; nothing is
+    decompressed ahead. Raises `WireError`: `xml` on a broken stream, and in `close` on one that
+    ends early; `too_large` on too many streams.
     """
 
     def __init__(self, encoding: str = "gzip") -> None:
@@ -36,10 +36,10 @@ class Inflater:
         self._streams = 1
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` opens to; take all of it before the next call."""
+        """Yield the decompressed `data`; consume all of it before the next call."""
         if self._format is None:
-            data = self._told(data)
-        full = False  # zlib may hold more that is open, although it has taken all of `data`
+            data = self._detect_format(data)
+        full = False  # zlib may hold more output, although it has taken all of `data`
         while data or (full and not self._stream.eof):
             if self._stream.eof:  # gzip members may follow one another (RFC 1952, section 2.2)
                 self._next_stream()
@@ -53,8 +53,8 @@ class Inflater:
             if opened:
                 yield opened
 
-    def _told(self, data: bytes) -> bytes:
-        """Return the bytes that are to be opened, once two of them tell the format."""
+    def _detect_format(self, data: bytes) -> bytes:
+        """Return the bytes to decompress, once the first two show the format."""
         data = self._first + data
         if len(data) < 2:
             self._first, self._started = data, bool(data)
@@ -70,7 +70,7 @@ class Inflater:
         self._stream = zlib.decompressobj(self._format or _ZLIB_OR_GZIP)
 
     def close(self) -> None:
-        """Check that the stream is whole."""
+        """Check that the stream is complete; raises `WireError` where it is not."""
         if self._started and not self._stream.eof:
             raise WireError(Outcome.XML, "the compressed body ends early")
 

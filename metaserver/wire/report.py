@@ -1,4 +1,4 @@
-"""What is wrong with one answer: problems collected, each with its path."""
+"""Report of the problems of one answer, each with its path."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ MAX_PROBLEMS = 100
 
 
 class Severity(IntEnum):
-    """What follows from a problem, worst first."""
+    """The consequence of a problem, worst first."""
 
     SHAPE = 0  # the answer breaks the contract: the attempt fails
     HIT = 1  # the hit is dropped, the rest kept
-    NOTE = 2  # nothing is lost: a value read as the agreed type, a member nobody scores
+    NOTE = 2  # nothing is lost: a value read as the agreed type, a member that is not scored
 
 
 class Report:
-    """Collects the problems of one answer: all counted, the first 100 of each severity kept."""
+    """The problems of one answer: all counted, the first 100 of each severity kept."""
 
     def __init__(self) -> None:
         self.hits_sent = 0
@@ -27,7 +27,7 @@ class Report:
         self._counts = [0 for _ in Severity]
 
     def add(self, severity: Severity, path: str, message: str) -> None:
-        """Take one problem at `path`, as in `normalizations[3].rank`."""
+        """Add one problem at `path`, such as `normalizations[3].rank`."""
         self._counts[severity] += 1
         if self._counts[severity] <= MAX_PROBLEMS:
             self._kept[severity].append(Problem(path=path, message=message))
@@ -37,20 +37,20 @@ class Report:
         self.add(Severity.SHAPE, path, message)
 
     def hit(self, path: str, message: str) -> None:
-        """Report why a hit is dropped; a hit may have several problems."""
+        """Report a problem that drops a hit; a hit may have several."""
         self.add(Severity.HIT, path, message)
 
     def note(self, path: str, message: str) -> None:
-        """Report what the team should know and what costs nothing."""
+        """Report a note for the team that costs nothing."""
         self.add(Severity.NOTE, path, message)
 
     def count(self, severity: Severity) -> int:
-        """How many problems of this severity there are."""
+        """Return the number of problems of this severity."""
         return self._counts[severity]
 
     @property
     def problem_count(self) -> int:
-        """How many problems there are in all, kept or not."""
+        """The number of all problems, kept or not."""
         return sum(self._counts)
 
     @property

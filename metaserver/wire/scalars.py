@@ -1,4 +1,4 @@
-"""The text of a scalar element read as its value; each reader raises ValueError or KeyError."""
+"""Readers of scalar elements' texts; each raises ValueError or KeyError on an invalid one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SPACE: Final = b" \t\r\n"
 
 
 def _binary(text: str) -> bytes:
-    # Not split(): of a text in short lines it makes a list many times the text's size.
+    # Not split(): for a text of short lines it builds a list many times the text's size.
     return a2b_base64(text.encode("ascii").translate(None, _SPACE), strict_mode=True)
 
 
@@ -49,7 +49,7 @@ def _moment(text: str) -> datetime:
 EXTENSIONS: Final = frozenset(
     ("nil", "i1", "i2", "i8", "float", "biginteger", "bigdecimal", "dateTime", "serializable")
 )
-"""The types of Apache's extension; there they have a prefix, which peers do not always declare."""
+"""The types of Apache's extension; they have a prefix there, which peers do not always declare."""
 
 READERS: Final[Mapping[str, Callable[[str], Value]]] = {
     "string": str,

@@ -1,13 +1,13 @@
-"""Any XML-RPC message read from a stream of chunks: expat's events, no document tree.
+"""Streaming parser of any XML-RPC message: expat's events, no document tree.
 
 Accepted beyond the specification (http://xmlrpc.com/spec.md), because peers send it: `i8` and
 `nil`, both also in the Apache extension namespace with its other types; exponents in `double`;
 `true` and `false` in `boolean`; white space around numbers; members in any order; a missing XML
-declaration; white space before it; NUL bytes behind the message; an array without `data`; 64 bits
+declaration; white space before it; NUL bytes after the message; an array without `data`; 64 bits
 in `int`. Refused: a document type, attributes, unknown elements where no value is expected.
 
-Not lxml: libxml2 keeps every name it meets in a table of the thread's, also those of attributes and
-processing instructions, and once a peer has filled it, nobody's answers are read any more.
+lxml is not used: libxml2 keeps every name it meets, also those of attributes and processing
+instructions, in one table per thread, and once a peer has filled it, no more answers can be read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 from xml.parsers import expat
 
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import HEAD, decoder_for
+from metaserver.wire.charset import DECLARATION_BYTES, decoder_for
 from metaserver.wire.report import Report
 from metaserver.wire.target import Target
 from metaserver.wire.values import CHUNK, Limits, Message, WireError
@@ -31,11 +31,10 @@ _BEHIND: Final = b"\0 \t\r\n"
 
 
 class Stream:
-    """Reads one message from chunks; its errors say why something is none, and where.
+    """A parser of one message from chunks; its errors name the reason and the place.
 
-    `charset` is what HTTP says of the bytes, in lower case; None where it says nothing. `report`
-    takes what is odd in an answer and costs nothing. `feed` and `close` raise `WireError`; after an
-    error the stream is of no further use.
+    `charset` is that of the HTTP header, in lower case, or None. `report` collects notes that cost
+    nothing. `feed` and `close` raise `WireError`; after an error the stream must not be used again.
     """
 
     def __init__(
@@ -50,11 +49,11 @@ class Stream:
         self._ended = False
         self._lines = 0  # before the message
         self._held = bytearray()
-        self._wanted = HEAD
+        self._parse_at = DECLARATION_BYTES
         self._fed = 0
 
     def feed(self, data: bytes) -> None:
-        """Read the next bytes; any length, parsed at most `CHUNK` at a time."""
+        """Read the next bytes, of any length, parsing at most `CHUNK` at a time."""
         if not self._begun:
             data = self._without_space(data)
         try:
@@ -65,7 +64,7 @@ class Stream:
             raise
 
     def close(self) -> Message:
-        """Return the message; raises `WireError` where the bytes so far are no whole message."""
+        """Return the message; raises `WireError` where the bytes are no complete message."""
         try:
             self._parse(bytes(self._held), last=True)
             return self._target.message()
@@ -73,9 +72,9 @@ class Stream:
             self._target.forget()
 
     def _without_space(self, data: bytes) -> bytes:
-        """Return what follows the white space and the byte order marks before a message.
+        """Return the data without the white space and byte order marks before the message.
 
-        Nothing may stand before an XML declaration, but a line end in a script often does.
+        XML allows nothing before its declaration, but scripts often send a line end there.
         """
         data = bytes(self._held) + data
         self._held.clear()
@@ -85,21 +84,21 @@ class Stream:
         if BOM_UTF8 in found[0]:
             self._charset = "utf-8"
         rest = data[found.end() :]
-        if BOM_UTF8.startswith(rest):  # nothing, or a mark that is not whole yet
+        if BOM_UTF8.startswith(rest):  # nothing, or an incomplete mark
             self._held += rest
             return b""
         self._begun = True
         return rest
 
     def _take(self, chunk: bytes) -> None:
-        """Parse what has come, unless it is only more of what could not be read to its end.
+        """Parse the bytes so far, unless they only continue an incomplete token.
 
-        Expat would begin with that again each time; waiting until it has doubled keeps the work
-        in proportion to its length, in however small pieces it comes.
+        Expat would start on the token again each time; waiting until it has doubled keeps the work
+        in proportion to its length, however small the pieces are.
         """
         self._held += chunk
         held = len(self._held)
-        waits = held < self._wanted and held + self._wanted <= MAX_MARKUP
+        waits = held < self._parse_at and held + self._parse_at <= MAX_MARKUP
         if waits and (self._parser or b">" not in chunk):
             return
         data = bytes(self._held)
@@ -107,47 +106,47 @@ class Stream:
         self._parse(data, last=False)
 
     def _parse(self, data: bytes, *, last: bool) -> None:
-        parser = self._parser or self._opened(data)
+        parser = self._parser or self._create_parser(data)
         if self._decoder is not None:
             data = self._transcoded(data, last)
         if self._ended:
-            self._behind(data)
+            self._check_trailing(data)
             return
         try:
             parser.Parse(data, last)
         except expat.ExpatError as error:
-            if not self._target.whole:
-                raise self._broken(error) from error
-            self._behind(data[parser.ErrorByteIndex - self._fed :], error)
+            if not self._target.complete:
+                raise self._syntax_error(error) from error
+            self._check_trailing(data[parser.ErrorByteIndex - self._fed :], error)
             return
         self._fed += len(data)
-        self._wanted = self._fed - parser.CurrentByteIndex
-        if self._wanted > MAX_MARKUP:
+        self._parse_at = self._fed - parser.CurrentByteIndex
+        if self._parse_at > MAX_MARKUP:
             raise WireError(Outcome.XML, f"a tag or comment of more than {MAX_MARKUP:,} bytes")
         if self._target.count > self._limits.values:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
 
-    def _behind(self, data: bytes, error: expat.ExpatError | None = None) -> None:
-        """Take what follows the message: NUL bytes, which programs in C send, and white space."""
+    def _check_trailing(self, data: bytes, error: expat.ExpatError | None = None) -> None:
+        """Check the bytes after the message: NUL bytes, sent by C programs, and white space."""
         if data.strip(_BEHIND):
             if error is not None:
-                raise self._broken(error) from error
+                raise self._syntax_error(error) from error
             raise WireError(Outcome.XML, "not well-formed XML: junk after document element")
         self._ended = True
 
-    def _broken(self, error: expat.ExpatError) -> WireError:
+    def _syntax_error(self, error: expat.ExpatError) -> WireError:
         words = expat.ErrorString(error.code).replace(
             "not well-formed (invalid token)", "invalid token"
         )
         place = f"line {error.lineno + self._lines}, column {error.offset}"
         return WireError(Outcome.XML, f"not well-formed XML: {words}: {place}")
 
-    def _opened(self, head: bytes) -> expat.XMLParserType:
-        """Return the parser for a message that begins so."""
-        self._decoder = decoder_for(head[:HEAD], self._charset)
+    def _create_parser(self, start: bytes) -> expat.XMLParserType:
+        """Create the parser for a message with these first bytes."""
+        self._decoder = decoder_for(start[:DECLARATION_BYTES], self._charset)
         target = self._target
         parser = self._parser = expat.ParserCreate("utf-8" if self._decoder else None)
-        parser.buffer_text = True  # or character references would arrive one by one
+        parser.buffer_text = True  # otherwise character references would arrive one by one
         parser.buffer_size = CHUNK
         parser.StartElementHandler = target.start
         parser.EndElementHandler = target.end

@@ -1,7 +1,7 @@
-"""What an XML-RPC message is made of, and how its values are built from a parser's events.
+"""Grammar of XML-RPC messages, and construction of their values from a parser's events.
 
-In an answer, a scalar that is not of its type and a type that XML-RPC does not have are noted and
-read as `Unreadable`: nothing else of the answer is lost by them. In a call they are refused.
+In an answer, a scalar that does not match its type and an unknown type are noted and read as
+`Unreadable`, so that nothing else of the answer is lost. In a call they are refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from metaserver.wire.values import (
     WireError,
 )
 
-# What may stand in an element, as tables that lead to one another: the grammar of a message.
+# The elements allowed in an element, as tables that refer to one another: a message's grammar.
 _Grammar = dict[str, Any]
 _TEXT: Final[_Grammar] = {}
 _VALUE: Final[_Grammar] = dict.fromkeys(READERS, _TEXT)
@@ -34,7 +34,7 @@ _MEMBER: Final[_Grammar] = {"name": _TEXT, "value": _VALUE}
 _STRUCT: Final[_Grammar] = {"member": _MEMBER}
 _VALUE.update(struct=_STRUCT, array=_ARRAY)
 _PARAMS: Final[_Grammar] = {"param": {"value": _VALUE}}
-_FOREIGN: Final[_Grammar] = {}  # in a type that XML-RPC does not have; known by its identity
+_FOREIGN: Final[_Grammar] = {}  # in a type that XML-RPC does not have; compared by identity
 _MESSAGE: Final[_Grammar] = {
     "methodResponse": {"params": _PARAMS, "fault": {"value": _VALUE}},
     "methodCall": {"methodName": _TEXT, "params": _PARAMS},
@@ -45,21 +45,21 @@ _NONE_YET: Final = object()
 _UNREADABLE: Final = {name: Unreadable(name) for name in READERS}
 _UNKNOWN: Final = Unreadable("type")
 
-_MAX_STRANGE: Final = 32
-"""How many names that are not XML-RPC's a message may have: the parser keeps them as it lives."""
+_MAX_UNKNOWN_NAMES: Final = 32
+"""The most unknown names in a message: the parser keeps them as long as it exists."""
 
-_ELEMENTS: Final = 4  # at most, that a value and what holds it are nested in
+_ELEMENTS: Final = 4  # the most elements that one level of nested values takes
 
 _MAX_CODE: Final = 80  # characters of a fault's code
 
 
 class Target:
-    """Builds values from the parser's events.
+    """The builder of values from the parser's events.
 
-    The three hot methods, called 14 times for a hit, are kept to plain list and dict operations.
-    `pieces` is the text since the last start of a text element, `value` the value that was read
-    and not yet put in its place, `open` the containers around it and `names` the member names on
-    the way to it.
+    The three hot methods, called 14 times for a hit, use only plain list and dict operations.
+    `pieces` is the text since the last start of a text element, `value` the last value read that is
+    not in its container yet, `open` the containers around it and `names` the member names on the
+    path to it.
     """
 
     def __init__(self, limits: Limits, report: Report) -> None:
@@ -69,7 +69,7 @@ class Target:
         self.open: list[Any] = []
         self.names: list[str | None] = []
         self.known_names: dict[str, str] = {}
-        self.strange: set[str] = set()
+        self.unknown_names: set[str] = set()
         self.pieces: list[str] = []
         self.data = self.pieces.append
         self.value: Any = _NONE_YET
@@ -80,7 +80,7 @@ class Target:
         self.fault: Any = _NONE_YET
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an element."""
+        """Handle the start of an element."""
         inner = self.grammar[-1].get(tag)
         if inner is None or attributes:
             inner = self._unusual(tag, attributes)
@@ -106,7 +106,7 @@ class Target:
             self.root = tag
 
     def end(self, tag: str) -> None:
-        """Take the end of an element."""
+        """Handle the end of an element."""
         grammar = self.grammar
         if grammar.pop() is _FOREIGN:
             self._end_foreign(tag)
@@ -134,7 +134,7 @@ class Target:
             self._end_message_part(tag)
 
     def declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        """Refuse, before Python looks for it, an encoding that was not seen to be declared."""
+        """Refuse an undetected declared encoding before Python looks it up."""
         if encoding is not None and encoding.lower() not in NATIVE:
             self._refuse(f"the encoding {encoding[:40]!r} is not known")
 
@@ -143,19 +143,19 @@ class Target:
         self._refuse("a document type is not allowed")
 
     @property
-    def whole(self) -> bool:
-        """Whether the message has been read to its end."""
+    def complete(self) -> bool:
+        """True where the message has been read to its end."""
         return bool(self.root) and len(self.grammar) == 1
 
     def forget(self) -> None:
-        """Let go of all that was read: an error may live longer than what it tells of."""
+        """Release all values read: an error may outlive the message it reports."""
         self.pieces.clear()
         self.open.clear()
         self.params = None
         self.value = self.fault = _NONE_YET
 
     def message(self) -> Message:
-        """Return what was read to its end; raises `WireError` where that is no message."""
+        """Return the complete message; raises `WireError` where it is not valid."""
         if self.root == "methodCall":
             if not self.method:
                 self._refuse("a call without a method name")
@@ -183,19 +183,19 @@ class Target:
             self._unreadable(name, f"{text[:40]!r} is no {tag[:80]}")
 
     def _unreadable(self, kind: str, message: str) -> None:
-        """Take a value that cannot be read for one of no use, unless it is a call's."""
+        """Note a value that cannot be read, or refuse it in a call."""
         if self.root != "methodResponse":
             self._refuse(message)
         self._note(message)
         self.value = _UNREADABLE.get(kind, _UNKNOWN)
 
     def _note(self, message: str) -> None:
-        """Report what is odd where reading stands; beyond what is kept it is only counted."""
+        """Report a note at the current path; beyond the number kept it is only counted."""
         kept = self.report.count(Severity.NOTE) < MAX_PROBLEMS
         self.report.note(self._path() if kept else "", message)
 
     def _end_foreign(self, tag: str) -> None:
-        """Take the whole element for a value that cannot be read."""
+        """Treat an element of an unknown type as one value that cannot be read."""
         if self.grammar[-1] is not _FOREIGN:
             self._unreadable(tag, f"<{tag[:80]}> is no type of XML-RPC")
 
@@ -217,16 +217,16 @@ class Target:
         return value
 
     def _fault(self) -> Fault:
-        """Return the fault; what should be a struct and is none is its string."""
-        told = self.fault if isinstance(self.fault, dict) else {"faultString": self.fault}
-        code = told.get("faultCode")
+        """Return the fault; a value that is not a struct becomes its string."""
+        fault = self.fault if isinstance(self.fault, dict) else {"faultString": self.fault}
+        code = fault.get("faultCode")
         return Fault(
             code=code if isinstance(code, int) else _words(code)[:_MAX_CODE] or 0,
-            string=_words(told.get("faultString")),
+            string=_words(fault.get("faultString")),
         )
 
     def _unusual(self, tag: str, attributes: Mapping[str, str]) -> _Grammar:
-        """Return what may stand in an element with a strange name, or with attributes."""
+        """Return the grammar of an element with an unknown name, or with attributes."""
         around = self.grammar[-1]
         local = tag.rpartition(":")[2]
         inner: _Grammar | None = around.get(local if local in EXTENSIONS else tag)
@@ -234,13 +234,13 @@ class Target:
             inner = self._foreign(tag, around)
         elif any(name != "xmlns" and ":" not in name for name in attributes):
             self._refuse(f"<{tag[:80]}> has attributes; XML-RPC has none")
-        self.strange.update(attributes, [tag])
-        if len(self.strange) > _MAX_STRANGE:
-            self._refuse(f"more than {_MAX_STRANGE} names that XML-RPC does not have")
+        self.unknown_names.update(attributes, [tag])
+        if len(self.unknown_names) > _MAX_UNKNOWN_NAMES:
+            self._refuse(f"more than {_MAX_UNKNOWN_NAMES} names that XML-RPC does not have")
         return inner
 
     def _foreign(self, tag: str, around: _Grammar) -> _Grammar:
-        """Begin an element that is no type of XML-RPC where one is expected, or go on in it."""
+        """Begin or continue an element of an unknown type where a value is expected."""
         if self.root != "methodResponse" or (around is not _VALUE and around is not _FOREIGN):
             self._refuse(f"<{tag[:80]}> is not allowed here")
         if self.value is not _NONE_YET:
@@ -255,7 +255,7 @@ class Target:
         raise WireError(Outcome.XML, f"{path}: {message}" if path else message)
 
     def _path(self) -> str:
-        """Where reading stands, as in `normalizations[3].rank`."""
+        """Return the current path, such as `normalizations[3].rank`."""
         names = iter(self.names)
         steps = (
             f"[{len(container)}]" if isinstance(container, list) else f".{next(names, None) or '?'}"
@@ -265,7 +265,7 @@ class Target:
 
 
 def _words(value: object) -> str:
-    """Return what a member of a fault says, or what it is where that should be no text."""
+    """Return a member of a fault as text, or its description where it has none."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | float):

@@ -1,8 +1,8 @@
-"""An answer's values checked against the contract: every problem collected, each with its path.
+"""Check of an answer's values against the contract: every problem is collected with its path.
 
-Two kinds of problem (docs/wire.md): a value that is not of the agreed type breaks the contract, and
-the attempt fails as `shape`; a hit whose values cannot stand (confidence, rank, duplicate,
-accession) is dropped, and the rest kept.
+There are two kinds of problems (docs/wire.md): a value that is not of the agreed type breaks the
+contract, and the attempt fails as `shape`; a hit with an invalid value (confidence, rank,
+duplicate, accession) is dropped, and the rest kept.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ __all__ = [
 
 
 class Vocabulary(Protocol):
-    """Decides which accessions a challenge accepts (a UniProt release, or a test's own set)."""
+    """The accessions that a challenge accepts (a UniProt release, or a test's own set)."""
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        """Return a ruling by index for each string that is not accepted as it stands."""
+        """Return a ruling, by index, for each string that is not accepted unchanged."""
 
 
 class Part(Protocol):
-    """What checking needs of a task: `metaserver.tasks.plugin.TaskPlugin` has it."""
+    """The port to a task, which `metaserver.tasks.plugin.TaskPlugin` implements."""
 
     @property
     def name(self) -> TaskName:
@@ -45,13 +45,13 @@ class Part(Protocol):
 
     @property
     def key(self) -> str:
-        """Its member of the answer."""
+        """The name of the task's member of the answer."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Any | None:
         """Return the valid part of the member, None where it is unusable."""
 
     def count(self, payload: Any) -> int:
-        """How many hits the valid part holds."""
+        """Return the number of hits in the valid part."""
 
 
 def check(
@@ -62,9 +62,9 @@ def check(
 ) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
-    Members of other tasks and unknown members are ignored; `mentions` that no task reads are looked
-    at for display only. An empty struct, empty arrays and nil are answers without hits; so is an
-    empty array, which PHP writes for an empty struct. `report` has what was odd as it was decoded.
+    Members of other tasks and unknown members are ignored; `mentions` that no task reads are
+    checked for display only. An empty struct, empty arrays and nil are answers without hits; so is
+    an empty array, which PHP writes for an empty struct. `report` has the notes of the decoder.
     """
     report = report or Report()
     payloads: dict[TaskName, Any] = {}
@@ -80,10 +80,10 @@ def check(
             read_mentions(value[MENTIONS], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
-    return _judged(report, payloads, kept)
+    return _checked_answer(report, payloads, kept)
 
 
-def _judged(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
+def _checked_answer(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:
     outcome = _outcome(report, kept)
     if outcome not in ANSWERED:
         payloads, kept = {}, 0

@@ -1,8 +1,8 @@
-"""What XML-RPC carries, as Python values, and the limits on what a peer may send.
+"""XML-RPC values and messages in Python, and the limits on a peer's messages.
 
 WireError (a `PeerError`: the attempt fails with its outcome code)
 └── FaultError    the peer answered with a fault; carries code and string
-EncodeError (a `HubError`)    a value of ours that XML-RPC cannot carry
+EncodeError (a `HubError`)    a value of the hub's that XML-RPC cannot carry
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from metaserver.model.states import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for a value of an answer that could not be read; `kind` is what it should have been.
+    """A placeholder for an answer's value that could not be read; `kind` is the type it names.
 
-    It is of no agreed type, so that only an answer that needs the value fails.
+    It has no type of the contract, so that only an answer that needs the value fails.
     """
 
     kind: str
@@ -37,7 +37,7 @@ Value: TypeAlias = (
 """An XML-RPC value; the decoder builds `list` for an array and `dict` for a struct."""
 
 CHUNK = 65_536
-"""The most bytes that are handed to a parser or taken from a decompressor at once."""
+"""The most bytes that are passed to a parser or taken from a decompressor at once."""
 
 MAX_FAULT_STRING = 2_000
 
@@ -46,7 +46,7 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
 
 INT32 = 2**31
 INT64 = 2**63
-"""An integer n fits in so many bits where -INT <= n < INT; above 32, it is sent as `i8`."""
+"""Bounds of integers: n fits where -INT <= n < INT; beyond 32 bits it is sent as `i8`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -78,7 +78,7 @@ class MethodResponse:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Fault:
-    """An answer that is a fault; a code that is not a number stays the string it came as."""
+    """An answer that is a fault; a code that is not a number stays a string."""
 
     code: int | str
     string: str
@@ -88,7 +88,7 @@ Message: TypeAlias = MethodCall | MethodResponse | Fault
 
 
 class WireError(PeerError):
-    """What a peer sent is no XML-RPC (`xml`) or passes a limit (`too_large`)."""
+    """A peer's message is not XML-RPC (`xml`) or exceeds a limit (`too_large`)."""
 
 
 class FaultError(WireError):

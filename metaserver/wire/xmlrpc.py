@@ -3,7 +3,7 @@
 Decoding: `Decoder` is fed as bytes arrive (through an `Inflater` where they are compressed);
 `decode_response` and `decode_call` take a whole body. Encoding: `encode_call`, `encode_response`,
 `encode_fault`, and `call_template` with `escape_text` for requests that share one article.
-Why it is our own: docs/adr/0003-xmlrpc-codec.md.
+docs/adr/0003-xmlrpc-codec.md says why the hub has its own codec.
 """
 
 from metaserver.wire.decoder import Decoder, decode_call, decode_response

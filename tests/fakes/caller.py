@@ -62,14 +62,14 @@ class FakeCaller:
 
     @classmethod
     def slow(cls, seconds: float = 10.0, **outcomes: Outcome) -> Self:
-        """Return one that takes its time; `a3=FAULT` is how the first attempt for 3 ends."""
+        """Return one that takes time; `a3=FAULT` is the outcome of the first attempt for 3."""
         made = cls({(int(name[1:]), 1): outcome for name, outcome in outcomes.items()})
         made.seconds = seconds
         return made
 
     @classmethod
     def saying(cls, *states: ServerReport | None, while_asked: Wait = _at_once) -> Self:
-        """Return a slow one that says this of itself, the last for good."""
+        """Return a slow one that reports these states, the last for good."""
         made = cls(while_asked=while_asked)
         made.seconds, made.states = 10.0, list(states)
         return made

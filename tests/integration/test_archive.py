@@ -173,7 +173,7 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
             await asyncio.to_thread(import_archive, bad, store)
         assert list(store.parent.iterdir()) == []
     (tmp_path / "no.zip").write_bytes(b"PK no")
-    with pytest.raises(InputError, match="not a whole zip file"):
+    with pytest.raises(InputError, match="not a complete zip file"):
         await asyncio.to_thread(import_archive, tmp_path / "no.zip", store)
 
 
@@ -313,7 +313,7 @@ async def test_an_import_tells_how_far_it_is(
 async def test_an_import_tells_of_rows_as_it_reads_them(
     archived: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "COUNTED", 1)
+    monkeypatch.setattr(counting, "REPORT_ROWS", 1)
     monkeypatch.setattr(reading, "BATCH", 5)
     told: list[Progress] = []
     store = tmp_path / "new.sqlite"

@@ -145,7 +145,7 @@ async def test_an_answer_lost_in_the_middle_is_connect(script: Script) -> None:
     ended = await attempt(script)
     assert (ended.outcome, ended.message) == (
         Outcome.CONNECT,
-        "the connection was lost within the answer",
+        "the connection was lost during the answer",
     )
     assert GOOD.startswith(unpack(ended.raw))
 
@@ -157,7 +157,7 @@ async def test_silence_is_timeout() -> None:
 
     async with peer(silent) as there:
         ended, _ = await call(there.url, time_limit=0.2)
-    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no whole answer within 0.2 s")
+    assert (ended.outcome, ended.message) == (Outcome.TIMEOUT, "no complete answer within 0.2 s")
 
 
 async def test_drips_do_not_put_off_the_deadline() -> None:

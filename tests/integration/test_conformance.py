@@ -337,7 +337,7 @@ async def test_a_status_for_a_method_that_is_not_there_is_a_warning() -> None:
     assert state.state == "warning"
     assert state.message == (
         "Annotator.getState: HTTP status 500 Internal Server Error; expected 200;"
-        " a method that is not there should be a fault"
+        " a missing method should be answered by a fault"
     )
     assert run.passed
 

@@ -179,7 +179,7 @@ async def test_the_newest_changes_of_a_server_are_read_alone(tmp_path: Path) -> 
         ]
         async with running.service.store.writing() as connection:
             await states.add(connection, changes)
-            newest = await states.of(connection, key, limit=3)
-            every = await states.of(connection, key)
+            newest = await states.list_changes(connection, key, limit=3)
+            every = await states.list_changes(connection, key)
     assert [change.at for change in newest] == [change.at for change in every][-3:]
     assert [change.at for change in every] == sorted(change.at for change in every)

@@ -155,7 +155,7 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
             said = "phase test sends blue-1 nothing until it is started"
             await running.until(lambda: said in caplog.text)
         detail = await running.do("servers.get", blue, server="blue-1")
-        assert detail.phases[0].note.startswith("a fault of the hub has stopped it")
+        assert detail.phases[0].note.startswith("stopped by a fault of the hub")
         attempts = await running.do("servers.attempts", blue, server="blue-1")
         assert {attempt.outcome for attempt in attempts} == {"ok"}  # nothing is charged
         assert (await running.do("hub.status")).lanes == 0

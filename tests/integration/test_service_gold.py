@@ -23,6 +23,7 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
 from metaserver.phases.archiver import LOOK_SECONDS
+from metaserver.phases.jobs import Job
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
@@ -178,22 +179,25 @@ async def test_gold_is_set_only_in_place_of_what_it_was_held_against(running: Ru
             await running.do("gold.set", **given, content=INT_GOLD[:-1], replaces=replaces)
     done = await running.do("gold.set", **given, content=INT_GOLD[:-1], replaces=1)
     assert done.version == 2
-    both = [
-        perform_job(running, **given, content=INT_GOLD + f"x\tP{n:05}\n".encode(), replaces=2)
-        for n in range(2)
-    ]
-    states = [state for state, _ in await asyncio.gather(*both)]
-    assert sorted(states) == ["done", "failed"]  # the second found the first's version
+    async with running.service.phase("test").scoring:  # both are begun before either is at work
+        both = [
+            await begin_job(
+                running, **given, content=INT_GOLD + f"x\tP{n:05}\n".encode(), replaces=2
+            )
+            for n in range(2)
+        ]
+    for job in both:
+        await job.ended()
+    assert sorted(job.state for job in both) == ["done", "failed"]  # the second found the first's
     assert len(await running.do("gold.list", phase="test")) == 5
 
 
-async def perform_job(running: Running, **values: Any) -> tuple[str, str]:
-    """Begin to set gold; return how its job ended, and why."""
+async def begin_job(running: Running, **values: Any) -> Job:
+    """Begin to set gold; return the job."""
     detail = await perform(OPERATIONS["gold.set"], running.service, ORGANISER, values)
     job = running.service.jobs.get(detail.job)
     assert job is not None
-    await job.ended()
-    return job.state, job.error
+    return job
 
 
 async def test_scoring_holds_no_phase_open(running: Running) -> None:

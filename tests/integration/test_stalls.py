@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from metaserver.client.caller import ASKED, VOIDS
+from metaserver.client.caller import MAX_QUERIES, MAX_VOIDED
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.watchdog import STALL
 from metaserver.conformance.procedure import conformance
@@ -67,7 +67,7 @@ async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void
         second, answer = await caller.call(server(there.url), 0, 2)
     assert first.outcome is Outcome.CANCELLED
     assert first.message.startswith("the hub stood still for ")
-    assert first.message.endswith(f"does not count: timeout: no whole answer within {LIMIT:g} s")
+    assert first.message.endswith(f"does not count: timeout: no complete answer within {LIMIT:g} s")
     assert second.outcome is Outcome.OK
     assert answer is not None
 
@@ -75,12 +75,12 @@ async def test_an_attempt_that_ran_out_of_time_while_the_hub_stood_still_is_void
 @pytest.mark.slow
 async def test_a_hub_that_always_stands_still_sends_an_article_a_few_times_only() -> None:
     """Or a lane would go on for ever."""
-    blocking = Blocking(*range(1, VOIDS + 2))
+    blocking = Blocking(*range(1, MAX_VOIDED + 2))
     async with peer(blocking) as there, article_caller(time_limit=LIMIT) as caller:
         await awake()
-        ends = [await caller.call(server(there.url), 0, number) for number in range(VOIDS + 1)]
+        ends = [await caller.call(server(there.url), 0, number) for number in range(MAX_VOIDED + 1)]
     outcomes = [attempt.outcome for attempt, _ in ends]
-    assert outcomes == [Outcome.CANCELLED] * VOIDS + [Outcome.TIMEOUT]
+    assert outcomes == [Outcome.CANCELLED] * MAX_VOIDED + [Outcome.TIMEOUT]
 
 
 async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
@@ -126,7 +126,7 @@ async def test_a_step_that_failed_while_the_hub_stood_still_is_taken_again() -> 
 
 @pytest.mark.slow
 async def test_a_step_is_taken_again_a_few_times_only() -> None:
-    run = await conform(Blocking(*range(2, 2 + ASKED)))
+    run = await conform(Blocking(*range(2, 2 + MAX_QUERIES)))
     assert not run.passed
     (failed,) = [step for step in run.steps if step.state is StepState.FAILED]
     assert failed.name == "short article"

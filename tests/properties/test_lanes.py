@@ -82,7 +82,7 @@ class QueueMachine(RuleBasedStateMachine):
         tries = Tries(work.tries.made + 1, work.tries.charged + charged)
         self.tries = self.tries | {work.position: tries}
         self.waiting[work.position] = self.now + pause
-        self.queue.again(Work(work.position, tries), self.now + pause)
+        self.queue.requeue(Work(work.position, tries), self.now + pause)
 
     @rule(seconds=st.floats(0.0, 10.0))
     def wait(self, seconds: float) -> None:

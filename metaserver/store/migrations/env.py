@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that the hub hands over."""
+"""Alembic's entry point: runs the migrations on the connection that the hub passes."""
 
 from alembic import context
 

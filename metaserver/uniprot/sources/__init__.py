@@ -1,4 +1,4 @@
-"""Readers of the files that a release is built from; `recognise` tells them by their contents."""
+"""Readers of the files that a release is built from; `recognise` finds a file's kind."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.sources import documents, fasta, flatfile, tables, taxonomy, uniref, xmlfile
 from metaserver.uniprot.sources.reader import SourceFile
 
-__all__ = ["Kind", "SourceFile", "recognise"]
+__all__ = ["SourceFile", "SourceKind", "recognise"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceKind:
     """A kind of source file: its name in messages and `META.json`, and its reader.
 
-    `mark` is what the beginning of such a file matches, from its first character.
+    `mark` matches the beginning of such a file, from its first character.
     """
 
     name: str
@@ -56,10 +56,10 @@ KINDS = (
 
 
 def recognise(source: SourceFile) -> SourceKind:
-    """Return the kind of a file from its first lines; raises `InputError` for any other file."""
-    head = source.head()
+    """Return the kind of a file by its first lines; raises `InputError` where it is of none."""
+    start = source.start()
     for kind in KINDS:
-        if kind.mark.match(head):
+        if kind.mark.match(start):
             return kind
-    shown = head.split(b"\n", 1)[0][:40].decode("utf-8", "replace")
+    shown = start.split(b"\n", 1)[0][:40].decode("utf-8", "replace")
     raise source.error(f"not a file a release is built from, it begins with {shown!r}", 1)

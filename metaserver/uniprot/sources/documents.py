@@ -1,6 +1,6 @@
-"""UniProt's documents of former accessions: `sec_ac.txt`, `delac_sp.txt`, `delac_tr.txt`.
+"""Reader of UniProt's lists of former accessions: `sec_ac.txt`, `delac_sp.txt`, `delac_tr.txt`.
 
-Each is a heading, a rule of underscores, the lines, and mostly a licence after a rule of dashes.
+Each has a heading, a rule of underscores, the lines, and usually a licence after a rule of dashes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""UniProtKB FASTA (https://www.uniprot.org/help/fasta-headers): entries from the header lines."""
+"""Reader of UniProtKB FASTA headers (https://www.uniprot.org/help/fasta-headers)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FRAGMENT = re.compile(r" \(Fragments?\)$")
 
 
 def read(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield an entry a header; raises `InputError` at a line that is neither header nor sequence.
+    """Yield an entry per header; raises `InputError` at a line that is no header or sequence.
 
     A file that ends right after a header is truncated.
     """

@@ -1,4 +1,4 @@
-"""UniProtKB flat files (https://web.expasy.org/docs/userman.html): Swiss-Prot and TrEMBL."""
+"""Reader of UniProtKB flat files (https://web.expasy.org/docs/userman.html)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaserver.uniprot.sources.names import gene_names, protein_names, without_
 from metaserver.uniprot.sources.reader import SourceFile
 from metaserver.uniprot.sources.records import ProteinEntry
 
-_WANTED = frozenset({b"ID", b"AC", b"DE", b"GN", b"OX", b"//"})
+_TAGS = frozenset({b"ID", b"AC", b"DE", b"GN", b"OX", b"//"})
 _TAXON = re.compile(r"NCBI_TaxID=([0-9]+)")
 _DESCRIBED = re.compile(
     r" *(?:(?:RecName|AltName|SubName): +)?"
@@ -20,7 +20,7 @@ _DESCRIBED = re.compile(
 
 @dataclass(slots=True)
 class _Draft:
-    """The lines of one entry that matter here."""
+    """The relevant lines of one entry."""
 
     line: int  # of the entry's first accession
     entry_name: str
@@ -41,11 +41,11 @@ class _Draft:
 
 
 def read(source: SourceFile) -> Iterator[ProteinEntry]:
-    """Yield the entries of a flat file; raises `InputError` at the line where it goes wrong."""
+    """Yield the entries of a flat file; raises `InputError` with the line of an error."""
     draft: _Draft | None = None
     for line in source.lines():
         tag = line[:2]
-        if tag not in _WANTED:
+        if tag not in _TAGS:
             if draft is None and line.strip():
                 raise source.error(f"expected a line 'ID   ...', got {_shown(line)}")
         elif tag == b"ID":
@@ -91,7 +91,7 @@ def _finished(source: SourceFile, draft: _Draft) -> ProteinEntry:
 
 
 def _protein_names(lines: list[str]) -> Iterator[str]:
-    """Yield the entry's own names; those of its parts follow `Includes:` or `Contains:`."""
+    """Yield the entry's own names, without those of its parts after `Includes:` or `Contains:`."""
     if not any("Full=" in line for line in lines):  # before release 14.0 of 2008: free text
         yield from protein_names(without_evidence(" ".join(lines)))
         return

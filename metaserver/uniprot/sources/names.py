@@ -1,4 +1,4 @@
-"""Protein and gene names as UniProt writes them, taken apart."""
+"""Parsing of protein and gene names in UniProt's notation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def protein_names(text: str) -> list[str]:
 
 
 def _opening(text: str) -> int:
-    """Return where the bracket that closes at the end of `text` opens, or -1."""
+    """Return the index of the bracket that is closed at the end of `text`, or -1."""
     depth = 0
     for i in range(len(text) - 1, -1, -1):
         depth += (text[i] == ")") - (text[i] == "(")

@@ -1,4 +1,4 @@
-"""One source file, read once from front to end: plain or gzip, hashed and counted on the way."""
+"""Sequential reading of a source file, plain or gzip, which is hashed and counted meanwhile."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from isal.isal_zlib import error as UnpackError  # noqa: N812
 from metaserver.model.errors import InputError
 
 Advance: TypeAlias = Callable[[int], None]
-"""Called with the number of bytes read since the last call."""
+"""A function called with the number of bytes read since the last call."""
 
 _BUFFER = 1 << 20
 _PIECE = 1 << 13
-"""What is unpacked at a time: a cut file's line is known to within so many bytes."""
+"""The bytes unpacked at a time, and so the precision of a truncated file's line."""
 _GZIP = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def unwatched(size: int) -> None:
-    """Report to nobody."""
+    """Ignore the progress."""
 
 
 class _Watched(io.RawIOBase):
-    """A raw file that hashes what is read from it, and reports how much."""
+    """A raw file that hashes the bytes read from it, and reports their number."""
 
     def __init__(self, file: io.FileIO, advance: Advance) -> None:
         self._file = file
@@ -51,7 +51,7 @@ class _Watched(io.RawIOBase):
 
 
 class _Unpacked(io.RawIOBase):
-    """A gzip stream unpacked piece by piece: what precedes a cut is given before it is an error."""
+    """A gzip stream unpacked in pieces: the data before a cut is returned before the error."""
 
     def __init__(self, file: io.BufferedIOBase) -> None:
         self._stream: Any = igzip.IGzipFile(fileobj=file)  # type: ignore[no-untyped-call]
@@ -66,7 +66,7 @@ class _Unpacked(io.RawIOBase):
 
 
 class SourceFile:
-    """A source file while it is read; a context manager. `line` is the number of the last line."""
+    """A source file being read, a context manager; `line` is the number of the last line."""
 
     def __init__(self, path: Path, advance: Advance = unwatched) -> None:
         self.path = path
@@ -83,7 +83,7 @@ class SourceFile:
         self._file: io.BufferedReader[Any] = io.BufferedReader(self._raw, _BUFFER)
         if self._file.peek(2)[:2] == _GZIP:
             self._file = io.BufferedReader(_Unpacked(self._file), _BUFFER)
-        if self.head()[:3] == _BYTE_ORDER_MARK:
+        if self.start()[:3] == _BYTE_ORDER_MARK:
             self._file.read(3)
 
     def __enter__(self) -> SourceFile:
@@ -95,10 +95,10 @@ class SourceFile:
 
     @property
     def sha256(self) -> str:
-        """The checksum of the file as it is stored, once it was read to its end."""
+        """The checksum of the stored (compressed) file, after it was read to its end."""
         return self._raw.sha256.hexdigest()
 
-    def head(self) -> bytes:
+    def start(self) -> bytes:
         """Return the beginning of the (unpacked) text without consuming it."""
         with _Unpacking(self):
             return self._file.peek(1)
@@ -111,7 +111,7 @@ class SourceFile:
                 yield line.rstrip(b"\r\n")
 
     def block(self, size: int) -> bytes:
-        """Return the next whole lines, about `size` bytes of them; empty at the end."""
+        """Return the next complete lines, about `size` bytes of them; empty at the end."""
         with _Unpacking(self):
             return self._file.read(size) + self._file.readline()
 
@@ -121,7 +121,7 @@ class SourceFile:
 
 
 class _Unpacking:
-    """Turns what a cut or damaged gzip file raises into an `InputError` with its line."""
+    """A context that converts errors of a damaged gzip file into an `InputError` with its line."""
 
     def __init__(self, source: SourceFile) -> None:
         self._source = source

@@ -1,4 +1,4 @@
-"""What source files are read into."""
+"""Records that source files are read into."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 
 class ProteinEntry(NamedTuple):
-    """A UniProtKB entry, as far as its source tells; `line` is where its accession stands.
+    """A UniProtKB entry, as far as its source has it; `line` is that of its accession.
 
-    `names` are its own protein and gene names, without those of its parts. `organism` matters only
+    `names` are its own protein and gene names, without those of its parts. `organism` is used only
     where `taxon` is 0.
     """
 
@@ -24,7 +24,7 @@ class ProteinEntry(NamedTuple):
 
 
 class Secondary(NamedTuple):
-    """A secondary accession and one of the entries it went into."""
+    """A secondary accession and one of the entries it was merged or split into."""
 
     line: int
     accession: str

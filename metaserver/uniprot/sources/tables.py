@@ -1,4 +1,4 @@
-"""Lists and tables: plain accessions, the site's TSV, `idmapping_selected.tab`, memberships."""
+"""Readers of lists and tables: accessions, the site's TSV, `idmapping_selected.tab`, clusters."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _HEADINGS = {
     "cluster": {"uniref50", "cluster id"},
     "member": {"from"},  # the site's mapping of accessions to clusters
 }
-"""The headings that count, in lower case with single spaces; other columns are passed over."""
+"""The headings that are read, in lower case with single spaces; other columns are skipped."""
 
 
 HEADING = rb"(?i)(?:[^\t\n]*\t)*(?:%s)\r?[\t\n]" % b"|".join(
     re.escape(name).encode() for name in sorted(_HEADINGS["accession"] | _HEADINGS["member"])
 )
-"""What the heading line of a table matches: it has a column of accessions."""
+"""The pattern of a table's heading line, which has a column of accessions."""
 
 
 def read_list(source: SourceFile) -> Iterator[Codes]:
-    """Yield the codes of a file with one accession a line, a block at a time."""
+    """Yield the codes of a file with one accession per line, in blocks."""
     while block := source.block(_BLOCK):
         text = block.replace(b"\r\n", b"\n")
         codes = encode_lines(text + b"\n" * (not text.endswith(b"\n")) + PADDING)
@@ -53,7 +53,7 @@ def expected(text: bytes | str) -> str:
 
 
 def _column_roles(heading: Sequence[str]) -> dict[str, list[int]]:
-    """Return the places of the columns for each role."""
+    """Return the indices of the columns for each role."""
     roles: dict[str, list[int]] = {}
     for place, name in enumerate(heading):
         plain = " ".join(name.lower().replace(" )", ")").split())
@@ -106,7 +106,7 @@ def _entry(
     )
 
 
-_IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, is younger
+_IDMAPPING_COLUMNS = range(21, 23)  # the last one, additional PubMed ids, was added later
 
 
 def read_idmapping(source: SourceFile) -> Iterator[ProteinEntry]:

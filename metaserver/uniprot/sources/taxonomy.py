@@ -1,4 +1,4 @@
-"""Organisms: UniProt's `speclist.txt`, NCBI's `nodes.dmp`, and strains rolled up to species."""
+"""Organisms of UniProt's `speclist.txt` and NCBI's `nodes.dmp`, and the species of strains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Organism(NamedTuple):
 
 
 class Node(NamedTuple):
-    """A line of `nodes.dmp`: a taxon, the one above it, and its rank."""
+    """A line of `nodes.dmp`: a taxon, its parent, and its rank."""
 
     taxon: int
     parent: int
@@ -42,9 +42,9 @@ _END = ("=====", "-----")  # the virtual codes' heading, or the licence
 
 
 def read_speclist(source: SourceFile) -> Iterator[Organism]:
-    """Yield the names of the real organism codes; also from the page the UniProt site shows.
+    """Yield the names of the real organism codes; also from the web page of the UniProt site.
 
-    Raises `InputError` if the list does not come to its end.
+    Raises `InputError` if the list is truncated.
     """
     lines = source.lines()
     for raw in lines:
@@ -85,7 +85,7 @@ _BRACKETS = re.compile(r" \(.*\)$")
 
 
 class Taxonomy:
-    """What organism names and strains are known from; `nodes.dmp` outweighs `speclist.txt`."""
+    """A taxonomy of organism names and strains; `nodes.dmp` precedes `speclist.txt`."""
 
     def __init__(self) -> None:
         self._taxa: dict[str, int] = {}
@@ -104,7 +104,7 @@ class Taxonomy:
                 self._taxa.setdefault(record.name, record.taxon)
 
     def taxon(self, organism: str) -> int:
-        """Return the taxon of an organism as entries name it, 0 if unknown.
+        """Return the taxon of an organism as named in entries, 0 if unknown.
 
         `Homo sapiens (Human)` is found as `Homo sapiens`.
         """
@@ -126,8 +126,8 @@ def _species(organism: Organism, listed: Mapping[tuple[str, str], int]) -> int:
     """Return the taxon whose name an organism's name extends, or its own.
 
     `Escherichia coli O157:H7 (strain EC869)` is an `Escherichia coli`; a bacterium named after its
-    host is of another kingdom. Names of viruses and hybrids (`x`) follow no such order: only what
-    stands in brackets is left out. An unnamed species (`sp.`) is not a species.
+    host is of another kingdom. Names of viruses and hybrids (`x`) follow no such order: only the
+    text in brackets is left out. An unnamed species (`sp.`) is not a species.
     """
     words = _BRACKETS.sub("", organism.name).split()
     fewest = len(words) if organism.kingdom == "V" or "x" in words else 2
@@ -145,7 +145,7 @@ def _species_above(nodes: Taxa) -> Taxa:
     taxon, parent, is_species = nodes.T
     above = np.zeros(nodes[:, :2].max() + 1, np.int64)
     above[taxon] = np.where(is_species, taxon, parent)  # a walk up stops at a species
-    while not np.array_equal(higher := above[above], above):  # each turn doubles the steps
+    while not np.array_equal(higher := above[above], above):  # each iteration doubles the steps
         above = higher
     below = taxon[np.isin(above[taxon], taxon[is_species == 1])]
     return np.stack([below, above[below]], axis=1)

@@ -1,6 +1,6 @@
-"""UniRef50 membership out of UniRef's XML (uniref50.xml; also UniRef90, which names its UniRef50).
+"""Reader of UniRef50 memberships from UniRef's XML (uniref50.xml, or UniRef90, which names them).
 
-The file is read line by line: UniRef writes one property a line, and 200 GB of it.
+The file, of up to 200 GB, is read line by line: UniRef writes one property per line.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _ACCESSION = re.compile(rb'<property type="UniProtKB accession" value="([A-Z0-9]
 
 
 def read(source: SourceFile) -> Iterator[Membership]:
-    """Yield the cluster of each entry: of a member's accessions the first one, which is primary.
+    """Yield the cluster of each entry, by the member's first accession, which is primary.
 
-    A UniRef90 cluster lies in one UniRef50 cluster as a whole: its representative names it.
+    A UniRef90 cluster is part of one UniRef50 cluster, which its representative names.
     """
     cluster, accession, line = b"", b"", b""
     for line in source.lines():

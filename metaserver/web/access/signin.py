@@ -81,7 +81,7 @@ class SignIn:
                 await tokens.end_session(connection, old)
             seconds = self.gate.settings.session_hours * 3600
             cookie, _ = await tokens.begin_session(connection, token, now, seconds)
-            await audit.note(
+            await audit.add(
                 connection,
                 actor=token.bearer,
                 action="signin",

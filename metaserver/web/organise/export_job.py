@@ -116,6 +116,6 @@ def _export(store: Path, out: Path, settings: Settings, theirs: Connection) -> N
             theirs.send(progress)
 
     try:
-        theirs.send(export_store(store, out, settings, told=told))
+        theirs.send(export_store(store, out, settings, on_progress=told))
     except MetaserverError as error:
         theirs.send(str(error))

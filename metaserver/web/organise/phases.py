@@ -196,7 +196,7 @@ class PhasePages:
         """Return what the phase's corpus is called."""
         running = self.console.hub.phase(phase.phase)
         async with self.console.hub.store.reading() as connection:
-            for version in await kept.every_corpus(connection):
+            for version in await kept.list_corpora(connection):
                 if version.corpus_id == running.phase.corpus_id:
                     return f"{version.name}@{version.version}"
         return ""

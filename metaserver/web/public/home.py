@@ -24,7 +24,7 @@ class Home:
     async def home(self, request: web.Request) -> web.Response:
         """Answer with the challenges and their phases."""
         async with self.hub.store.reading() as connection:
-            challenges = await phases.every_challenge(connection)
+            challenges = await phases.list_challenges(connection)
         return page(
             self.templates.page(
                 "home.html",

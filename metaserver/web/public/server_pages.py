@@ -117,7 +117,7 @@ class PublicServerPages:
         own = reader.organiser or (bool(reader.team) and registered.team == reader.team)
         shown = site.monitor(reader)
         async with self.hub.store.reading() as connection:
-            changes = await states.of(connection, running.key(registered), limit=EVENTS)
+            changes = await states.list_changes(connection, running.key(registered), limit=EVENTS)
         return ServerView(
             phase=running.name,
             base=site.base,

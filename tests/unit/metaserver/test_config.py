@@ -1,4 +1,4 @@
-"""Settings: defaults for what is not said, and each bad one named with its place."""
+"""Settings: defaults for missing ones, and invalid ones reported with their place."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing is set\n", "limits: {}\nweb: {}\n"])
-def test_what_is_not_set_has_its_default(tmp_path: Path, text: str) -> None:
+def test_missing_settings_have_their_defaults(tmp_path: Path, text: str) -> None:
     assert read_settings(written(tmp_path, text)) == Settings()
 
 
@@ -83,12 +83,12 @@ def test_networks_that_are_listed_are_let_through(tmp_path: Path) -> None:
 )
 def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected: str) -> None:
     path = written(tmp_path, text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         read_settings(path)
-    assert told.value.place == f"{path}:1"
-    assert place in told.value.message
-    assert expected in told.value.message
-    assert "\n" not in str(told.value)
+    assert caught.value.place == f"{path}:1"
+    assert place in caught.value.message
+    assert expected in caught.value.message
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -101,15 +101,15 @@ def test_a_bad_setting_is_named(tmp_path: Path, text: str, place: str, expected:
         (b"# \xff\n", "", "not UTF-8"),
     ],
 )
-def test_what_is_no_yaml_is_told_with_its_line(
+def test_invalid_yaml_is_reported_with_its_line(
     tmp_path: Path, content: bytes, line: str, words: str
 ) -> None:
     path = tmp_path / "config.yaml"
     path.write_bytes(content)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         read_settings(path)
-    assert told.value.place == f"{path}{line}"
-    assert words in told.value.message
+    assert caught.value.place == f"{path}{line}"
+    assert words in caught.value.message
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         read_settings(tmp_path / "config.yaml")
 
 
-def test_the_line_of_a_bad_setting_is_told(tmp_path: Path) -> None:
+def test_the_line_of_a_bad_setting_is_reported(tmp_path: Path) -> None:
     text = """
 limits:
   timeout: 5
@@ -131,10 +131,10 @@ challenges:
     kind: tset
 """
     path = written(tmp_path, text)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         read_settings(path)
-    assert told.value.place == f"{path}:11"
-    assert "challenges[0].phases[1].kind" in told.value.message
+    assert caught.value.place == f"{path}:11"
+    assert "challenges[0].phases[1].kind" in caught.value.message
 
 
 def test_dates_stay_as_they_are_written(tmp_path: Path) -> None:

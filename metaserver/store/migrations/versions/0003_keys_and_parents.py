@@ -1,4 +1,4 @@
-"""Keyed digests of gold, no digest of gold in frozen boards, tokens know what they were made with
+"""Keyed digests of gold, no digest of gold in frozen boards, tokens with their parents
 
 Revision: 0003, after 0002
 """
@@ -45,7 +45,7 @@ def upgrade() -> None:
 
 
 def _key_checksums(connection: sa.Connection, key: bytes) -> None:
-    """Put a keyed checksum in place of each plain one."""
+    """Replace each plain checksum with a keyed one."""
     names = ("phase_id", "task", "version", "content", "checksum")
     gold = sa.table("gold", *(sa.column(name) for name in names))
     for row in connection.execute(sa.select(gold)).all():
@@ -55,7 +55,7 @@ def _key_checksums(connection: sa.Connection, key: bytes) -> None:
 
 
 def _sign_by_version(connection: sa.Connection) -> None:
-    """Name the gold of a frozen board by its version, in place of its digest."""
+    """Name the gold of a frozen board by its version instead of its digest."""
     names = ("id", "gold_version", "document")
     boards = sa.table("frozen_boards", *(sa.column(name) for name in names))
     for row in connection.execute(sa.select(boards)).all():

@@ -1,4 +1,4 @@
-"""Conformance runs of a server for each phase; what was kept of one for no phase in particular goes
+"""Conformance runs of a server for each phase; the earlier ones, of no phase, are dropped
 
 Revision: 0004, after 0003
 """

@@ -1,4 +1,4 @@
-"""Archives that nobody honest wrote: refused by what they say of themselves, or piece by piece."""
+"""Malicious archives: refused by their directory, or piece by piece."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEMORY = 2**26  # bytes: no archive below may take more
 
 
 def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
-    """Write a zip with right checksums."""
+    """Write a zip with correct checksums."""
     sums = "".join(
         f"{hashlib.sha256(content).hexdigest()}\t{len(content)}\t{name}\n"
         for name, content in contents.items()
@@ -38,7 +38,7 @@ def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_D
 
 
 def refused(path: Path, name: str = "") -> str:
-    """Read an archive, or one entry of it; return why not, in bounded memory."""
+    """Read an archive or one entry of it in bounded memory; return the reason of the refusal."""
     tracemalloc.start()
     try:
         with pytest.raises(InputError) as caught, closing(ZipReader(path)) as reader:
@@ -51,7 +51,7 @@ def refused(path: Path, name: str = "") -> str:
 
 
 def of(content: bytes, chunk: int) -> ArchiveEntry:
-    """Return an entry that comes in chunks of a size."""
+    """Return an entry with chunks of a size."""
     chunks: Iterator[bytes] = (
         content[start : start + chunk] for start in range(0, len(content), chunk)
     )
@@ -71,7 +71,7 @@ def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b'{"bytes":3}\nab\n', "is cut off|is longer"),
         (b'{"bytes":3}\nabcd\n', "is longer than its bytes"),
@@ -82,8 +82,8 @@ def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
         (b'{"bytes":99999999999999}\nabc\n', "a piece of more than"),
     ],
 )
-def test_records_that_are_not_what_they_say(content: bytes, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_inconsistent_records_are_refused(content: bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         list(read_records(of(content, 5)))
 
 
@@ -121,7 +121,7 @@ def test_entries_that_share_their_bytes_are_refused_by_the_directory(tmp_path: P
     assert "more than 1,100 times its size" in refused(path)
 
 
-def test_what_deflate_packs_best_is_read(tmp_path: Path) -> None:
+def test_the_most_compressible_content_is_read(tmp_path: Path) -> None:
     content = b" " * (2**27 - 1) + b"\n"
     path = written(tmp_path / "x.zip", {"a": content})
     assert len(content) > 1_000 * path.stat().st_size
@@ -164,7 +164,7 @@ def test_a_directory_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     assert "its directory is larger" in refused(path)
 
 
-def test_no_entry_comes_twice_and_none_is_of_another_kind(tmp_path: Path) -> None:
+def test_repeated_entries_and_other_kinds_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("a", b"")
@@ -203,9 +203,9 @@ def test_a_zip_that_is_cut_or_flipped_is_refused(tmp_path: Path, cut: int) -> No
     assert "a " in refused(path, "a")
 
 
-def test_what_is_no_file(tmp_path: Path) -> None:
+def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none"):
         with pytest.raises(InputError):
             ZipReader(path)
     io.FileIO(tmp_path / "empty", "w").close()
-    assert "not a whole zip file" in refused(tmp_path / "empty")
+    assert "not a complete zip file" in refused(tmp_path / "empty")

@@ -50,7 +50,7 @@ def test_lookup_reads_standard_input_line_by_line(release, capsys, monkeypatch):
     ]
 
 
-def test_lookup_tells_species_and_cluster_where_they_are_known(release, capsys):
+def test_lookup_prints_known_species_and_clusters(release, capsys):
     sent = ("P04637", "P0A7G6", "Q15086", "x")
     assert run("lookup", "--release", release.directory, "--details", *sent) == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
@@ -109,7 +109,7 @@ def test_a_link_that_cannot_be_set_is_named(release, tmp_path, capsys):
 
 @pytest.fixture
 def releases(tmp_path):
-    """Two releases: P02340 becomes merged, P10361 split, P68250 deleted, P68251 unknown."""
+    """Build two releases: P02340 is merged, P10361 split, P68250 deleted, P68251 unknown."""
     old = build(tmp_path, {"sprot.dat": FLAT}, name="old")
     flat = "".join(
         [
@@ -125,7 +125,7 @@ def releases(tmp_path):
     ).directory
 
 
-def test_diff_says_what_became_of_the_entries(releases, capsys):
+def test_diff_counts_the_entries_by_status(releases, capsys):
     assert run("diff", *releases, "--list") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(maxsplit=1) for line in lines[:5]] == [
@@ -217,7 +217,7 @@ def test_every_command_and_option_is_in_the_guide():
 
 
 def test_every_reason_in_the_guide_is_one_that_is_given():
-    """The table of verdicts is the golden file's sentences, release name and accessions aside."""
+    """The table of verdicts has the golden file's sentences, except for names and accessions."""
     golden = (ROOT / "tests" / "golden" / "uniprot_verdicts.tsv").read_text("utf-8")
     rows = re.findall(
         r"^\| `([^`]*)` \| `(\w+)` \| (.*) \|$", GUIDE.read_text("utf-8"), re.MULTILINE
@@ -228,8 +228,8 @@ def test_every_reason_in_the_guide_is_one_that_is_given():
         assert f"{sent}\t{status}\t{reason}\t" in golden
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
-    """A limit on the size of files stands in for the disk's."""
+def test_a_full_disk_is_reported_and_leaves_nothing(tmp_path):
+    """A limit on the size of files simulates a full disk."""
     [source] = write_sources(tmp_path / "in", {"list": "P04637\n"})
     build = [sys.executable, "-m", "metaserver.cli.main", "uniprot", "build", "--from", str(source)]
     command = shlex.join([*build, "--release", "x", "--out", str(tmp_path / "out")])

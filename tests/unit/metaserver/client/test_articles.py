@@ -1,4 +1,4 @@
-"""Article texts on their way into requests."""
+"""Article texts in requests."""
 
 import asyncio
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from metaserver.wire.xmlrpc import call_template, decode_call, escape_text
 
 
 class Corpus:
-    """Forty articles that say how often they were loaded."""
+    """Forty articles that count how often they were loaded."""
 
     def __init__(self) -> None:
         self.loads: list[range] = []
@@ -38,10 +38,10 @@ async def test_lanes_at_the_same_article_load_it_once() -> None:
     assert len(corpus.loads) == 1
 
 
-@pytest.mark.parametrize(("room", "loads"), [(0, 4), (50, 4), (100, 2)])
-async def test_what_does_not_fit_is_loaded_again(room: int, loads: int) -> None:
+@pytest.mark.parametrize(("cache_bytes", "loads"), [(0, 4), (50, 4), (100, 2)])
+async def test_texts_beyond_the_cache_are_loaded_again(cache_bytes: int, loads: int) -> None:
     corpus = Corpus()
-    texts = ArticleTexts(corpus.load, cache_bytes=room)
+    texts = ArticleTexts(corpus.load, cache_bytes=cache_bytes)
     for _ in range(2):
         assert await texts.escaped(0) == b"&lt;0&gt;"
         assert await texts.escaped(39) == b"&lt;39&gt;"
@@ -58,7 +58,7 @@ async def test_a_load_that_failed_is_tried_again() -> None:
     assert await texts.escaped(1) == b"&lt;1&gt;"
 
 
-async def test_a_lane_that_stops_waiting_takes_the_text_from_nobody() -> None:
+async def test_a_cancelled_wait_does_not_cancel_others() -> None:
     texts = ArticleTexts(Corpus().load)
     first, second = (asyncio.create_task(texts.escaped(5)) for _ in range(2))
     await asyncio.sleep(0)
@@ -68,7 +68,7 @@ async def test_a_lane_that_stops_waiting_takes_the_text_from_nobody() -> None:
 
 
 class Writer:
-    """Takes what a body writes."""
+    """A writer that keeps the bytes of a body."""
 
     def __init__(self) -> None:
         self.written = b""

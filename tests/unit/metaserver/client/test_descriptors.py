@@ -1,4 +1,4 @@
-"""How open files are shared out."""
+"""Shares of the open files."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from metaserver.client.descriptors import ENOUGH, RESERVED, Descriptors
 
 
 @pytest.mark.parametrize("allowed", [1, 64, RESERVED, 128, 256, 1_024, ENOUGH, 2**20])
-def test_what_is_planned_fits(allowed: int) -> None:
+def test_planned_requests_fit(allowed: int) -> None:
     found = Descriptors(allowed)
     assert found.calls is not None
     assert found.clients is not None
@@ -17,11 +17,11 @@ def test_what_is_planned_fits(allowed: int) -> None:
         assert RESERVED + 2 * found.calls + found.clients <= allowed
 
 
-def test_a_shortage_is_told_with_what_would_be_enough() -> None:
-    told = Descriptors(256).shortage(300)
-    assert told is not None
-    assert "256 open files are allowed: at most 53 of 300 requests are in flight" in told
-    assert "ulimit -n 996" in told
+def test_a_shortage_is_reported_with_a_sufficient_limit() -> None:
+    message = Descriptors(256).shortage(300)
+    assert message is not None
+    assert "256 open files are allowed: at most 53 of 300 requests are in flight" in message
+    assert "ulimit -n 996" in message
     assert Descriptors(996).shortage(300) is None
     assert Descriptors(256).shortage(53) is None
     assert Descriptors(256).shortage() is not None

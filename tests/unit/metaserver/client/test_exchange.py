@@ -1,4 +1,4 @@
-"""What is kept of a request while it is under way."""
+"""Measurements of a request under way."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ async def test_an_answer_is_kept_up_to_its_limit(size: int) -> None:
     assert exchange.raw() == exchange.raw()  # asking twice packs nothing twice
 
 
-async def test_what_is_kept_is_held_compressed() -> None:
+async def test_the_kept_answer_is_compressed() -> None:
     exchange = Exchange(2**26)
     for _ in range(1_000):
         exchange.keep(b" " * 65_536)
@@ -36,7 +36,7 @@ async def test_nothing_marked_is_nothing_reached() -> None:
 
 async def test_the_last_of_several_marks_counts() -> None:
     exchange = Exchange(1)
-    for name in ("begin", "sent", "sent", "head", "last"):
+    for name in ("begin", "sent", "sent", "header", "last"):
         exchange.mark(name)
         await asyncio.sleep(0.001)
     found = exchange.timings()
@@ -47,7 +47,7 @@ async def test_the_last_of_several_marks_counts() -> None:
 
 async def test_an_answer_that_comes_before_the_request_is_out_was_not_waited_for() -> None:
     exchange = Exchange(1)
-    for name in ("begin", "head", "sent", "last"):
+    for name in ("begin", "header", "sent", "last"):
         exchange.mark(name)
         await asyncio.sleep(0.001)
     assert exchange.timings().wait == 0.0
@@ -58,7 +58,7 @@ async def test_only_a_kept_connection_without_a_word_is_stale() -> None:
     assert not exchange.stale
     exchange.reused = True
     assert exchange.stale
-    exchange.mark("head")
+    exchange.mark("header")
     assert not exchange.stale
     exchange.restart()
     assert not exchange.stale
@@ -68,7 +68,7 @@ async def test_a_request_that_begins_once_more_keeps_nothing_of_an_earlier_answe
     exchange = Exchange(100)
     exchange.keep(b"x" * 200)
     exchange.bytes_in += 200
-    exchange.mark("head")
+    exchange.mark("header")
     exchange.report.note("a", "odd")
     exchange.restart()
     assert (unpack(exchange.raw()), exchange.opened, exchange.report.problem_count) == (b"", 0, 0)

@@ -1,8 +1,8 @@
-"""Heads of answers that give their length twice: which are mended, and what is held back."""
+"""Headers that state the length twice: those that are corrected, and the bytes held back."""
 
 import pytest
 
-from metaserver.client.framing import MAX_HEAD, HeldHead, without_length
+from metaserver.client.framing import MAX_HEADER_BYTES, HeaderBuffer, without_content_length
 
 STATUS = b"HTTP/1.1 200 OK\r\n"
 LENGTH = b"Content-Length: 99\r\n"
@@ -11,7 +11,7 @@ BOTH = STATUS + LENGTH + CHUNKED + b"\r\n"
 
 
 @pytest.mark.parametrize(
-    ("head", "mended"),
+    ("header", "corrected"),
     [
         (BOTH, STATUS + CHUNKED + b"\r\n"),
         (STATUS + CHUNKED + LENGTH + b"\r\n", STATUS + CHUNKED + b"\r\n"),
@@ -20,12 +20,12 @@ BOTH = STATUS + LENGTH + CHUNKED + b"\r\n"
     ],
     ids=["length first", "chunks first", "other letters"],
 )  # fmt: skip
-def test_the_length_goes_where_chunks_override_it(head: bytes, mended: bytes) -> None:
-    assert without_length(head) == mended
+def test_a_length_that_chunks_override_is_removed(header: bytes, corrected: bytes) -> None:
+    assert without_content_length(header) == corrected
 
 
 @pytest.mark.parametrize(
-    "head",
+    "header",
     [
         STATUS + LENGTH + b"\r\n",
         STATUS + CHUNKED + b"\r\n",
@@ -47,13 +47,13 @@ def test_the_length_goes_where_chunks_override_it(head: bytes, mended: bytes) ->
         b"",
     ],
 )
-def test_any_other_head_is_left_to_the_parser(head: bytes) -> None:
-    assert without_length(head) is None
+def test_any_other_header_is_left_to_the_parser(header: bytes) -> None:
+    assert without_content_length(header) is None
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1_000])
 @pytest.mark.parametrize(
-    ("head", "passed_on"),
+    ("header", "passed_on"),
     [
         (BOTH, STATUS + CHUNKED + b"\r\n"),
         (STATUS + LENGTH + b"\r\n", STATUS + LENGTH + b"\r\n"),
@@ -61,36 +61,38 @@ def test_any_other_head_is_left_to_the_parser(head: bytes) -> None:
     ],
     ids=["both", "a length", "bare line feeds"],
 )
-def test_a_head_goes_on_when_it_is_whole(head: bytes, passed_on: bytes, size: int) -> None:
+def test_a_header_is_passed_on_when_it_is_complete(
+    header: bytes, passed_on: bytes, size: int
+) -> None:
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
-    held, taken = HeldHead(), []
-    for start in range(0, len(interim + head), size):
-        held.add((interim + head)[start : start + size])
+    held, taken = HeaderBuffer(), []
+    for start in range(0, len(interim + header), size):
+        held.add((interim + header)[start : start + size])
         while ready := held.take():
             taken.append((ready, held.interim))
     assert taken == [(interim, True), (passed_on, False)]
-    assert held.overridden is (head is BOTH)
+    assert held.overridden is (header is BOTH)
 
 
 @pytest.mark.parametrize("data", [b"220 mail", b"\x15\x03\x01", b"<html>", b"\r\n" + BOTH])
-def test_what_is_no_head_is_not_held_back(data: bytes) -> None:
-    held = HeldHead()
+def test_other_bytes_are_not_held_back(data: bytes) -> None:
+    held = HeaderBuffer()
     held.add(data)
     assert held.take() == data
     assert held.rest() == b""
 
 
-def test_a_head_without_end_is_held_back_only_so_far() -> None:
-    held = HeldHead()
+def test_a_header_without_end_is_held_back_up_to_a_limit() -> None:
+    held = HeaderBuffer()
     held.add(STATUS)
-    held.add(b"X" * (MAX_HEAD - len(STATUS) - 1))
+    held.add(b"X" * (MAX_HEADER_BYTES - len(STATUS) - 1))
     assert held.take() == b""
     held.add(b"X")
-    assert len(held.take()) == MAX_HEAD
+    assert len(held.take()) == MAX_HEADER_BYTES
 
 
-def test_a_body_that_comes_with_its_head_is_not_part_of_it() -> None:
-    held = HeldHead()
-    held.add(BOTH + b"x" * 2 * MAX_HEAD)
-    assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEAD
+def test_a_body_received_with_its_header_is_not_part_of_it() -> None:
+    held = HeaderBuffer()
+    held.add(BOTH + b"x" * 2 * MAX_HEADER_BYTES)
+    assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEADER_BYTES
     assert held.overridden

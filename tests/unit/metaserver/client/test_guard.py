@@ -1,4 +1,4 @@
-"""Which addresses the guard refuses, in every form an address can take."""
+"""The guard against refused addresses, in every form of an address."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PUBLIC = [
 @pytest.mark.parametrize(
     ("word", "address"), [(word, address) for word in REFUSED for address in REFUSED[word]]
 )
-def test_what_is_not_public_is_refused_by_its_name(word: str, address: str) -> None:
+def test_non_public_addresses_are_refused_by_kind(word: str, address: str) -> None:
     with pytest.raises(RefusedAddressError) as caught:
         AddressGuard().check(address)
     assert str(caught.value) == (
@@ -74,7 +74,7 @@ def test_an_address_within_another_is_judged_as_itself(form: str, address: str) 
     AddressGuard().check(in_form(form, "93.184.216.34"))
 
 
-def test_what_is_allowed_is_allowed_alone() -> None:
+def test_only_the_allowed_network_is_allowed() -> None:
     guard = AddressGuard([ip_network("127.0.0.0/8"), ip_network("fd00::/8")])
     for address in ("127.0.0.1", "::ffff:127.0.0.1", "fd12::1"):
         guard.check(address)
@@ -84,6 +84,6 @@ def test_what_is_allowed_is_allowed_alone() -> None:
 
 
 @pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f.1", "localhost", "", "127.0.0.01"])
-def test_what_a_socket_would_look_up_once_more_is_refused(host: str) -> None:
+def test_a_host_that_is_no_plain_address_is_refused(host: str) -> None:
     with pytest.raises(RefusedAddressError, match="is no address"):
         AddressGuard([ip_network("0.0.0.0/0")]).check(host)

@@ -1,4 +1,4 @@
-"""What is a server's URL, and what may be shown of it."""
+"""Valid URLs of servers, and their public parts."""
 
 import pytest
 
@@ -40,7 +40,7 @@ def test_a_url_is_kept_as_it_is(url: str) -> None:
         f"http://{'ü' * 70}.org/",
     ],
 )
-def test_what_is_no_url_of_a_server_is_told_in_one_line(text: str) -> None:
+def test_an_invalid_url_is_reported_in_one_line(text: str) -> None:
     with pytest.raises(InputError) as caught:
         check_url(text, "--server a")
     assert str(caught.value) == (
@@ -72,7 +72,7 @@ def test_nothing_secret_of_a_url_is_shown(url: str, shown: str) -> None:
         ("http://example.org:port/", "http://example.org:port/"),
     ],
 )
-def test_what_is_no_url_is_told_without_its_secrets(text: str, shown: str) -> None:
+def test_an_invalid_url_is_reported_without_its_secrets(text: str, shown: str) -> None:
     assert masked(text) == shown
     with pytest.raises(InputError) as caught:
         check_url(text, "--server a")

@@ -1,4 +1,4 @@
-"""What is shown of a URL, and what *** in a given one stands for."""
+"""Masked secrets of URLs, and the meaning of *** in a submitted one."""
 
 import time
 
@@ -80,7 +80,7 @@ KEPT = "https://team:secret@example.org/RPC2?key=hidden"
         ("http://elsewhere.org/?a=b", "http://elsewhere.org/?a=b"),
     ],
 )
-def test_what_is_not_written_again_is_kept(given: str, becomes: str) -> None:
+def test_masked_secrets_are_kept(given: str, becomes: str) -> None:
     assert completed(given, KEPT, "url") == becomes
 
 
@@ -96,22 +96,22 @@ def test_what_is_not_written_again_is_kept(given: str, becomes: str) -> None:
         "https://***@example.org/RPC2#***",
     ],
 )
-def test_a_secret_goes_nowhere_else(given: str) -> None:
+def test_a_secret_is_not_kept_for_another_host(given: str) -> None:
     kept = KEPT.removesuffix("?key=hidden") if "#" in given else KEPT
-    with pytest.raises(InputError, match=r"stands for what is kept"):
+    with pytest.raises(InputError, match=r"means the stored secret"):
         completed(given, kept, "url")
 
 
-def test_the_mask_stands_for_nothing_in_a_new_url() -> None:
-    with pytest.raises(InputError, match="write it"):
+def test_a_mask_without_a_stored_secret_is_refused() -> None:
+    with pytest.raises(InputError, match="enter the secret"):
         completed("http://***@example.org/", "", "url")
-    with pytest.raises(InputError, match="write it"):
+    with pytest.raises(InputError, match="enter the secret"):
         completed("http://***@example.org/?***", "http://me@example.org/", "url")
 
 
 @pytest.mark.parametrize("part", ["a.", "a-b+", "//", "a:", "//a@", "x", "a//", "http://"])
 def test_the_time_to_mask_grows_with_the_text_and_no_more(part: str) -> None:
-    """A server writes what is masked, such as a `Location`: 16 times as long, not 256 times."""
+    """A server chooses the text, such as a `Location`: 16 times the time, not 256 times."""
 
     def seconds(length: int) -> float:
         text = (part * length)[:length]

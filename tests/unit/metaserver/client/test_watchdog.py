@@ -1,4 +1,4 @@
-"""Stalls of the loop, under a clock of our own."""
+"""Stalls of the loop, with a clock of the test's own."""
 
 import asyncio
 import logging
@@ -7,12 +7,12 @@ import pytest
 
 from metaserver.client.watchdog import BEAT, KEPT, STALL, Watchdog, watching
 from metaserver.model.errors import PeerError
-from metaserver.model.states import RULES, UNSURE, Outcome
+from metaserver.model.states import RULES, STALL_OUTCOMES, Outcome
 from tests.fakes.clock import FakeClock
 
 
 async def turns() -> None:
-    """Let the watchdog look at least once."""
+    """Let the watchdog check at least once."""
     await asyncio.sleep(3 * BEAT)
 
 
@@ -50,7 +50,7 @@ async def test_where_in_a_beat_a_block_begins_changes_nothing(
         assert all(one.seconds > STALL for one in watchdog.stalls)
 
 
-async def test_a_stall_is_known_to_who_asks_before_the_watchdog_has_its_turn() -> None:
+async def test_a_stall_is_found_by_a_question_before_the_watchdogs_turn() -> None:
     clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
@@ -73,7 +73,7 @@ async def test_only_what_overlapped_counts() -> None:
         assert [watchdog.stood_still(begin) for begin in begins] == [6.0, 2.0, 0.0]
 
 
-async def test_what_is_remembered_is_bounded_and_what_is_counted_is_not() -> None:
+async def test_stalls_kept_are_bounded_and_stalls_counted_are_not() -> None:
     clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
@@ -84,7 +84,7 @@ async def test_what_is_remembered_is_bounded_and_what_is_counted_is_not() -> Non
     assert (watchdog.count, watchdog.seconds) == (3 * KEPT, 6.0 * KEPT)
 
 
-async def test_nothing_is_known_while_nobody_watches() -> None:
+async def test_no_stall_is_found_without_a_watchdog() -> None:
     clock = FakeClock()
     watchdog = Watchdog(clock=clock)
     async with watching(watchdog):
@@ -94,16 +94,16 @@ async def test_nothing_is_known_while_nobody_watches() -> None:
 
 
 @pytest.mark.parametrize("outcome", Outcome)
-def test_what_came_whole_is_not_void(outcome: Outcome) -> None:
+def test_a_complete_answer_is_not_void(outcome: Outcome) -> None:
     error = PeerError(outcome, "what was wrong")
     assert not error.void
     error.stalled = 2.0
-    assert error.void is (outcome in UNSURE)
+    assert error.void is (outcome in STALL_OUTCOMES)
     assert error.excuse() == (
         f"the hub stood still for 2.0 s, so this does not count: {outcome}: what was wrong"
     )
 
 
 def test_all_that_counts_against_a_server_that_is_not_there_may_be_void() -> None:
-    assert {outcome for outcome, rule in RULES.items() if rule.circuit} < UNSURE
-    assert not UNSURE & {Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.SHAPE}
+    assert {outcome for outcome, rule in RULES.items() if rule.circuit} < STALL_OUTCOMES
+    assert not STALL_OUTCOMES & {Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.SHAPE}

@@ -1,4 +1,4 @@
-"""Every format, every way a file can be wrong, and the real corpora."""
+"""The reader: every format, every error of a file, and the real corpora."""
 
 import gzip
 import json
@@ -125,7 +125,7 @@ def test_bioc_json_may_be_one_document_or_a_list(tmp_path: Path, wrap: str) -> N
         ("Plain words.", "a"),
     ],
 )
-def test_the_kind_is_told_by_the_content(tmp_path: Path, content: str, article_id: str) -> None:
+def test_the_kind_is_found_by_the_content(tmp_path: Path, content: str, article_id: str) -> None:
     marked = b"\xef\xbb\xbf" + content.encode()
     assert _read(_write(tmp_path, "a.dat", marked))[0].id == article_id
     assert _read(_write(tmp_path, "b/a.dat.gz", gzip.compress(marked)))[0].id == article_id
@@ -137,7 +137,7 @@ def test_text_is_kept_but_for_its_line_ends(tmp_path: Path) -> None:
     assert (article.id, article.text) == ("77", "<p> one\n\ntwo\nthree\x01\n")
 
 
-def test_a_folder_is_read_sorted_and_without_what_is_no_article(tmp_path: Path) -> None:
+def test_a_folder_is_read_sorted_and_without_other_files(tmp_path: Path) -> None:
     for name in ["b/2.txt", "b/1.txt", "a.TXT", "c.txt.gz"]:
         content = f"text of {name}".encode()
         _write(tmp_path, name, gzip.compress(content) if name.endswith("gz") else content)
@@ -203,7 +203,7 @@ def test_bad_paths_are_refused(tmp_path: Path) -> None:
     assert _refusal(empty).startswith(f"{empty}: no article in this folder; expected .json")
 
 
-def test_what_the_system_refuses_is_told_in_one_line(tmp_path: Path) -> None:
+def test_errors_of_the_system_are_reported_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
         read_bytes(tmp_path)
 
@@ -248,7 +248,7 @@ def test_more_tags_than_an_article_has_are_refused(
 
 
 def test_many_articles_may_have_more_tags_than_one(tmp_path: Path) -> None:
-    """The bound is of the tree that is held at a time: blocks end between articles."""
+    """The bound applies to the tree in memory at a time: blocks end between articles."""
     record = b"<PubmedArticle><PMID>%d</PMID><Abstract><AbstractText>T</AbstractText></Abstract>"
     end = b"<x/>" * 150_000 + b"</PubmedArticle>"
     records = b"".join(record % one + end for one in range(10))
@@ -285,7 +285,7 @@ def test_more_objects_than_a_file_may_have_are_refused(tmp_path: Path) -> None:
 
 
 def test_infons_that_are_not_read_take_no_memory(tmp_path: Path) -> None:
-    """A hundred thousand keys of one passage are passed over."""
+    """A hundred thousand keys of one passage are skipped."""
     infons = {f"key {number}": number for number in range(100_000)}
     document = {"id": "1", "passages": [{"infons": infons | {"type": "title"}, "text": "T"}]}
     path = _write(tmp_path, "a.json", json.dumps(document))

@@ -1,4 +1,4 @@
-"""Uploaded corpora: a file or a zip gives its articles, and every file's fault is told."""
+"""Uploaded corpora: a file or a zip gives its articles, and every file's problem is reported."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_a_file_that_is_no_zip_is_read_as_it_is(tmp_path: Path) -> None:
     assert [(article.id, article.source) for article in articles] == [("17", "17.txt")]
 
 
-def test_every_fault_is_told_with_its_place_in_the_zip(tmp_path: Path) -> None:
+def test_every_problem_is_reported_with_its_place_in_the_zip(tmp_path: Path) -> None:
     content = zipped(("x/a.txt", b"text\n\xff"), ("x/b.txt", b"\xff"), ("x/c.txt", b"text"))
     articles, problems = read(content, "c.zip", tmp_path)
     assert [article.id for article in articles] == ["c"]

@@ -1,6 +1,6 @@
-"""A lane under control: paused, cancelled, sent on article by article; and while nothing is stored.
+"""Control of a lane: paused, cancelled, advanced article by article; and while nothing is stored.
 
-All in virtual time: an answer takes as many seconds as it is told to.
+All tests run in virtual time: an answer takes the seconds that the test sets.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ async def after(seconds: float, act: Callable[[], None]) -> None:
 
 
 async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd:
-    """Run a lane, and do something after a while."""
+    """Run a lane, and call a function after some seconds."""
     ended, _ = await asyncio.gather(one.run(), after(seconds, act))
     return ended
 
@@ -38,14 +38,14 @@ async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd
 
 
 @timed
-async def test_a_paused_lane_finishes_what_is_in_flight_and_takes_no_more() -> None:
+async def test_a_paused_lane_finishes_its_calls_and_takes_no_more() -> None:
     peer, memory = FakeCaller.slow(), FakeRecorder()
-    told: list[AttemptEnded | LaneChanged] = []
-    one = lane(peer, memory, concurrency=2, publish=told.append)
+    events: list[AttemptEnded | LaneChanged] = []
+    one = lane(peer, memory, concurrency=2, publish=events.append)
     assert await run_and(one, 15, one.pause) is LaneEnd.PAUSED
     assert memory.attempts == [(at, 1, Outcome.OK) for at in range(4)]
-    assert isinstance(told[-1], LaneChanged)
-    assert (told[-1].end, told[-1].in_flight) == (LaneEnd.PAUSED, 0)
+    assert isinstance(events[-1], LaneChanged)
+    assert (events[-1].end, events[-1].in_flight) == (LaneEnd.PAUSED, 0)
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.calls == [(at, 1) for at in range(5)]
@@ -170,14 +170,14 @@ async def test_the_next_article_is_one_that_waits_for_another_attempt_at_once() 
 @timed
 async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
     peer = FakeCaller.slow(a0=Outcome.CONNECT)
-    told: list[LaneChanged] = []
+    events: list[LaneChanged] = []
     one = lane(peer, FakeRecorder(), limits=FRAGILE, publish=lambda event: (
-        told.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
+        events.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
     assert await run_and(one, 60, one.pause) is LaneEnd.PAUSED
-    assert told[-1].down == "connect: "
+    assert events[-1].down == "connect: "
     one.allow(1)
     assert await one.run() is LaneEnd.PAUSED
-    assert told[-1].down == ""
+    assert events[-1].down == ""
     assert peer.calls == [(0, 1), (0, 2)]
     assert peer.probed == 0
     assert now() == 70
@@ -199,7 +199,7 @@ async def test_a_trial_that_fails_pauses_the_lane_too() -> None:
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.FAULT, Outcome.CONNECT])
 @timed
 async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> None:
-    """Neither the next article nor one whose back-off is over, nor a trial."""
+    """Neither the next article is sent nor one whose back-off is over, nor a trial."""
     full, free = asyncio.Event(), asyncio.Event()
 
     async def wait_if_full(_entry: AttemptRecord) -> None:

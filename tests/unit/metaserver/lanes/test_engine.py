@@ -1,4 +1,4 @@
-"""Lanes on the engine: each to its end, fairly, whatever becomes of the others."""
+"""Lanes on the engine: each runs to its end, fairly, independently of the others."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
     assert max(first.values()) < min(seconds)
 
 
-async def test_a_lane_that_fails_by_our_fault_ends_alone() -> None:
+async def test_a_lane_with_a_fault_of_the_hub_ends_alone() -> None:
     servers, memory = FakeCaller(), FakeRecorder(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
     with pytest.raises(HubError, match=r"lane s1 stopped .*: HubError\('not stored: no reason'\)"):
@@ -118,7 +118,7 @@ Ends = dict[LaneKey, tuple[LaneEnd, Exception | None]]
 
 @asynccontextmanager
 async def running(**options: int) -> AsyncIterator[tuple[Engine, Ends]]:
-    """Run an engine while the context lasts; gives it, and the ends it has told."""
+    """Run an engine while the context lasts; yield it, and the ends that it reports."""
     ends: Ends = {}
 
     def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
@@ -236,7 +236,7 @@ async def test_a_lane_that_is_pausing_can_go_on() -> None:
     assert ends == {lane.key: (LaneEnd.FINISHED, None)}
 
 
-async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> None:
+async def test_a_lane_resumed_just_after_its_pause_continues() -> None:
     async def resume(_entry: AttemptRecord) -> None:
         if not memory.entries:
             engine.resume(lane.key)  # nothing is in flight any more, and all is not stored
@@ -250,7 +250,7 @@ async def test_a_lane_that_goes_on_when_it_has_just_come_to_rest_goes_on() -> No
     assert memory.places == everything(1, 9)
 
 
-async def test_a_fault_ends_its_lane_alone_and_is_told() -> None:
+async def test_a_fault_ends_its_lane_alone_and_is_reported() -> None:
     servers, memory = FakeCaller(), FakeRecorder(broken="s1")
     lanes = make_lanes(3, 4, servers, memory)
     async with running() as (engine, ends):
@@ -263,7 +263,7 @@ async def test_a_fault_ends_its_lane_alone_and_is_told() -> None:
     assert set(ends.values()) == {(LaneEnd.FINISHED, None)}
 
 
-async def test_a_lane_may_be_started_again_when_it_is_told_that_it_ended() -> None:
+async def test_a_lane_may_be_started_again_from_on_end() -> None:
     servers, memory = FakeCaller(), FakeRecorder()
     (lane,) = make_lanes(1, 4, servers, memory)
     ends: list[LaneEnd] = []
@@ -281,7 +281,7 @@ async def test_a_lane_may_be_started_again_when_it_is_told_that_it_ended() -> No
     assert ends == [LaneEnd.PAUSED] * 3 + [LaneEnd.FINISHED]
 
 
-async def test_what_fails_after_an_end_does_not_stop_the_engine() -> None:
+async def test_an_error_of_on_end_does_not_stop_the_engine() -> None:
     def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
         raise ZeroDivisionError
 
@@ -296,7 +296,7 @@ async def test_what_fails_after_an_end_does_not_stop_the_engine() -> None:
 
 
 async def test_lanes_that_come_to_a_full_hub_have_their_turn_too() -> None:
-    """Those at work had no end of their turn when they began."""
+    """The lanes at work had no limit of their turns when they began."""
     servers, memory = FakeCaller(), FakeRecorder()
     first, second, *late = make_lanes(4, 3 * SLICE, servers, memory)
     async with running(max_lanes=2) as (engine, ends):
@@ -339,7 +339,7 @@ async def test_a_stop_that_is_under_way_ends_with_the_engine() -> None:
 async def test_a_clock_that_jumps_starts_nothing_twice_and_keeps_nothing_waiting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A day forth, a job's heartbeat seems lost; a day back, a job seems to be for tomorrow."""
+    """A day ahead, a job's heartbeat seems lost; a day back, a job seems due tomorrow."""
     servers, memory = FakeCaller(), FakeRecorder()
     lanes = make_lanes(6, 3 * SLICE, servers, memory)
 
@@ -378,7 +378,7 @@ async def test_a_supervisor_that_dies_is_started_again(monkeypatch: pytest.Monke
 async def test_a_supervisor_that_dies_at_work_takes_its_lanes_along_and_loses_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As where its database restarts: what waits for an answer is asked again."""
+    """As when its database restarts: articles in flight are sent again."""
     monkeypatch.setattr("metaserver.lanes.engine.RESTART_SECONDS", 0.0)
     servers, memory = FakeCaller(silent=("s0",)), FakeRecorder()
     died = False

@@ -1,4 +1,4 @@
-"""What a server says of itself, and what its lane makes of it."""
+"""Reported states of servers, and the reactions of their lanes."""
 
 import asyncio
 from itertools import groupby, pairwise
@@ -53,18 +53,18 @@ async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> Non
         ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport()
     )
     peer.probes = ["the server says it is Suspended"] * 3
-    memory, told = FakeRecorder(), list[AttemptEnded | LaneChanged]()
-    one = lane(peer, memory, articles=20, limits=LIMITS, publish=told.append)
+    memory, events = FakeRecorder(), list[AttemptEnded | LaneChanged]()
+    one = lane(peer, memory, articles=20, limits=LIMITS, publish=events.append)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.probed == 4
     assert "the server says it is Suspended" in [
-        event.down for event in told if isinstance(event, LaneChanged)
+        event.down for event in events if isinstance(event, LaneChanged)
     ]
     assert len(memory.entries) == 20  # nothing failed for it
 
 
 @timed
-async def test_a_server_that_never_says_anything_is_left_alone() -> None:
+async def test_a_server_that_reports_no_state_is_not_asked_again() -> None:
     peer = FakeCaller.saying(None)
     await lane(peer, FakeRecorder(), articles=100, limits=LIMITS).run()
     assert len(peer.asked_at) == 1
@@ -81,7 +81,7 @@ async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
 
 @timed
 async def test_the_question_takes_an_articles_place() -> None:
-    """A server that can do but one thing at a time is not asked while it has an article."""
+    """A server for one request at a time is not asked for its state while it has an article."""
 
     async def be_alone() -> None:
         assert not peer.in_flight

@@ -1,13 +1,13 @@
-"""Waits that are cut: what waits goes on, and nothing else is taken for a cut."""
+"""Interrupted waits: the task goes on, and no other exception is taken for an interruption."""
 
 import asyncio
 
 import pytest
 
-from metaserver.lanes.interruptible import CutError, Interruptible
+from metaserver.lanes.interruptible import Interruptible, WaitInterruptedError
 
 
-async def test_a_wait_that_is_not_cut_gives_what_is_awaited() -> None:
+async def test_an_uninterrupted_wait_returns_the_result() -> None:
     assert await Interruptible().wait(asyncio.sleep(0, "it")) == "it"
 
 
@@ -16,7 +16,7 @@ async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
     gone_on: list[int] = []
 
     async def wait(number: int) -> None:
-        with pytest.raises(CutError):
+        with pytest.raises(WaitInterruptedError):
             await waits.wait(asyncio.Event().wait())
         await asyncio.sleep(0)
         gone_on.append(number)
@@ -25,17 +25,17 @@ async def test_all_waits_under_way_are_cut_and_their_tasks_go_on() -> None:
         for number in range(3):
             group.create_task(wait(number))
         await asyncio.sleep(0)
-        waits.cut()
+        waits.interrupt()
     assert sorted(gone_on) == [0, 1, 2]
 
 
 async def test_a_cut_does_not_reach_later_waits() -> None:
     waits = Interruptible()
-    waits.cut()
+    waits.interrupt()
     assert await waits.wait(asyncio.sleep(0, "it")) == "it"
 
 
-async def test_a_time_out_of_what_is_awaited_is_no_cut() -> None:
+async def test_a_time_out_of_the_awaitable_is_no_interruption() -> None:
     async def slow() -> None:
         raise TimeoutError("its own")
 
@@ -47,7 +47,7 @@ async def test_a_task_that_is_cancelled_is_cancelled_even_if_its_wait_is_cut_too
     waits = Interruptible()
     task = asyncio.create_task(waits.wait(asyncio.Event().wait()))
     await asyncio.sleep(0)
-    waits.cut()
+    waits.interrupt()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

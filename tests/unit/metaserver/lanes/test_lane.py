@@ -74,12 +74,14 @@ async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None
     down = {(0, number): Outcome.CONNECT for number in (1, 2)}
     peer, memory = FakeCaller(down), FakeRecorder()
     peer.probes = ["connect: refused", "connect: refused"]
-    told: list[AttemptEnded | LaneChanged] = []
+    events: list[AttemptEnded | LaneChanged] = []
     limits = LaneLimits(attempts=5, backoff=SOON, circuit=2, probe=SOON)
-    assert await lane(peer, memory, limits=limits, publish=told.append).run(100) is LaneEnd.FINISHED
+    assert (
+        await lane(peer, memory, limits=limits, publish=events.append).run(100) is LaneEnd.FINISHED
+    )
     assert peer.probed == 3
     assert len([entry for entry in memory.entries if entry.attempt.outcome is Outcome.OK]) == 5
-    downs = [event.down for event in told if isinstance(event, LaneChanged)]
+    downs = [event.down for event in events if isinstance(event, LaneChanged)]
     assert "connect: refused" in downs
     assert downs[-1] == ""
 
@@ -103,7 +105,7 @@ async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_w
 
 
 def test_a_hub_that_was_away_for_longer_than_its_patience_probes_before_it_leaves() -> None:
-    """It was suspended while the server was down: that the server is still down is not known."""
+    """The hub was suspended while the server was down: the server may be up again."""
 
     async def be_away() -> None:
         if not peer.probed:
@@ -142,15 +144,15 @@ async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
     assert sorted(entry.position for entry in memory.entries) == list(range(5))
 
 
-async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() -> None:
+async def test_an_attempt_stored_during_a_cancellation_is_published() -> None:
     committed = asyncio.Event()
 
     async def commit(_entry: AttemptRecord) -> None:
         await committed.wait()
 
     peer, memory = FakeCaller(), FakeRecorder(after=commit)
-    told: list[AttemptEnded | LaneChanged] = []
-    one = lane(peer, memory, articles=2, publish=told.append)
+    events: list[AttemptEnded | LaneChanged] = []
+    one = lane(peer, memory, articles=2, publish=events.append)
     task = asyncio.create_task(one.run())
     while not memory.entries:
         await asyncio.sleep(0)
@@ -160,26 +162,26 @@ async def test_what_is_being_stored_when_a_lane_is_cancelled_is_published_too() 
     committed.set()
     assert await one.run() is LaneEnd.FINISHED
     assert peer.calls == [(0, 1), (1, 1)]
-    ended = [event.position for event in told if isinstance(event, AttemptEnded)]
+    ended = [event.position for event in events if isinstance(event, AttemptEnded)]
     assert ended == [entry.position for entry in memory.entries] == [0, 1]
 
 
-async def test_what_is_published_follows_what_is_stored() -> None:
-    memory, told = FakeRecorder(), []
+async def test_an_attempt_is_published_after_it_is_stored() -> None:
+    memory, events = FakeRecorder(), []
 
     def publish(event: AttemptEnded | LaneChanged) -> None:
         if isinstance(event, AttemptEnded):
             assert memory.entries[-1].attempt is event.attempt
-        told.append(event)
+        events.append(event)
 
     await lane(FakeCaller(), memory, publish=publish).run(100)
-    assert [event.position for event in told if isinstance(event, AttemptEnded)] == [*range(5)]
-    last = told[-1]
+    assert [event.position for event in events if isinstance(event, AttemptEnded)] == [*range(5)]
+    last = events[-1]
     assert isinstance(last, LaneChanged)
     assert last.end is LaneEnd.FINISHED
 
 
-async def test_an_attempt_is_prepared_before_it_is_published_and_nothing_comes_between() -> None:
+async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
     happened: list[str] = []
 
     async def prepare(event: AttemptEnded) -> None:
@@ -202,7 +204,7 @@ async def test_an_attempt_is_prepared_before_it_is_published_and_nothing_comes_b
 
 
 def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
-    """All that is left is in back-off when the probe succeeds: there is nothing to do yet."""
+    """All remaining articles are in back-off when the probe succeeds: nothing is due yet."""
     peer, memory = FakeCaller({(at, 1): Outcome.CONNECT for at in range(3)}), FakeRecorder()
     limits = LaneLimits(
         attempts=5, backoff=Backoff(base=1e5, cap=1e5), circuit=3, probe=Backoff(base=1, cap=1)

@@ -1,4 +1,4 @@
-"""The tables of outcomes, and what is decided by them."""
+"""The tables of outcomes, and the decisions by them."""
 
 import random
 from itertools import pairwise
@@ -24,7 +24,7 @@ def test_all_but_the_hubs_own_doing_is_charged() -> None:
     assert {outcome for outcome, rule in RULES.items() if not rule.charged} == {Outcome.CANCELLED}
 
 
-def test_only_what_says_that_nobody_is_there_opens_the_circuit() -> None:
+def test_only_outcomes_of_unreachable_servers_open_the_circuit() -> None:
     assert {outcome for outcome, rule in RULES.items() if rule.circuit} == {
         Outcome.DNS,
         Outcome.CONNECT,
@@ -34,7 +34,7 @@ def test_only_what_says_that_nobody_is_there_opens_the_circuit() -> None:
     }
 
 
-def test_outcomes_are_the_words_that_everybody_sees() -> None:
+def test_the_words_of_outcomes_are_fixed() -> None:
     assert " ".join(Outcome) == (
         "ok partial dns connect tls timeout http too_large xml fault shape no_valid_hit cancelled"
     )

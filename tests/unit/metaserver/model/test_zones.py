@@ -1,4 +1,4 @@
-"""Dates in time zones: skipped and doubled hours, far years, zones that are not there."""
+"""Dates in time zones: skipped and repeated hours, far years, unknown zones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metaserver.model.zones import in_zone, known_zone, read_moment, shown_name
 
 
 @pytest.mark.parametrize(
-    ("text", "zone", "told"),
+    ("text", "zone", "message"),
     [
         ("2026-03-29T02:30", "Europe/Madrid", "2026-03-29 02:30 does not exist in Europe/Madrid"),
         ("2026-03-29T02:00", "Europe/Madrid", "after the change is 2026-03-29 03:00"),
@@ -25,8 +25,8 @@ from metaserver.model.zones import in_zone, known_zone, read_moment, shown_name
         ("2011-12-30T12:00", "Pacific/Apia", "2011-12-30 12:00 does not exist"),  # a whole day
     ],
 )
-def test_a_local_time_that_does_not_exist_is_refused(text: str, zone: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_a_local_time_that_does_not_exist_is_refused(text: str, zone: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         read_moment(text, zone)
 
 
@@ -39,7 +39,7 @@ def test_the_edges_of_the_skipped_hour_exist(local: str) -> None:
     }
 
 
-def test_a_local_time_that_comes_twice_is_the_first_and_is_shown_with_its_offset() -> None:
+def test_a_repeated_local_time_is_the_first_and_is_shown_with_its_offset() -> None:
     first = read_moment("2026-10-25T02:30", "Europe/Madrid")
     assert first.astimezone(UTC) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     second = read_moment("2026-10-25T02:30+01:00", "Europe/Madrid")
@@ -64,7 +64,7 @@ def test_years_far_away_are_refused(text: str, zone: str) -> None:
     "text", ["1970-01-01T00:00+23:59", "2999-12-31T23:59-23:59", "1970-01-01", "2999-12-31T23:59"]
 )
 @pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12", "Europe/Madrid"])
-def test_what_is_read_can_be_planned_and_shown_everywhere(text: str, zone: str) -> None:
+def test_every_date_that_is_read_can_be_planned_and_shown(text: str, zone: str) -> None:
     plan = PhasePlan(opens=read_moment(text, zone))
     kept = msgspec.json.decode(msgspec.json.encode(plan), type=PhasePlan)
     assert kept.opens == plan.opens
@@ -76,7 +76,7 @@ def test_what_is_read_can_be_planned_and_shown_everywhere(text: str, zone: str) 
 @pytest.mark.parametrize(
     "text", ["tomorrow", "", "2026-13-01", "2026-02-30", "٢٠٢٦-01-01", "\ud800"]
 )
-def test_what_is_no_date_is_refused(text: str) -> None:
+def test_invalid_dates_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a date such as"):
         read_moment(text, "UTC")
 

@@ -1,4 +1,4 @@
-"""Durations in a histogram: percentiles near the true ones, merging, bytes, the picture's bars."""
+"""Durations in a histogram: percentiles near the true ones, merging, bytes, the chart's bars."""
 
 import math
 from itertools import pairwise
@@ -14,7 +14,7 @@ BAR = 10 ** (1 / BARS_A_DECADE)
 
 
 def near(true: float) -> float:
-    """How far from a duration the histogram may tell it, in seconds."""
+    """Return the greatest error of the histogram for a duration, in seconds."""
     return max(true * ACCURACY, UNIT / 2) * (1 + 1e-9)
 
 
@@ -41,7 +41,7 @@ def test_a_percentile_is_as_near_to_the_true_one_as_stated(
 
 
 @pytest.mark.parametrize(("seconds", "same"), [(0.0, UNIT), (1e9, LONGEST)])
-def test_what_is_out_of_range_counts_as_its_end(seconds: float, same: float) -> None:
+def test_durations_out_of_range_count_as_its_ends(seconds: float, same: float) -> None:
     assert counted([seconds]).percentile(50) == counted([same]).percentile(50)
 
 
@@ -83,6 +83,6 @@ def test_every_time_is_in_one_bar_of_rising_edges(
 
 
 @pytest.mark.parametrize("seconds", [600.0, 601.0, 5000.0])
-def test_what_reaches_the_limit_is_in_the_last_bar(seconds: float) -> None:
+def test_durations_at_the_limit_are_in_the_last_bar(seconds: float) -> None:
     _, counts = counted([1.0, seconds]).shape(600.0)
     assert counts[-1] == 1

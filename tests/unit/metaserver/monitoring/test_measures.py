@@ -1,4 +1,4 @@
-"""Measures against numbers worked out by hand."""
+"""Measures compared with numbers calculated independently."""
 
 import pytest
 
@@ -38,8 +38,8 @@ def tally(*attempts: Ended) -> Tally:
     return made
 
 
-def test_the_tips_means_by_hand() -> None:
-    """10 s in all, 5 annotations, 4,000 bytes, two responses: one of them has nothing to tell."""
+def test_the_tips_means_of_a_computed_example() -> None:
+    """10 s in all, 5 annotations, 4,000 bytes, two responses, one of them without annotations."""
     measured = tips(
         tally(
             ended(Outcome.OK, 4.0, hits=5, size=3_000),
@@ -59,7 +59,7 @@ def test_the_tips_means_by_hand() -> None:
     )
 
 
-def test_a_call_that_timed_out_counts_as_its_limit_and_is_told() -> None:
+def test_a_call_that_timed_out_counts_as_its_limit_and_is_reported() -> None:
     measured = tips(
         tally(ended(Outcome.OK, 30.0, hits=3, size=700), ended(Outcome.TIMEOUT, 600.03, size=2_300))
     )
@@ -84,7 +84,7 @@ def test_of_nothing_there_are_no_means() -> None:
 
 
 def test_percentiles_that_the_limit_has_cut_say_so() -> None:
-    """Of 20 calls 18 took 10 s and two ran out of time: p50 is 10 s, p95 at least 600 s."""
+    """Of 20 calls 18 took 10 s and two timed out: p50 is 10 s, p95 at least 600 s."""
     calls = [ended(Outcome.OK, 10.0, wait=9.0)] * 18
     calls += [ended(Outcome.TIMEOUT, 600.01, connect=1.0, send=2.0)] * 2
     total = timings(tally(*calls), LIMIT)["total"]
@@ -95,7 +95,7 @@ def test_percentiles_that_the_limit_has_cut_say_so() -> None:
     assert str(total.p99) == "≥ 600 s"
 
 
-def test_the_phase_that_was_cut_is_censored_with_what_was_left_of_the_limit() -> None:
+def test_the_phase_that_was_cut_is_censored_with_the_rest_of_the_limit() -> None:
     timed = timings(tally(ended(Outcome.TIMEOUT, 600.0, dns=1.0, connect=1.0, send=98.0)), LIMIT)
     assert timed["wait"].censored == 1
     assert timed["wait"].p50.at_least
@@ -122,8 +122,8 @@ def test_the_limit_strikes_the_phase_after_the_last_reached(
     assert timed[cut].count == 1
 
 
-def test_what_brought_no_response_is_not_in_the_response_times() -> None:
-    """A refused connection is quick, and says nothing of how fast the server answers."""
+def test_attempts_without_a_response_are_not_in_the_response_times() -> None:
+    """A refused connection is quick, and says nothing about the server's speed."""
     timed = timings(
         tally(
             ended(Outcome.OK, 10.0, connect=1.0),
@@ -146,7 +146,7 @@ def test_articles_answered_and_given_up_are_counted_apart() -> None:
     assert (counted.answered, counted.given_up, counted.outcomes.total()) == (1, 1, 3)
 
 
-def test_uptime_mtbf_and_mttr_by_hand() -> None:
+def test_uptime_mtbf_and_mttr_of_a_computed_example() -> None:
     """Two failures, after 100 s and 160 s up; two repairs, after 20 s and 40 s down."""
     changes = [(0.0, UP), (100.0, DOWN), (120.0, UP), (280.0, DOWN), (320.0, UP)]
     found = availability(changes, 0.0, 400.0)
@@ -179,7 +179,7 @@ def test_time_before_the_first_state_is_unknown() -> None:
 
 
 def test_a_period_that_ended_in_the_window_counts_whole_and_no_other() -> None:
-    """Up from 0 to 1,000, down to 1,010; the window sees the end of both, and nothing later."""
+    """Up from 0 to 1,000, down to 1,010; both end in the window, and nothing follows."""
     changes = [(0.0, UP), (1_000.0, DOWN), (1_010.0, UP), (2_000.0, DOWN)]
     found = availability(changes, 900.0, 1_100.0)
     assert (found.up, found.down) == (190.0, 10.0)
@@ -188,7 +188,7 @@ def test_a_period_that_ended_in_the_window_counts_whole_and_no_other() -> None:
     assert (later.failures, later.mtbf, later.uptime) == (0, None, 1.0)
 
 
-def test_every_state_has_a_standing() -> None:
+def test_every_state_has_an_uptime_state() -> None:
     assert set(UPTIME_STATES) == set(ServerState)
     planned = {ServerState.PAUSED, ServerState.SUSPENDED}
     assert {UPTIME_STATES[state] for state in planned} == {UptimeState.NEITHER}

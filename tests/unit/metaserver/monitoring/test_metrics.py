@@ -31,7 +31,7 @@ ANSWER = CheckedAnswer(
 
 
 class Hub:
-    """Two servers with five articles each, watched and measured."""
+    """Two servers with five articles each, monitored and measured."""
 
     def __init__(self) -> None:
         self.watch = ServerMonitor("test", 5, 600.0)
@@ -54,11 +54,11 @@ class Hub:
             self.watch.attempt(event.attempt, final=event.decision.final)
 
     def samples(self) -> dict[tuple[str, ...], float]:
-        """By name and the values of the labels, in the order of their names."""
+        """Return the samples by name and label values, in the order of the labels' names."""
         return self.read(self.metrics.render())
 
     def read(self, rendered: tuple[bytes, str]) -> dict[tuple[str, ...], float]:
-        """Read what was rendered, as `samples` does."""
+        """Return the samples of rendered metrics, as `samples` does."""
         text, content_type = rendered
         assert content_type.startswith("text/plain")
         return {
@@ -130,7 +130,7 @@ def test_gauges_are_read_when_they_are_asked_for() -> None:
     assert before["metaserver_event_streams",] == 3
 
 
-def test_a_teams_metrics_are_of_its_servers_alone() -> None:
+def test_a_teams_metrics_are_only_those_of_its_servers() -> None:
     hub = Hub()
     hub.publish(LaneChanged(server=ONE, in_flight=2, down=""))
     hub.publish(LaneChanged(server=TWO, in_flight=3, down="refused"))
@@ -155,14 +155,14 @@ def test_a_teams_metrics_are_of_its_servers_alone() -> None:
 def test_the_hubs_metrics_name_no_server() -> None:
     hub = Hub()
     hub.publish(ended(ONE, Outcome.OK))
-    told, all_of_it = hub.read(hub.metrics.render_hub()), hub.samples()
-    left_out = {key for key in all_of_it if key not in told}
+    hub_samples, all_of_it = hub.read(hub.metrics.render_hub()), hub.samples()
+    left_out = {key for key in all_of_it if key not in hub_samples}
     assert left_out
     assert all(key[0].startswith("metaserver_attempts_") for key in left_out)
-    assert told["metaserver_hits_kept_total",] == 7
+    assert hub_samples["metaserver_hits_kept_total",] == 7
 
 
-def test_the_hub_and_its_process_are_told() -> None:
+def test_the_hub_and_its_process_have_metrics() -> None:
     samples = Hub().samples()
     assert any(key[0] == "metaserver_hub_info" and "1.2.3" in key for key in samples)
     assert samples["process_resident_memory_bytes",] > 0

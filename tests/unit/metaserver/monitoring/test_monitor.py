@@ -1,4 +1,4 @@
-"""The monitor: states, rates and times from what the lanes say, on a clock of the test's own."""
+"""The monitor: states, rates and times from the lanes' events, with a clock of the test's own."""
 
 from __future__ import annotations
 
@@ -91,13 +91,18 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: ServerMo
     [
         (LaneEnd.FINISHED, "", ServerState.FINISHED, ""),
         (LaneEnd.SLICE, "", ServerState.WAITING, "no attempt yet"),
-        (LaneEnd.ABANDONED, "dns: no", ServerState.DOWN, "left after a long time down: dns: no"),
+        (
+            LaneEnd.ABANDONED,
+            "dns: no",
+            ServerState.DOWN,
+            "abandoned after a long time down: dns: no",
+        ),
         (LaneEnd.LOST, "", ServerState.SUSPENDED, "another hub works on it"),
         (
             LaneEnd.STOPPED,
             "",
             ServerState.SUSPENDED,
-            "a fault of the hub has stopped it: an organiser can start it again",
+            "stopped by a fault of the hub: an organiser can start it again",
         ),
     ],
 )
@@ -127,7 +132,7 @@ def test_articles_are_answered_given_up_or_neither(watch: ServerMonitor) -> None
     assert watch.outcomes() == row.outcomes
 
 
-def test_what_is_left_takes_as_long_as_the_last_attempts_did(watch: ServerMonitor) -> None:
+def test_the_remaining_time_follows_the_last_attempts(watch: ServerMonitor) -> None:
     watch.attempt(attempt(Outcome.FAULT, seconds=2.0), final=False)
     watch.attempt(attempt(seconds=4.0), final=True)
     assert status(watch).eta == pytest.approx(9 * 3.0 * 2)  # two attempts an article so far
@@ -145,7 +150,7 @@ def test_time_outs_count_as_long_as_the_limit(watch: ServerMonitor) -> None:
     assert monitor.histogram[-1] == 1
 
 
-def test_the_network_s_share_is_what_is_not_waiting(watch: ServerMonitor) -> None:
+def test_the_network_share_is_the_time_without_waiting(watch: ServerMonitor) -> None:
     timings = Timings(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
     watch.attempt(attempt(seconds=8.0, timings=timings), final=True)
     watch.attempt(attempt(seconds=2.0), final=True)
@@ -197,7 +202,7 @@ def test_a_snapshot_is_the_same_value_until_something_changes(
     watch.attempt(attempt(), final=True)
     first = watch.snapshot()
     assert watch.snapshot() is first
-    assert watch.snapshot("no room") is not first
+    assert watch.snapshot("disk full") is not first
     watch.attempt(attempt(article=1), final=True)
     second = watch.snapshot()
     assert [one.done for one in second.servers] == [2, 0]
@@ -206,7 +211,7 @@ def test_a_snapshot_is_the_same_value_until_something_changes(
     assert watch.snapshot() is not second  # the throughput falls by itself
 
 
-def test_a_server_that_is_watched_anew_no_longer_counts_in_the_times_of_all(
+def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
     watch: ServerMonitor,
 ) -> None:
     watch.attempt(attempt(), final=True)

@@ -1,4 +1,4 @@
-"""Windows of time: buckets add up to what all attempts together give."""
+"""Windows of time: buckets add up to the measures of all attempts."""
 
 import itertools
 
@@ -172,7 +172,7 @@ def test_a_forgotten_server_has_nothing() -> None:
     assert windows.window(ONE, Window.HOUR).answered == 0
 
 
-def test_what_is_measured_of_an_attempt() -> None:
+def test_the_measurements_of_an_attempt() -> None:
     attempt = Attempt(
         server=ONE,
         article=ArticleId("a"),

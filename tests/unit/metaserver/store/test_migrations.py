@@ -1,4 +1,4 @@
-"""The migrations lead to the schema that the code is written against."""
+"""The migrations lead to the schema of the tables."""
 
 from pathlib import Path
 

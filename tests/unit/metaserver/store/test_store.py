@@ -1,4 +1,4 @@
-"""The store on a real SQLite file: what is committed is there, once; what is stale is refused."""
+"""The store on a real SQLite file: commits are stored once; stale entries are refused."""
 
 import asyncio
 import sqlite3
@@ -110,7 +110,7 @@ async def test_articles_are_kept_as_they_are_in_order(store: Store) -> None:
     assert (await store.add_corpus(ARTICLES[:2])).id != corpus.id
 
 
-async def test_what_is_recorded_is_read_back(store: Store) -> None:
+async def test_recorded_attempts_are_read_back(store: Store) -> None:
     key, corpus = await a_lane(store)
     await store.record(entry(key, 0, cursor=1))
     [(position, attempt, final)] = [
@@ -229,7 +229,7 @@ async def test_one_hub_at_a_time(store: Store, tmp_path: Path) -> None:
             pass
 
 
-async def test_what_is_not_a_store_is_left_alone(tmp_path: Path) -> None:
+async def test_a_file_that_is_no_store_is_left_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "hub.sqlite"
     path.write_text("these are my notes\n" * 100)
     with pytest.raises(InputError, match="not a hub's SQLite store"):
@@ -250,7 +250,7 @@ async def test_a_store_of_a_newer_hub_is_refused(tmp_path: Path) -> None:
             pass
 
 
-async def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
+async def test_only_its_owner_can_read_a_store(tmp_path: Path) -> None:
     async with open_store(tmp_path / "hub.sqlite") as store:
         await store.add_corpus(ARTICLES)
         files = [path for path in tmp_path.iterdir() if path.suffix != ".lock"]

@@ -53,7 +53,7 @@ async def test_a_token_is_found_by_itself_and_kept_nowhere(store: Store, tmp_pat
         assert secret[6:].encode() not in kept.read_bytes()
 
 
-async def test_what_is_not_a_token_is_not_found(store: Store) -> None:
+async def test_an_invalid_token_is_not_found(store: Store) -> None:
     _, secret = await issued(store)
     digest = tokens.digest(secret)
     for wrong in ("", secret[:-1], secret + "A", secret.lower(), digest, "bcms_o" + "A" * 43, "\0",
@@ -187,7 +187,7 @@ async def test_all_that_a_token_made_can_be_revoked_with_it(store: Store) -> Non
         assert await tokens.revoke(connection, first, NOW, made_with_it=True) == [first, third]
         assert await tokens.revoke(connection, first, NOW, made_with_it=True) == []
         assert await tokens.find_session(connection, cookie, NOW) is None
-        assert await tokens.holding(connection, other, NOW) is not None
+        assert await tokens.get_valid(connection, other, NOW) is not None
     assert await found(store, secret) is None
 
 

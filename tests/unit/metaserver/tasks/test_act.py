@@ -67,7 +67,7 @@ def test_a_run_is_scored_as_it_lands(tmp_path: Path) -> None:
     }
 
 
-def test_a_bad_gold_file_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_bad_gold_file_is_reported_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("1\t1\n2\tyes\n")
     with pytest.raises(InputError) as caught:

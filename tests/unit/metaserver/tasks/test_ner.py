@@ -1,4 +1,4 @@
-"""NER: mentions validated, scored as they land, and written for `scoring ner`."""
+"""NER: mentions validated, scored as they arrive, and written for `scoring ner`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def checked(*sent: Any) -> tuple[Any, Report]:
     return NER.check(list(sent), report, FakeVocabulary.unasked()), report
 
 
-def told(report: Report) -> list[str]:
+def messages(report: Report) -> list[str]:
     return [str(problem) for problem in report.problems]
 
 
@@ -52,7 +52,7 @@ class TestChecking:
         assert (report.hits_sent, report.problem_count) == (3, 0)
         assert NER.count(payload) == 3
 
-    def test_every_value_that_cannot_stand_drops_its_mention(self) -> None:
+    def test_every_invalid_value_drops_its_mention(self) -> None:
         payload, report = checked(
             mention(-1, "p53"),
             mention(2**63 - 1, "p53"),
@@ -64,7 +64,7 @@ class TestChecking:
         )
         assert payload == [[9, "p53", "protein"]]
         assert report.hits_sent == 7
-        assert told(report) == [
+        assert messages(report) == [
             "mentions[0].offset: expected 0 to 100000000, got -1",
             "mentions[1].offset: expected 0 to 100000000, got 9223372036854775807",
             "mentions[2].mention: expected one character or more",
@@ -73,10 +73,10 @@ class TestChecking:
             "mentions[5].length: got 10, but the mention has 9 code points",
         ]
 
-    def test_a_place_comes_once_for_a_type(self) -> None:
+    def test_a_repeated_place_and_type_is_dropped(self) -> None:
         payload, report = checked(mention(5, "p53"), mention(9, "p21"), mention(5, "P53"))
         assert payload == [[5, "p53", "protein"], [9, "p21", "protein"]]
-        assert told(report) == ["mentions[2]: the place and type of mentions[0] again"]
+        assert messages(report) == ["mentions[2]: the place and type of mentions[0] again"]
 
     @pytest.mark.parametrize(
         ("sent", "message"),
@@ -93,14 +93,14 @@ class TestChecking:
     ) -> None:
         payload, report = checked(sent, mention(9, "p21"))
         assert payload is None
-        assert (report.hits_sent, told(report)) == (2, [message])
+        assert (report.hits_sent, messages(report)) == (2, [message])
 
     def test_mentions_that_are_no_array(self) -> None:
         report = Report()
         assert NER.check({}, report, FakeVocabulary.unasked()) is None
-        assert told(report) == ["mentions: expected array, got struct"]
+        assert messages(report) == ["mentions: expected array, got struct"]
 
-    def test_members_that_nobody_scores_cost_nothing(self) -> None:
+    def test_members_that_are_not_scored_cost_nothing(self) -> None:
         payload, report = checked(mention(3, "p53", section=5.5, confidence="high"))
         assert payload == [[3, "p53", "protein"]]
         assert report.count(Severity.NOTE) == report.problem_count == 2
@@ -170,7 +170,7 @@ class TestScoring:
         assert board.gold == "c0ffee"
 
 
-def test_a_bad_gold_table_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_bad_gold_table_is_reported_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("1\t0-3\tMDM2\tprotein\n1\t11-15\tp53\tprotein\n1\t2\n")
     with pytest.raises(InputError) as caught:
@@ -219,7 +219,7 @@ def test_live_scores_are_those_of_the_result_file(
 
 
 class TestTheDemo:
-    def test_the_gold_stands_where_it_says(self) -> None:
+    def test_the_gold_mentions_are_at_their_offsets(self) -> None:
         texts = {article.id: article.text for article in read_articles([DEMO / "articles"])}
         lines = (DEMO / "gold_ner.tsv").read_text("utf-8").splitlines()
         for line in lines:

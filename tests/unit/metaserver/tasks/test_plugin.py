@@ -1,4 +1,4 @@
-"""How tasks are found."""
+"""Discovery of installed tasks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def pairs(*sent: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=False)) for values in sent]
 
 
-def told(report: Report) -> list[str]:
+def messages(report: Report) -> list[str]:
     return [str(problem) for problem in report.problems]
 
 
@@ -47,13 +47,13 @@ class TestRanks:
     def test_a_hit_without_a_rank_among_ranked_ones_is_dropped(self) -> None:
         report = Report()
         assert INT.check(hits(("P1", 0.9), ("P2", 0.1, 1)), report, ANY) == [["P2", 1, 0.1]]
-        assert told(report) == ["normalizations[0].rank: missing, though other hits have one"]
+        assert messages(report) == ["normalizations[0].rank: missing, though other hits have one"]
 
     def test_a_rank_twice_keeps_the_first(self) -> None:
         report = Report()
         sent = hits(("P1", 0.9, 1), ("P2", 0.8, 1), ("P3", 0.7, 2))
         assert INT.check(sent, report, ANY) == [["P1", 1, 0.9], ["P3", 2, 0.7]]
-        assert told(report) == ["normalizations[1].rank: rank 1 again, after normalizations[0]"]
+        assert messages(report) == ["normalizations[1].rank: rank 1 again, after normalizations[0]"]
 
     def test_a_hit_that_is_dropped_leaves_its_rank_to_others(self) -> None:
         sent = hits(("P1", 7.0, 1), ("P2", 0.8, 1))
@@ -68,20 +68,20 @@ class TestRanks:
 def test_confidence_lies_above_0_and_up_to_1(confidence: float) -> None:
     report = Report()
     assert INT.check(hits(("P1", confidence, 1)), report, ANY) == []
-    assert told(report) == [f"normalizations[0].confidence: expected ]0, 1], got {confidence}"]
+    assert messages(report) == [f"normalizations[0].confidence: expected ]0, 1], got {confidence}"]
 
 
 class TestDuplicates:
     def test_the_better_ranked_is_kept(self) -> None:
         report = Report()
         assert INT.check(hits(("P1", 0.1, 2), ("P1", 0.9, 1)), report, ANY) == [["P1", 1, 0.9]]
-        assert told(report) == ["normalizations[0]: P1 again, after normalizations[1]"]
+        assert messages(report) == ["normalizations[0]: P1 again, after normalizations[1]"]
 
     def test_a_pair_in_the_other_order_is_the_same_pair(self) -> None:
         report = Report()
         sent = pairs(("P2", "P1", 0.9, 1), ("P1", "P2", 0.8, 2))
         assert IPT.check(sent, report, ANY) == [["P1", "P2", 1, 0.9]]
-        assert told(report) == ["pairs[1]: P1 and P2 again, after pairs[0]"]
+        assert messages(report) == ["pairs[1]: P1 and P2 again, after pairs[0]"]
 
     def test_a_protein_may_interact_with_itself(self) -> None:
         assert IPT.check(pairs(("P1", "P1", 0.9, 1)), Report(), ANY) == [["P1", "P1", 1, 0.9]]
@@ -90,7 +90,7 @@ class TestDuplicates:
         report = Report()
         release = FakeVocabulary.ruling({"Q1": Ruling("P1", "Q1 was merged into P1")})
         assert INT.check(hits(("P1", 0.9, 1), ("Q1", 0.8, 2)), report, release) == [["P1", 1, 0.9]]
-        assert told(report) == [
+        assert messages(report) == [
             "normalizations[1]: P1 again, after normalizations[0]",
             "normalizations[1].dbid: Q1 was merged into P1",
         ]
@@ -103,19 +103,19 @@ def test_each_refused_accession_of_a_pair_is_named() -> None:
     )
     sent = pairs(("P1", "P2", 0.9, 1), ("X", "Y", 0.8, 2), ("P1", "Y", 0.7, 3))
     assert IPT.check(sent, report, release) == [["P1", "P2", 1, 0.9]]
-    assert told(report) == [
+    assert messages(report) == [
         "pairs[1].dbid_a: X is malformed",
         "pairs[1].dbid_b: Y is deleted",
         "pairs[2].dbid_b: Y is deleted",
     ]
 
 
-def test_members_that_nobody_scores_cost_nothing() -> None:
+def test_members_that_are_not_scored_cost_nothing() -> None:
     report = Report()
     (first,) = hits(("P1", 0.9, 1))
     sent = [{**first, "taxid": "human", "evidence": "binds", "dbname": "UniProt", "extra": []}]
     assert INT.check(sent, report, ANY) == [["P1", 1, 0.9]]
-    assert told(report) == ["normalizations[0].taxid: expected int, got string 'human'"]
+    assert messages(report) == ["normalizations[0].taxid: expected int, got string 'human'"]
 
 
 def test_a_hit_of_another_type_makes_the_member_unusable() -> None:
@@ -166,7 +166,7 @@ class TestScoring:
         assert scorer.score().values["f_score"] == 1.0
 
 
-def test_a_bad_gold_file_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_bad_gold_file_is_reported_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "gold.tsv"
     path.write_text("1\tP1\n1\tP2\tP3\n1\n")
     with pytest.raises(InputError) as caught:

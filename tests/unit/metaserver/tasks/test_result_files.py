@@ -1,4 +1,4 @@
-"""Result files checked as answers are, each problem at its line."""
+"""Result files checked like answers, each problem with its line."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def read(task: FiledTask, folder: Path, *lines: str) -> RunFile:
     return task.read_run(path, ARTICLES, KNOWN)
 
 
-def told(found: RunFile) -> list[str]:
+def messages(found: RunFile) -> list[str]:
     return [str(problem) for problem in found.problems]
 
 
-def test_hits_that_cannot_stand_are_left_out_with_their_line(tmp_path: Path) -> None:
+def test_invalid_hits_are_left_out_and_reported_with_their_line(tmp_path: Path) -> None:
     lines = ["1\tP1\t1\t0.9", "2\tX1\t1\t0.9", "1\tX2\t2\t0.8", "9\tP1\t1\t1", "1\tS3\t3\t0.7"]
     found = read(INT, tmp_path, *lines)
     assert found.payloads == {"1": [["P1", 1, 0.9], ["P9", 3, 0.7]]}
-    assert told(found) == [
+    assert messages(found) == [
         "line 3: X2: no",
         "line 5: S3 is secondary",
         "line 2: X1: no",
@@ -64,14 +64,16 @@ def test_every_format_error_has_its_line(tmp_path: Path) -> None:
 def test_pairs_are_unordered(tmp_path: Path) -> None:
     found = read(IPT, tmp_path, "1\tP2\tP1\t1\t0.9", "1\tX2\tP1\t2\t0.9")
     assert found.payloads == {"1": [["P1", "P2", 1, 0.9]]}
-    assert told(found) == ["line 2: X2: no"]
+    assert messages(found) == ["line 2: X2: no"]
 
 
 def test_act_keeps_its_ranks(tmp_path: Path) -> None:
     found = read(ACT, tmp_path, "1\t1\t2\t0.5", "2\t1\t1\t0.4")
     assert found.payloads == {"1": [True, 0.5, 2], "2": [True, 0.4, 1]}
     assert list(ACT.result_lines(found.payloads.items())) == ["2\t1\t1\t0.4\n", "1\t1\t2\t0.5\n"]
-    assert told(found) == ["line 1, column 4: confidence rises with rank 2; expected it to fall"]
+    assert messages(found) == [
+        "line 1, column 4: confidence rises with rank 2; expected it to fall"
+    ]
 
 
 @pytest.mark.parametrize("task", installed_tasks().values(), ids=lambda task: task.name)

@@ -1,4 +1,4 @@
-"""Live views are those that `scoring` makes with the files of the release, hit by hit."""
+"""Live views equal those of `scoring` with the files of the release, hit by hit."""
 
 from itertools import chain
 from pathlib import Path
@@ -66,7 +66,7 @@ def test_an_ortholog_of_several_gold_accessions_becomes_all_of_them(release: Rel
 
 
 def from_files(gold: ItemGold, release: Release, folder: Path) -> list[View]:
-    """Return the views that `scoring evaluate` makes with the files of the release."""
+    """Return the views of `scoring evaluate` with the files of the release."""
     names = [one for item in chain.from_iterable(gold.items.values()) for one in members(item)]
     homologs, taxa = folder / "homologs", folder / "taxa"
     write_lines(homologs, ortholog_lines(release, names))

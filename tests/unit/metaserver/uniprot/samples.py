@@ -1,4 +1,4 @@
-"""A small release made of facts about real entries, and the source files to build others from."""
+"""A small release with facts about real entries, and the source files to build others from."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -116,6 +116,6 @@ def write_sources(folder: Path, sources: dict[str, str] = SOURCES) -> list[Path]
 
 
 def build(folder: Path, sources: dict[str, str], name: str = "2025_04") -> Release:
-    """Build a release out of source texts."""
+    """Build a release from source texts."""
     paths = write_sources(folder / f"sources of {name}", sources)
     return build_release(paths, name=name, out=folder / name)

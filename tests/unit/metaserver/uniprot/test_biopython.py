@@ -1,4 +1,4 @@
-"""Real files: what a release says against what Biopython's parser reads."""
+"""Real files: a release's entries compared with those of Biopython's parser."""
 
 import re
 from pathlib import Path

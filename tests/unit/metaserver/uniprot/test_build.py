@@ -47,7 +47,7 @@ def test_counts_are_of_what_the_sources_hold(release):
 
 
 def test_an_accession_said_to_be_several_things_is_the_best_of_them(release):
-    """P04637 stands in the deleted list too; an entry outweighs it, as a successor would."""
+    """P04637 is in the deleted list too; an entry takes precedence, as a successor would."""
     assert release.lookup(["P04637"])[0].status.label == "primary"
 
 
@@ -74,7 +74,7 @@ def test_a_missing_source_is_named(tmp_path):
 
 
 def test_a_pipe_is_no_source(tmp_path):
-    """Its beginning would be gone once its kind is known."""
+    """Its beginning could not be read again once its kind is known."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="a pipe; expected a file"):
         build_release([tmp_path / "pipe"], name="x", out=tmp_path / "out")
@@ -118,7 +118,7 @@ def test_progress_counts_every_byte_of_every_source(tmp_path):
     assert read == {path.name: path.stat().st_size for path in paths}
 
 
-def test_what_a_killed_build_left_is_removed_by_the_next_of_that_name(tmp_path):
+def test_the_remains_of_a_killed_build_are_removed_by_the_next(tmp_path):
     ended = subprocess.Popen(["true"])
     ended.wait()
     dead = tmp_path / f".new.{ended.pid}.building"
@@ -177,7 +177,7 @@ def test_homonym_sets_are_not_chained(tmp_path):
         ("Another name", "P04637", 10090, []),
     ],
 )
-def test_what_makes_a_homonym_ortholog(tmp_path, name, cluster, taxon, found):
+def test_the_conditions_of_homonym_orthologs(tmp_path, name, cluster, taxon, found):
     flat = flat_entry("A_HUMAN", "P00001;", 9606, full=[P53, "P", "53"])
     flat += flat_entry("B_MOUSE", "P00002;", taxon, full=[name])
     clusters = f"P00001\tUniRef50_P04637\nP00002\tUniRef50_{cluster}\n"
@@ -198,7 +198,7 @@ def test_a_link_is_swapped_while_an_open_release_keeps_its_files(tmp_path):
     assert [path.name for path in link.parent.iterdir()] == ["current"]
 
 
-def test_use_leaves_what_is_no_link_and_what_is_no_release(tmp_path):
+def test_use_refuses_other_files_and_folders(tmp_path):
     release = build(tmp_path, {"sprot.dat": FLAT})
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match="is not a symbolic link"):
@@ -209,7 +209,7 @@ def test_use_leaves_what_is_no_link_and_what_is_no_release(tmp_path):
 
 
 def test_verification_finds_a_bit_that_was_lost(tmp_path):
-    """The check that every build runs, run on a release whose bitmap lost one entry."""
+    """The check of every build, applied to a release whose bitmap lost one entry."""
     from metaserver.uniprot.intake import Intake
     from metaserver.uniprot.layout import FORMAT, Meta, write_meta
     from metaserver.uniprot.sources import SourceFile, recognise

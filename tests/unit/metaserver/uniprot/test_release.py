@@ -81,7 +81,7 @@ def copied(release: Release, folder: Path) -> Path:
     return Path(shutil.copytree(release.directory, folder / "copy"))
 
 
-def test_what_is_no_release_is_named(tmp_path):
+def test_a_folder_that_is_no_release_is_named(tmp_path):
     for path in (tmp_path, tmp_path / "nothing"):
         with pytest.raises(InputError, match="not a UniProt release directory") as caught:
             Release.open(path)

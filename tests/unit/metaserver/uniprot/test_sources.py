@@ -145,7 +145,7 @@ def written(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_source_is_told_by_its_contents_and_read_alike(tmp_path, kind, end, packed):
+def test_a_source_is_recognised_by_its_contents(tmp_path, kind, end, packed):
     expected = read(written(tmp_path / "plain", KINDS[kind]))
     data = KINDS[kind].replace("\n", end).encode()
     path = tmp_path / "source.bin"
@@ -164,7 +164,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
     assert [entry.accession for entry in read(path)] == ["P04637"]
 
 
-def test_xml_gives_what_flat_files_give(tmp_path):
+def test_xml_and_flat_files_give_the_same_entries(tmp_path):
     human, other = read(written(tmp_path, XML))
     assert human == ProteinEntry(
         line=3,
@@ -349,7 +349,7 @@ def test_a_wrong_or_cut_file_stops_at_its_line_and_leaves_nothing(tmp_path, case
 
 @pytest.mark.parametrize("keep", [0.003, 0.3, 0.999])
 def test_a_cut_gzip_file_stops_the_build_near_the_cut(tmp_path, keep):
-    """What is lost of the text before the cut is at most the piece that was being unpacked."""
+    """At most the piece that was being unpacked is lost of the text before the cut."""
     packed = gzip.compress(FLAT.encode() * 50)
     cut = packed[: int(len(packed) * keep)]
     path = tmp_path / "sprot.dat.gz"

@@ -3,7 +3,7 @@ from metaserver.uniprot.intent import Intent
 from metaserver.uniprot.verdicts import INTENTS
 
 
-def test_only_what_is_not_accepted_as_it_stands_is_ruled_on(release):
+def test_only_strings_not_accepted_unchanged_have_a_ruling(release):
     vocabulary = ReleaseVocabulary(release=release)
     assert vocabulary.rulings(["P04637", "P02340", "A0A023GPI8"]) == {}
     assert vocabulary.rulings([]) == {}
@@ -36,7 +36,7 @@ def test_scores_are_signed_with_the_release_and_an_unusual_policy(release):
     assert mapped.name == "2025_04+map"
 
 
-def test_what_was_accepted_before_changes_no_ruling(release):
+def test_earlier_accepted_strings_change_no_ruling(release):
     vocabulary = ReleaseVocabulary(release=release)
     sent = ["P04637", "P99999", "P02340", "Q15086", "A0A023GPI8"]
     first = vocabulary.rulings(sent)

@@ -31,7 +31,7 @@ EDGES = [2.0 * (LIMIT / 2) ** (i / 28) for i in range(29)]
 START = 1_790_000_000.0
 OUTCOMES = {
     Outcome.PARTIAL: "3 of 31 hits dropped: Q9XXX1 is not in the release",
-    Outcome.TIMEOUT: "no whole answer within 600 s",
+    Outcome.TIMEOUT: "no complete answer within 600 s",
     Outcome.HTTP: "status 502 from the server",
     Outcome.SHAPE: "normalizations[3].rank: not a positive integer",
 }

@@ -1,4 +1,4 @@
-"""Which encoding counts: the byte order mark's, the HTTP header's or the declaration's."""
+"""Precedence of encodings: the byte order mark's, the HTTP header's, the declaration's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import encodings
 import pytest
 
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import named
+from metaserver.wire.charset import charset_of
 from metaserver.wire.xmlrpc import Decoder, Value, WireError
 
 
@@ -44,7 +44,7 @@ def message(encoding: str, declared: str | None, text: str = "é") -> bytes:
     ],
 )
 def test_the_header_names_a_charset(content_type: str, charset: str | None) -> None:
-    assert named(content_type) == charset
+    assert charset_of(content_type) == charset
 
 
 @pytest.mark.parametrize("size", [1, 3, 10**6])
@@ -70,7 +70,7 @@ def test_the_header_names_a_charset(content_type: str, charset: str | None) -> N
         ("us-ascii", None, "utf-8"),
         ("us-ascii", "utf-8", "utf-8"),
         ("us-ascii", "iso-8859-1", "latin-1"),
-        # Marks and UTF-16 tell themselves, whatever is said.
+        # Byte order marks and UTF-16 are detected, whatever the header says.
         ("iso-8859-1", "iso-8859-1", "utf-8-sig"),
         ("utf-8", "utf-16", "utf-16"),
         ("iso-8859-1", "utf-16", "utf-16"),
@@ -85,7 +85,7 @@ def test_the_encoding_that_counts(
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 10**6])
-def test_what_is_utf_8_is_read_as_such_to_the_first_byte_that_is_not(size: int) -> None:
+def test_utf_8_is_read_up_to_the_first_invalid_byte(size: int) -> None:
     head, _, tail = message("utf-8", "iso-8859-1", "|").partition(b"|")
     mixed = head + "α é ".encode() + "é à".encode("latin-1") + tail
     assert read(mixed, "utf-8", size) == "α é é à"

@@ -1,4 +1,4 @@
-"""Values of answers read as the agreed types, with what is said about it."""
+"""Values of answers read as the agreed types, with the problems reported."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from metaserver.wire.contract import described, read, read_member, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
 
 
-def told(report: Report) -> list[str]:
+def messages(report: Report) -> list[str]:
     return [str(problem) for problem in report.problems]
 
 
@@ -36,7 +36,7 @@ def test_reads_what_untyped_languages_send_and_says_so(
     found = read(value, kind, "pairs[2].x", report)
     assert found == coerced
     assert type(found) is kind
-    assert told(report) == [f"pairs[2].x: {note}"]
+    assert messages(report) == [f"pairs[2].x: {note}"]
     assert report.count(Severity.NOTE) == 1
 
 
@@ -62,10 +62,10 @@ def test_reads_what_untyped_languages_send_and_says_so(
         (dict, [1, 2], "expected struct, got array of 2"),
     ],
 )
-def test_refuses_what_would_be_a_guess(kind: type, value: object, said: str) -> None:
+def test_ambiguous_values_are_refused(kind: type, value: object, said: str) -> None:
     report = Report()
     assert read(value, kind, "a.b", report) is None
-    assert told(report) == [f"a.b: {said}"]
+    assert messages(report) == [f"a.b: {said}"]
     assert report.count(Severity.SHAPE) == 1
 
 
@@ -79,7 +79,7 @@ def test_a_value_of_its_type_is_taken_as_it_is() -> None:
 def test_a_missing_member_names_its_path_and_type() -> None:
     report = Report()
     assert read_member({}, "confidence", float, "pairs[0]", report) is None
-    assert told(report) == ["pairs[0].confidence: missing; expected double"]
+    assert messages(report) == ["pairs[0].confidence: missing; expected double"]
 
 
 def test_a_long_string_is_cut() -> None:
@@ -95,7 +95,7 @@ def test_mentions_are_for_display_only() -> None:
         good,
         {**good, "section": 1.5},
     ]
-    assert told(report) == [
+    assert messages(report) == [
         "mentions[1].offset: expected int, got string 'here'",
         "mentions[2]: expected struct, got int 5",
         "mentions[3].offset: missing; expected int",
@@ -113,6 +113,6 @@ def test_a_report_keeps_the_first_hundred_and_the_worst_first() -> None:
         report.hit(f"b[{place}]", "dropped")
     report.shape("c", "wrong")
     assert report.problem_count == 154
-    kept = told(report)
+    kept = messages(report)
     assert len(kept) == MAX_PROBLEMS
     assert kept[:5] == ["c: wrong", *(f"b[{n}]: dropped" for n in range(3)), "a[0]: read as int"]

@@ -1,4 +1,4 @@
-"""What the decoder accepts from peers, and what it refuses."""
+"""The decoder: messages that it accepts from peers, and messages that it refuses."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_long_message_becomes_a_stream_wherever_chunks_end(size: int) -> None:
     assert decoder.response() == value
 
 
-def test_what_cannot_become_a_message_is_refused_before_its_end() -> None:
+def test_an_invalid_message_is_refused_before_its_end() -> None:
     with pytest.raises(WireError, match="<html> is not allowed here"):
         Decoder().feed(b"<html><body>")
     decoder = Decoder()
@@ -173,7 +173,7 @@ def test_what_cannot_become_a_message_is_refused_before_its_end() -> None:
 
 @pytest.mark.parametrize("tail", ["", "<junk/>"])
 @pytest.mark.parametrize("attributes", ["", EX], ids=["plain", "stream"])
-def test_what_was_read_goes_with_its_last_reference(tail: str, attributes: str) -> None:
+def test_values_are_freed_with_their_last_reference(tail: str, attributes: str) -> None:
     body = response(array("<value><struct/></value>" * 1_000) + tail, attributes)
     gc.collect()
     gc.disable()
@@ -290,7 +290,7 @@ def test_of_members_with_one_name_the_last_counts_and_that_is_noted(attributes: 
 @pytest.mark.parametrize("before", [b"\n", b"\r\n \t\n", b"\xef\xbb\xbf", b"\n\xef\xbb\xbf\n" * 2])
 @pytest.mark.parametrize("size", [1, 3, 1_000])
 @pytest.mark.parametrize("encoding", [None, "utf-8", "iso-8859-1"])
-def test_what_stands_before_the_declaration_is_passed_over(
+def test_white_space_before_the_declaration_is_skipped(
     before: bytes, size: int, encoding: str | None
 ) -> None:
     said = f" encoding='{encoding}'" if encoding else ""
@@ -301,7 +301,7 @@ def test_what_stands_before_the_declaration_is_passed_over(
     assert fed(Decoder(), body, size).response() == "é"
 
 
-def test_an_errors_line_counts_what_stands_before_the_message() -> None:
+def test_an_errors_line_counts_the_lines_before_the_message() -> None:
     with pytest.raises(WireError, match="line 4, column 16"):
         decode_response(b"\n\n<?xml version='1.0'?>\n<methodResponse>&e;</methodResponse>")
 
@@ -355,7 +355,7 @@ def test_a_nul_byte_within_a_message_is_refused(cut: bytes) -> None:
          + "</member></struct></value>", "hits[1][1]: <value> has attributes; XML-RPC has none"),
     ],
 )  # fmt: skip
-def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> None:
+def test_an_invalid_value_is_refused_with_its_path(value: str, message: str) -> None:
     with pytest.raises(WireError) as caught:
         decode_response(response(value, EX))
     assert caught.value.outcome is Outcome.XML
@@ -382,7 +382,7 @@ def test_refuses_what_has_no_value_and_says_where(value: str, message: str) -> N
         (b"<methodCall><methodName>f</methodName></methodCall>", "<methodCall> where"),
     ],
 )  # fmt: skip
-def test_refuses_what_is_no_response(body: bytes, message: str) -> None:
+def test_a_message_that_is_no_response_is_refused(body: bytes, message: str) -> None:
     with pytest.raises(WireError) as caught:
         decode_response(body)
     assert caught.value.outcome is Outcome.XML
@@ -540,6 +540,6 @@ class TestCalls:
             (response("<value/>"), "<methodResponse> where <methodCall> is expected"),
         ],
     )
-    def test_what_is_no_call(self, body: bytes, message: str) -> None:
+    def test_a_message_that_is_no_call_is_refused(self, body: bytes, message: str) -> None:
         with pytest.raises(WireError, match=message):
             decode_call(body)

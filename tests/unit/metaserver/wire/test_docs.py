@@ -1,4 +1,4 @@
-"""The examples that teams read are what the hub sends and accepts."""
+"""The examples in the docs are messages that the hub sends and accepts."""
 
 from __future__ import annotations
 

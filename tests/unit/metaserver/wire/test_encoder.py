@@ -1,4 +1,4 @@
-"""What the encoder writes, and what it refuses to write."""
+"""The encoder: messages that it writes, and values that it refuses."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_writes_every_type(value: Any, markup: str) -> None:
         ({"\x1f": 1}, r"U\+001F"),
     ],
 )
-def test_refuses_what_xml_rpc_cannot_carry(value: Any, message: str) -> None:
+def test_values_without_an_xml_rpc_form_are_refused(value: Any, message: str) -> None:
     with pytest.raises(EncodeError, match=message):
         encode_response([value])
 
@@ -91,7 +91,7 @@ def test_refuses_to_nest_without_end() -> None:
         encode_response(endless)
 
 
-def test_nil_only_to_those_who_ask() -> None:
+def test_nil_is_encoded_only_on_request() -> None:
     assert b"<value><nil/></value>" in encode_response({"a": None}, nil=True)
     assert b"<value><nil/></value>" in encode_call("f", [None], nil=True)
 

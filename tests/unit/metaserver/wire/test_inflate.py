@@ -1,4 +1,4 @@
-"""Compressed answers: opened in small steps, bounded, told when broken."""
+"""Compressed answers: decompressed in small steps, bounded, refused when broken."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_opens_both_formats_wherever_chunks_end(data: bytes, size: int) -> None:
 
 @pytest.mark.parametrize("wbits", [-zlib.MAX_WBITS, zlib.MAX_WBITS, 16 + zlib.MAX_WBITS])
 def test_a_body_is_whole_whatever_its_length(wbits: int) -> None:
-    """The last byte may hold a match beyond the step and the end of the stream together."""
+    """The last byte may contain both a match beyond the step and the end of the stream."""
     encoding = "gzip" if wbits > zlib.MAX_WBITS else "deflate"
     for length in [*range(CHUNK - 40, CHUNK + 300), *range(2 * CHUNK - 20, 2 * CHUNK + 280)]:
         text = b"<" + b"a" * length
@@ -49,7 +49,7 @@ def test_a_body_is_whole_whatever_its_length(wbits: int) -> None:
 @pytest.mark.parametrize("size", [1, 2, 3, 100, 10**6])
 @pytest.mark.parametrize("text", [TEXT, b"", b"x", bytes(range(256)) * 300])
 @pytest.mark.parametrize("level", [0, 1, 6, 9])
-def test_deflate_comes_with_and_without_its_header(text: bytes, level: int, size: int) -> None:
+def test_deflate_is_read_with_and_without_its_header(text: bytes, level: int, size: int) -> None:
     for data in (raw(text, level), zlib.compress(text, level), gzip.compress(text, level)):
         assert opened(data, size, "deflate") == text
 

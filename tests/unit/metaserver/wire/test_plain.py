@@ -1,4 +1,4 @@
-"""Which bodies are read in one go, and which are left to the stream."""
+"""Bodies that are read at once, and bodies that are left to the stream."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from annotators.protocol import encode_answer
 from metaserver.wire.plain import plain_response
 from metaserver.wire.xmlrpc import Limits, MethodResponse, encode_response
 
-HEAD, TAIL = "<methodResponse><params><param><value>", "</value></param></params></methodResponse>"
+OPENING, TAIL = (
+    "<methodResponse><params><param><value>",
+    "</value></param></params></methodResponse>",
+)
 ANSWER = {
     "interaction": [True, 0.5],
     "normalizations": [{"dbid": "P1", "rank": 1, "confidence": 1.0, "evidence": "a = b!? <é>"}],
@@ -18,7 +21,7 @@ ANSWER = {
 
 
 def plain(body: str | bytes, limits: Limits | None = None) -> object:
-    """Return the value of a body that is plain, None of one that is not."""
+    """Return the value of a plain body, None for any other."""
     body = body.encode() if isinstance(body, str) else body
     response = plain_response(body, limits or Limits())
     return None if response is None else response.value
@@ -35,7 +38,7 @@ def plain(body: str | bytes, limits: Limits | None = None) -> object:
     ],
     ids=["hub", "kit", "standard library", "others"],
 )
-def test_what_servers_send_is_plain(body: bytes) -> None:
+def test_answers_of_common_servers_are_plain(body: bytes) -> None:
     assert plain(body) == ANSWER
 
 
@@ -51,34 +54,34 @@ def test_what_servers_send_is_plain(body: bytes) -> None:
         ("a\r\nb\rc&#13;", "a\nb\nc\r"),
     ],
 )
-def test_what_a_parser_takes_apart_is_joined(text: str, value: object) -> None:
-    assert plain(f"{HEAD}{text}{TAIL}") == value
+def test_text_split_by_the_parser_is_joined(text: str, value: object) -> None:
+    assert plain(f"{OPENING}{text}{TAIL}") == value
 
 
 @pytest.mark.parametrize(
     "body",
     [
         "",
-        f"\ufeff{HEAD}x{TAIL}",
-        f"<?xml version='1.0' encoding='iso-8859-1'?>{HEAD}x{TAIL}",
-        f"<?xml version='1.0'?>{HEAD}x{TAIL}".encode("utf-16"),
-        f"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY e 'e'>]>{HEAD}&e;{TAIL}",
-        f"{HEAD}<!DOCTYPE x [<!ENTITY e 'e'>]>&e;{TAIL}",
-        f"{HEAD}&e;{TAIL}",
-        f"{HEAD}<string a= 'b'>x</string>{TAIL}",
-        f"{HEAD}<x:nil/>{TAIL}",
-        f"{HEAD}<int>x</int>{TAIL}",
-        f"{HEAD}<int>1</int><int>1</int>{TAIL}",
-        f"{HEAD}<int>1<int>1</int></int>{TAIL}",
-        f"{HEAD}<array/>{TAIL}",
-        f"{HEAD}<array><date/></array>{TAIL}",
-        f"{HEAD}<struct><member/></struct>{TAIL}",
-        f"{HEAD}<boolean>2</boolean>{TAIL}",
-        f"{HEAD}<struct><member><value/><name/></member></struct>{TAIL}",
-        f"{HEAD}<struct><member><name><b/></name><value/></member></struct>{TAIL}",
-        f"{HEAD}x{TAIL}".replace("param>", "parameter>"),
-        f"{HEAD}x{TAIL}".replace("Response", "response"),
-        f"{HEAD}x",
+        f"\ufeff{OPENING}x{TAIL}",
+        f"<?xml version='1.0' encoding='iso-8859-1'?>{OPENING}x{TAIL}",
+        f"<?xml version='1.0'?>{OPENING}x{TAIL}".encode("utf-16"),
+        f"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY e 'e'>]>{OPENING}&e;{TAIL}",
+        f"{OPENING}<!DOCTYPE x [<!ENTITY e 'e'>]>&e;{TAIL}",
+        f"{OPENING}&e;{TAIL}",
+        f"{OPENING}<string a= 'b'>x</string>{TAIL}",
+        f"{OPENING}<x:nil/>{TAIL}",
+        f"{OPENING}<int>x</int>{TAIL}",
+        f"{OPENING}<int>1</int><int>1</int>{TAIL}",
+        f"{OPENING}<int>1<int>1</int></int>{TAIL}",
+        f"{OPENING}<array/>{TAIL}",
+        f"{OPENING}<array><date/></array>{TAIL}",
+        f"{OPENING}<struct><member/></struct>{TAIL}",
+        f"{OPENING}<boolean>2</boolean>{TAIL}",
+        f"{OPENING}<struct><member><value/><name/></member></struct>{TAIL}",
+        f"{OPENING}<struct><member><name><b/></name><value/></member></struct>{TAIL}",
+        f"{OPENING}x{TAIL}".replace("param>", "parameter>"),
+        f"{OPENING}x{TAIL}".replace("Response", "response"),
+        f"{OPENING}x",
         "<methodResponse><fault><value/></fault></methodResponse>",
         "<methodCall><methodName>f</methodName></methodCall>",
     ],
@@ -87,12 +90,12 @@ def test_anything_else_is_left_to_the_stream(body: str | bytes) -> None:
     assert plain(body) is None
 
 
-def test_so_is_what_may_pass_a_limit() -> None:
-    body = f"{HEAD}<array><data><value>x</value></data></array>{TAIL}"
+def test_a_body_near_a_limit_is_left_to_the_stream() -> None:
+    body = f"{OPENING}<array><data><value>x</value></data></array>{TAIL}"
     assert plain(body, Limits(values=len(body), depth=1)) == ["x"]
     assert plain(body, Limits(values=len(body) - 1)) is None
     assert plain(body, Limits(depth=0)) is None
 
 
 def test_nil_is_a_value() -> None:
-    assert plain_response(f"{HEAD}<nil/>{TAIL}".encode(), Limits()) == MethodResponse(value=None)
+    assert plain_response(f"{OPENING}<nil/>{TAIL}".encode(), Limits()) == MethodResponse(value=None)

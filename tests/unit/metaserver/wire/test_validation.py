@@ -1,4 +1,4 @@
-"""Whole answers checked: outcomes, what is kept, and the words for it."""
+"""Checks of complete answers: outcomes, the hits kept, and the messages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def checked(value: object, tasks: Sequence[TaskPlugin] = TASKS) -> CheckedAnswer
     return check(value, tasks, RELEASE)
 
 
-def told(answer: CheckedAnswer) -> list[str]:
+def messages(answer: CheckedAnswer) -> list[str]:
     return [str(problem) for problem in answer.problems]
 
 
@@ -76,19 +76,19 @@ def test_members_of_other_tasks_and_unknown_members_are_ignored() -> None:
     assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
 
 
-def test_what_nobody_reads_and_cannot_be_read_is_ignored() -> None:
+def test_unreadable_values_that_no_task_reads_are_ignored() -> None:
     odd = hit("P1", 1) | {"made": Unreadable("dateTime.iso8601"), "score": Unreadable("double")}
     answer = checked({"normalizations": [odd], "when": Unreadable("dateTime.iso8601")})
     assert (answer.outcome, answer.problem_count) == (Outcome.OK, 0)
     assert answer.payloads == {"INT": [["P1", 1, 0.5]]}
 
 
-def test_what_was_odd_as_the_answer_was_decoded_is_told_and_costs_nothing() -> None:
+def test_the_decoders_notes_are_reported_and_cost_nothing() -> None:
     report = Report()
     report.note("when", "'soon' is no dateTime.iso8601")
     answer = check({"normalizations": [hit("P1", 1), hit("X1", 2)]}, TASKS, RELEASE, report)
     assert answer.outcome is Outcome.PARTIAL
-    assert told(answer)[1:] == ["when: 'soon' is no dateTime.iso8601"]
+    assert messages(answer)[1:] == ["when: 'soon' is no dateTime.iso8601"]
     assert answer.problem_count == 2
 
 
@@ -96,7 +96,7 @@ def test_mentions_are_for_display_unless_a_task_reads_them() -> None:
     sent = {"mentions": [{"offset": 3, "mention": "p53"}, {"mention": "p21", "length": "x"}]}
     shown = checked(sent)
     assert (shown.outcome, shown.payloads) == (Outcome.OK, {})
-    assert told(shown) == [
+    assert messages(shown) == [
         "mentions[1].offset: missing; expected int",
         "mentions[1].length: expected int, got string 'x'",
     ]
@@ -132,14 +132,14 @@ def test_another_type_fails_the_attempt_and_names_the_path(value: object, messag
     assert answer.hits_kept == 0
 
 
-def test_every_problem_of_an_answer_is_told_the_worst_first() -> None:
+def test_every_problem_of_an_answer_is_reported_worst_first() -> None:
     answer = checked(
         {
             "normalizations": [hit("X1", 0, 1.5), hit(7, 1), hit("P1", "x", None)],
             "interaction": [1, 2.0],
         }
     )
-    assert told(answer) == [
+    assert messages(answer) == [
         "normalizations[2].confidence: missing; expected double",
         "normalizations[2].rank: expected int, got string 'x'",
         "interaction[1]: expected ]0, 1], got 2.0",
@@ -175,11 +175,11 @@ def test_one_good_task_carries_a_bad_one() -> None:
     assert answer.payloads == {"ACT": [False, 0.1], "INT": []}
 
 
-def test_what_was_coerced_is_told_of_a_good_answer() -> None:
+def test_coerced_values_of_a_good_answer_are_reported() -> None:
     answer = checked({"normalizations": [hit("P1", 3.0, 1)]})
     assert answer.outcome is Outcome.OK
     assert answer.payloads == {"INT": [["P1", 3, 1.0]]}
-    assert told(answer) == [
+    assert messages(answer) == [
         "normalizations[0].confidence: int 1 read as double 1.0",
         "normalizations[0].rank: double 3.0 read as int 3",
     ]
