@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,14 +18,15 @@ from tests.hubs.release import ACCESSIONS
 
 
 @asynccontextmanager
-async def served(kit: Kit, port: int = 0) -> AsyncIterator[str]:
+async def served(kit: Kit, at: socket.socket | None = None) -> AsyncIterator[str]:
     """Serve a kit on this machine while the context lasts; yield its URL."""
     runner = web.AppRunner(
         application(kit), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
     )
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
+        site = web.SockSite(runner, at) if at else web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
         yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
     finally:
         await runner.cleanup()
@@ -62,8 +64,18 @@ class Asked:
 
 
 @asynccontextmanager
-async def asked_server(seconds: float = 0.0, port: int = 0) -> AsyncIterator[Asked]:
+async def asked_server(
+    seconds: float = 0.0, at: socket.socket | None = None
+) -> AsyncIterator[Asked]:
     """Serve an `Asked` on this machine."""
     asked = Asked(seconds)
-    async with served(Kit(asked.annotate), port) as asked.url:
+    async with served(Kit(asked.annotate), at) as asked.url:
         yield asked
+
+
+def refusing(port: int = 0) -> socket.socket:
+    """Take a port that nobody else gets; it refuses connections until a server listens on it."""
+    bound = socket.socket()
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound.bind(("127.0.0.1", port))
+    return bound

@@ -24,7 +24,7 @@ from metaserver.store import audit
 from metaserver.store.tables import articles
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.integration.kits import answer_for, asked_server, served
+from tests.integration.kits import answer_for, asked_server, refusing, served
 from tests.integration.test_service_lanes import ARTICLES, annotate, registered
 from tests.waiting import until
 
@@ -81,11 +81,12 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
         async with asked_server() as asked:
             await begin(running, asked.url)
             port = int(asked.url.rstrip("/").rpartition(":")[2])
+        down = refusing(port)
         await running.do("servers.start", running.team("blue"), server="blue-1")
         watch = running.service.phase("test").boards.watch
         await running.until(lambda: watch.state("blue-1")[0] == "down")
         clock.ahead = -YEAR
-        async with asked_server(port=port):
+        async with asked_server(at=down):
             await running.until(done(running))
 
 
