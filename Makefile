@@ -40,7 +40,7 @@ demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=
 	@$(BIN)/metaserver demo $(ARGS)
 
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
-	$(BIN)/pytest -n auto --dist loadfile $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
 
 check: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs; changes no file
 	$(BIN)/ruff format --check .

@@ -29,6 +29,7 @@ from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
+from tests.waiting import patience
 
 LARGE = 32 * 2**20
 
@@ -237,7 +238,7 @@ async def raw(site: Site, *parts: bytes, pause: float = 0.0, end: bool = False) 
             await asyncio.sleep(pause)
         if end:
             writer.write_eof()
-        async with asyncio.timeout(60):
+        async with patience():
             return await reader.read()
     except ConnectionError:
         return b""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,9 +24,9 @@ from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
 from metaserver.tasks.ner_scores import read_gold
 from metaserver.tasks.ranked import RankedTask
-from metaserver.wire.validation import Ruling
 from scoring import ItemGold
 from scoring.tasks import Item, Task
+from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.callers import TEXT, article_caller, server
 from tests.integration.hostile import END, VALUE, flood, undisturbed
 from tests.integration.peers import peer
@@ -37,13 +37,6 @@ pytestmark = pytest.mark.slow
 
 HITS, PAIRS, MENTIONS = 200_000, 150_000, 100_000
 ARTICLE = ArticleId("a0")
-
-
-class Anything:
-    """A vocabulary that accepts every accession."""
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {}
 
 
 def accession(number: int) -> str:
@@ -125,7 +118,7 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
     boards = LiveBoards(watch, Scoreboard([task]), lambda: None)
     async with (
         open_store(tmp_path / "store.sqlite") as store,
-        article_caller(vocabulary=Anything()) as caller,
+        article_caller(vocabulary=FakeVocabulary.of_everything()) as caller,
         article_caller() as ordinary,
         peer(flood(b"", pieces)) as there,
     ):

@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.hub import (
-    ACCESSIONS,
-    asked_server,
-    boards,
-    build_release,
-    metaserver,
-    start,
-    stored,
-)
+from tests.hubs.command import boards, metaserver, start, stored
+from tests.hubs.release import ACCESSIONS, release_at
+from tests.integration.kits import asked_server
 
 KILLS = 20
 PATIENCE = 120.0  # seconds, until a run that was started is at work
@@ -53,7 +47,7 @@ async def answered_more(process: asyncio.subprocess.Process, out: Path, known: i
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     options = [*write_challenge(tmp_path), "--uniprot", release, "--concurrency", "2"]
     rng = random.Random(5)
     async with asked_server(0.06) as one, asked_server(0.09) as two:

@@ -20,9 +20,9 @@ from metaserver.model.errors import HubError
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
-from tests.integration.hub import build_release
+from tests.hubs.release import release_at
+from tests.hubs.single import begun, single_phase
 from tests.integration.peers import GOOD, answering, peer, response
-from tests.integration.single import begun, single_phase
 
 SETTINGS = {
     "limits": {"attempts": 2},
@@ -37,7 +37,7 @@ async def worked(folder: Path) -> AsyncIterator[tuple[HubContext, RunningPhase]]
     """Run a small phase to its end: one server, which at first says twice that it failed."""
     async with peer(answering(FAULT, FAULT, FAULT, GOOD)) as there:
         settings = msgspec.convert(SETTINGS | {"folder": str(folder / "out")}, Settings)
-        release = await build_release(folder / "uniprot")
+        release = release_at(folder / "uniprot")
         phase = single_phase(release, {"one": there.url}, tasks=("INT",))
         async with begun(settings, phase) as (hub, running):
             await work_to_end(hub, running)

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from xmlrpc.client import Fault, loads
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
 from annotators.server import Kit
 from metaserver.config import WebSettings
@@ -23,11 +23,11 @@ from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
-from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_call
-from tests.integration.hub import DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import client_of
+from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
@@ -227,7 +227,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
     given = await settings(folder, web=WebSettings(requests_a_minute=10**6))
     async with (
         at_work(given) as running,
-        TestClient(TestServer(make_service_app(running.service))) as client,
+        client_of(running) as client,
         served(Kit(lambda text, _context: answer_for(text))) as url,
     ):
         hub = Hub(running, client)

@@ -27,9 +27,11 @@ from metaserver.phases.jobs import Job
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
-from tests.integration.hub import ACCESSIONS, DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.release import ACCESSIONS
+from tests.integration.kits import answer_for, served
+from tests.waiting import patience
 
 ARTICLES = 32
 ANYBODY = Caller()
@@ -247,7 +249,7 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         async with served(Kit(annotate)) as url:
             await run_to_end(running, url)
         await running.do("phases.freeze", phase="test")
-        async with asyncio.timeout(30):
+        async with patience():
             while len(kept := await running.do("boards.frozen", phase="test")) < 3:
                 await asyncio.sleep(0.05)
     assert {(one.task, one.gold_version, one.reason) for one in kept} == {
@@ -260,10 +262,9 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         # killed before they were kept: as if there were none
         async with running.service.store.writing() as connection:
             await connection.exec_driver_sql("DELETE FROM frozen_boards")
-    async with at_work(given) as running:
-        async with asyncio.timeout(30):
-            while len(await running.do("boards.frozen", phase="test")) < 3:
-                await asyncio.sleep(0.05)
+    async with at_work(given) as running, patience():
+        while len(await running.do("boards.frozen", phase="test")) < 3:
+            await asyncio.sleep(0.05)
 
 
 async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> None:
@@ -274,7 +275,7 @@ async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> No
         await running.do("phases.freeze", phase="test")
         await asyncio.sleep(2 * LOOK_SECONDS)
         phase.gold = {task: replace(gold, version=2) for task, gold in phase.gold.items()}
-    async with asyncio.timeout(30):
+    async with patience():
         while len(frozen := await running.do("boards.frozen", phase="test")) < 3:
             await asyncio.sleep(0.05)
     assert {(one.task, one.gold_version) for one in frozen} == {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import PhaseState
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, served
+from tests.waiting import until
 
 ARTICLES = 32
 
@@ -69,12 +68,14 @@ async def test_next_sends_one_article(running: Running) -> None:
         await registered(running, url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
+        engine = running.service.dispatcher.lanes.engine
+
+        def ended() -> bool:
+            return not engine.at_work(phase.key(phase.servers["blue-1"]))
+
         for done in (1, 2):
             await running.do("servers.next", blue, server="blue-1")
-            key = phase.key(phase.servers["blue-1"])
-            engine = running.service.dispatcher.lanes.engine
-            while engine.at_work(key):
-                await asyncio.sleep(0.01)
+            await until(ended)
             assert phase.boards.watch.status("blue-1").done == done
         queue = await running.do("servers.queue", blue, server="blue-1")
         assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")

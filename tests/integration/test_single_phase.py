@@ -26,11 +26,11 @@ from metaserver.store import audit
 from metaserver.store.tables import articles, corpora
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.service import make_service_app
-from tests.integration.hub import DEMO, GOLD, asked_server, boards, boards_in, metaserver
-from tests.integration.kits import served
-from tests.integration.service import at_work, settings
-from tests.integration.serving import write_config
-from tests.integration.single import begun, single_phase
+from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver
+from tests.hubs.inside import at_work, settings
+from tests.hubs.process import write_config
+from tests.hubs.single import begun, single_phase
+from tests.integration.kits import asked_server, served
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.resampling import CELLS, Matrix
+from scoring.resampling import Matrix
 from scoring.sign_flips import PairTests, sign_flip_tests
 
 ALPHA = 0.05
@@ -105,12 +105,14 @@ def test_random_flips_equal_closed_testing_on_the_same_flips() -> None:
     assert [test.p_adjusted for test in found.pairs] == pytest.approx(expected, abs=1e-12)
 
 
-def test_blocks_change_nothing() -> None:
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """More flips, and more pairs, than a block has; against step-down maxT all at once."""
     rng = np.random.default_rng(5)
-    articles, flips, runs = 9_000, 1_000, 34
+    articles, flips, runs, cells = 1_200, 1_000, 34, 1 << 19
+    monkeypatch.setattr("scoring.sign_flips.CELLS", cells)
     values = rng.choice([0.0, 0.5, 1.0], (articles, runs)) + rng.normal(0, 0.004, runs)
-    assert articles * flips > 2 * CELLS
+    assert articles * flips > 2 * cells
+    assert articles * runs * (runs - 1) / 2 > cells
     found = made(values, flips=flips, seed=6)
     signs = 1.0 - 2.0 * np.random.default_rng(6).integers(0, 2, (flips, articles))
     left, right = np.triu_indices(runs, 1)

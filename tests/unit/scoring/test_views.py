@@ -96,9 +96,9 @@ def test_pairs_of_homologs_of_everything_cost_no_more_for_a_larger_gold() -> Non
         view = View(name="mapped", homologs=homologs)
         pairs = combinations_with_replacement(sorted(homologs[known[0]]), 2)
         listed = [Hit(item, rank, 1.0) for rank, item in enumerate(pairs, start=1)]
-        begun = time.process_time()
+        begun = time.thread_time()
         found = view.apply(listed, gold)
-        taken = time.process_time() - begun
+        taken = time.thread_time() - begun
         assert {hit.item for hit in found} == gold
         return taken
 

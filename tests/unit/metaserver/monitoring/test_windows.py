@@ -11,6 +11,7 @@ from metaserver.model.states import ANSWERED, Outcome, ServerState
 from metaserver.monitoring.measures import timings, tips
 from metaserver.monitoring.tally import Ended, Tally
 from metaserver.monitoring.windows import CHANGES, SPANS, Window, Windows
+from tests.fakes.clock import FakeClock
 
 ONE = ServerName("one")
 LIMIT = 600.0
@@ -19,15 +20,8 @@ HOUR, DAY = 3_600.0, 86_400.0
 SECONDS = st.floats(0.0, LIMIT)
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def opened() -> tuple[Windows, Clock]:
-    clock = Clock()
+def opened() -> tuple[Windows, FakeClock]:
+    clock = FakeClock(NOW)
     return Windows(LIMIT, clock=clock), clock
 
 

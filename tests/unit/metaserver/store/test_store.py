@@ -24,6 +24,7 @@ from metaserver.model.records import (
 from metaserver.model.states import Outcome
 from metaserver.store.store import Store, open_store
 from tests.kept import keep_lane, keep_phase
+from tests.waiting import until
 
 ARTICLES = [
     Article(id=ArticleId(name), text=f"{name} binds <p53> & MDM2.\nÄ \U0001f9ec", title=name)
@@ -194,8 +195,7 @@ async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
         other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         recording = asyncio.create_task(store.record(entry(key, 0)))
-        while store.blocked is None:
-            await asyncio.sleep(0.01)
+        await until(lambda: store.blocked is not None)
         assert not recording.done()
         assert "locked" in store.blocked
         other.execute("ROLLBACK")

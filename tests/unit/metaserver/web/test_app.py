@@ -1,4 +1,3 @@
-import asyncio
 import csv
 import io
 import json
@@ -15,6 +14,7 @@ from metaserver.model.viewer import Viewer
 from metaserver.web.public.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
+from tests.waiting import PATIENCE, patience, until
 
 PAGES = (
     "/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/NER", "/t/INT?sort=-f_score",
@@ -234,10 +234,11 @@ async def test_silence_is_filled_with_beats():
 
 async def test_shutdown_ends_the_streams():
     client = TestClient(TestServer(make_app(Challenge())))
+    await client.server.start_server(shutdown_timeout=10 * PATIENCE)  # of aiohttp, for a handler
     await client.start_server()
     response = await client.get("/events?page=monitor")
     await next_frame(response)
-    async with asyncio.timeout(10):  # aiohttp would wait 60 s for a handler
+    async with patience():
         await client.server.close()
     await client.close()
 
@@ -258,9 +259,7 @@ async def test_a_page_that_fails_once_goes_on_later(caplog):
         await next_frame(response)
         source.broken = True
         await source.step()
-        async with asyncio.timeout(10):
-            while "cannot render monitor" not in caplog.text:
-                await asyncio.sleep(0.01)
+        await until(lambda: "cannot render monitor" in caplog.text)
         source.broken = False
         await source.set_state("Team 7 · S01", ServerState.DOWN)
         assert "servers-up" in (await next_frame(response))["html"]

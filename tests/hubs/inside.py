@@ -27,7 +27,9 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import perform
 from metaserver.store import phases
-from tests.integration.hub import DEMO, build_release
+from tests.hubs.command import DEMO
+from tests.hubs.release import release_at
+from tests.waiting import until
 
 ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
 
@@ -55,15 +57,13 @@ class Running:
 
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until a condition is true; `TimeoutError` where it stays false."""
-        async with asyncio.timeout(30):
-            while not true():
-                await asyncio.sleep(0.01)
+        await until(true)
 
 
 async def settings(folder: Path, **changes: Any) -> Settings:
     """Return a service's settings with a small release; time-outs and pauses are short."""
     if not (folder / "releases" / "test").exists():
-        await build_release(folder / "releases" / "test")
+        release_at(folder / "releases" / "test")
     values: dict[str, Any] = {
         "folder": str(folder / "hub"),
         "uniprot": UniprotSettings(releases=str(folder / "releases")),

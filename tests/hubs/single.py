@@ -14,7 +14,7 @@ from metaserver.model.records import PhaseName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 from metaserver.uniprot import Release
-from tests.integration.hub import DEMO
+from tests.hubs.command import DEMO
 
 
 def single_phase(

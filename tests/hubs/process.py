@@ -12,10 +12,11 @@ from typing import Any, Self
 import aiohttp
 import yaml
 
-from tests.integration.hub import build_release, metaserver, start
+from tests.hubs.command import metaserver, start
+from tests.hubs.release import release_at
+from tests.waiting import PATIENCE, patience
 
 STORE = "metaserver.sqlite"
-PATIENCE = 60.0  # seconds, of the tests
 
 
 class RefusedRequestError(Exception):
@@ -31,7 +32,7 @@ async def write_config(folder: Path, name: str = "hub", **changes: Any) -> Path:
     """Write the settings of a hub with its store in `folder / name`; return their file."""
     release = folder / "releases" / "test"
     if not release.exists():
-        await build_release(release)
+        release_at(release)
     settings: dict[str, Any] = {
         "folder": str(folder / name),
         "uniprot": {"releases": str(folder / "releases")},
@@ -129,7 +130,7 @@ class Hub:
 
     async def ready(self) -> Hub:
         """Wait until it answers."""
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             await self._ready.wait()
         assert self.address, self.log
         return self

@@ -1,4 +1,4 @@
-"""The team console of a running service, and a client that is signed in to it."""
+"""The site of a service inside, and browsers without scripts that visit it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.web.service import make_service_app
-from tests.integration.service import Running
+from tests.hubs.inside import Running
 
 Form = Mapping[str, Any]
 
@@ -67,10 +67,20 @@ async def _page(response: Any) -> Page:
     return Page(response.status, text, str(response.url.relative()), response.headers)
 
 
+def site_of(running: Running) -> TestServer:
+    """Return a server of the service's site, to enter."""
+    return TestServer(make_service_app(running.service))
+
+
+def client_of(running: Running) -> TestClient[Any, Any]:
+    """Return a client of the service's site, to enter: the site lasts as long as it does."""
+    return TestClient(site_of(running))
+
+
 @asynccontextmanager
 async def visiting(running: Running) -> AsyncIterator[Visitor]:
     """Serve the console, for a browser that is not signed in yet."""
-    async with TestClient(TestServer(make_service_app(running.service))) as client:
+    async with client_of(running) as client:
         yield Visitor(client)
 
 
