@@ -14,8 +14,18 @@ import sqlalchemy as sa
 from metaserver.files.compression import pack
 from metaserver.model.errors import HubError, StaleLaneError
 from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey
-from metaserver.model.records import Article, ArticleId, Problem, Server, ServerName, Timings
+from metaserver.model.plans import PhasePlan
+from metaserver.model.records import (
+    Article,
+    ArticleId,
+    PhaseName,
+    Problem,
+    Server,
+    ServerName,
+    Timings,
+)
 from metaserver.model.states import Outcome
+from metaserver.store import phases, servers
 from metaserver.store.store import Store, open_store
 from metaserver.store.writer import MAX_BATCH, Writer
 from tests.answers import ended
@@ -38,8 +48,21 @@ async def key(store: Store) -> LaneKey:
 async def taken(store: Store, phase: str, server: str) -> LaneKey:
     """Take the lane of a server in a phase, made where they are new."""
     corpus = await store.add_corpus(ARTICLES)
-    phase_id = await store.open_phase(phase, corpus, "2026_01")
-    server_id = await store.set_server(Server(name=ServerName(server), url="http://127.0.0.1/"))
+    made = Server(name=ServerName(server), url="http://127.0.0.1/")
+    async with store.writing() as connection:
+        await phases.set_challenge(connection, "bc", "A challenge", "UTC")
+        [challenge] = await phases.list_challenges(connection)
+        known = {one.name: one.id for one in await phases.list_all(connection)}
+        phase_id = known.get(PhaseName(phase)) or await phases.add(
+            connection,
+            PhaseName(phase),
+            challenge.id,
+            PhasePlan(),
+            corpus_id=corpus.id,
+            release="2026_01",
+        )
+        registered = await servers.get(connection, made.name)
+        server_id = registered.id if registered else await servers.add(connection, made, None)
     key = LaneKey(phase_id, server_id)
     await store.take_lane(key)
     return key
