@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from metaserver.model.records import ServerName
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.gold import NewGold, _proposal
+from metaserver.operations.regrading import Regrading
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
 from metaserver.phases.archiver import LOOK_SECONDS
-from metaserver.phases.jobs import Job
+from metaserver.phases.jobs import Job, Progress
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
@@ -198,6 +200,67 @@ async def begin_job(running: Running, **values: Any) -> Job:
     job = running.service.jobs.get(detail.job)
     assert job is not None
     return job
+
+
+@dataclass
+class Recorded(Progress):
+    """The progress of a job that keeps its steps: (step, whether it can be cancelled)."""
+
+    steps: list[tuple[str, bool]] = field(default_factory=list)
+
+    def begin(self, step: str, total: int = 0) -> None:
+        super().begin(step, total)
+        self.steps.append((step, not self.fixed))
+
+
+async def test_a_gold_change_reports_each_step_and_is_fixed_when_it_stores(
+    running: Running,
+) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    request = NewGold(phase="test", task="INT", content=INT_GOLD[:-1], source="g.tsv")
+    looked_at, changed, same = Recorded(), Recorded(), Recorded()
+    for progress, work in ((looked_at, "preview"), (changed, "set"), (same, "set")):
+        regrading = Regrading(
+            hub=running.service,
+            caller=ORGANISER,
+            proposal=await _proposal(running.service, request),
+        )
+        change = await getattr(regrading, work)(progress)
+        assert change.changed is (progress is not same)
+    steps = [step for step, _ in looked_at.steps]
+    assert steps[0] == "waiting for its turn"
+    assert len(steps) > 1
+    assert not looked_at.fixed
+    more = [step for step, _ in changed.steps][len(steps) :]
+    assert [step for step, _ in changed.steps][: len(steps)] == steps
+    assert (more[0], more[-1]) == ("keeping the board as it was", "storing")
+    assert changed.fixed
+    assert [step for step, _ in same.steps] == ["waiting for its turn"]
+    assert not same.fixed
+    [entry] = [
+        one
+        for one in await running.do("audit.list", subject="test")
+        if one.action == "gold.set" and one.actor == ORGANISER.name
+    ]
+    detail = dict(entry.detail)
+    assert detail.pop("frozen")
+    assert detail == {"task": "INT", "version": 2, "source": "g.tsv", "added": 0, "removed": 0}
+
+
+async def test_gold_that_is_not_there_is_refused(running: Running) -> None:
+    for task, version in (("INT", 2), ("NER", None), ("nothing", None)):
+        with pytest.raises(RefusedError) as refused:
+            await running.do("gold.get", phase="test", task=task, version=version)
+        assert (refused.value.refusal, refused.value.field) == (Refusal.UNKNOWN, "task")
+        assert f"phase test has no gold of {task!r}, or none of that version" in str(refused.value)
+    with pytest.raises(RefusedError) as refused:
+        await running.do("gold.set", phase="test", task="no", source="g.tsv", content=INT_GOLD)
+    assert refused.value.field == "task"
+    for content in (b"", gzip.compress(b"")):
+        with pytest.raises(RefusedError, match=r"g\.tsv: empty") as refused:
+            await running.do("gold.set", phase="test", task="INT", source="g.tsv", content=content)
+        assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "content")
 
 
 async def test_scoring_holds_no_phase_open(running: Running) -> None:

@@ -5,12 +5,13 @@ from itertools import groupby, pairwise
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.records import ServerReport
-from metaserver.model.states import Backoff, ReportedState
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt, Server, ServerReport
+from metaserver.model.states import Backoff, Outcome, ReportedState
 from tests.fakes.caller import FakeCaller
 from tests.fakes.recorder import FakeRecorder
-from tests.unit.metaserver.lanes.making import lane
-from tests.virtual import timed
+from tests.unit.metaserver.lanes.making import SOON, lane
+from tests.virtual import now, timed
 
 HEALTH = 60.0
 LIMITS = LaneLimits(health=HEALTH, probe=Backoff(base=5.0, cap=5.0))
@@ -112,3 +113,47 @@ async def test_a_server_is_not_asked_for_the_sake_of_one_article() -> None:
     one.allow(2)
     assert await one.run() is LaneEnd.PAUSED
     assert peer.asked_at == []
+
+
+@timed
+async def test_another_place_takes_an_article_that_failed_while_the_server_is_asked() -> None:
+    begun: dict[tuple[int, int], float] = {}
+
+    class Asked(FakeCaller):
+        async def call(
+            self, server: Server, position: int, number: int
+        ) -> tuple[Attempt, CheckedAnswer | None]:
+            begun[position, number] = now()
+            self.seconds = 100.0 + 10.0 * (position == 0)
+            return await super().call(server, position, number)
+
+        async def state(self, server: Server) -> ServerReport | None:
+            self.asked_at.append(now())
+            await asyncio.sleep(50.0)
+            return ServerReport()
+
+    peer = Asked({(0, 1): Outcome.FAULT})
+    limits = LaneLimits(health=HEALTH, backoff=SOON)
+    one = lane(peer, FakeRecorder(), articles=2, concurrency=2, limits=limits)
+    assert await one.run() is LaneEnd.FINISHED
+    assert peer.asked_at[0] == 110.0  # in the place that had the article
+    assert 110.0 <= begun[0, 2] < 111.0
+
+
+@timed
+async def test_what_a_probe_finds_is_published_at_once() -> None:
+    published: list[tuple[float, str]] = []
+
+    def publish(event: AttemptEnded | LaneChanged) -> None:
+        if isinstance(event, LaneChanged):
+            published.append((now(), event.down))
+
+    peer = FakeCaller({(0, 1): Outcome.CONNECT})
+    peer.probes = ["the name does not resolve", "no connection within 10 s"]
+    limits = LaneLimits(circuit=1, backoff=SOON, probe=Backoff(base=5.0, cap=5.0))
+    one = lane(peer, FakeRecorder(), articles=2, limits=limits, publish=publish)
+    assert await one.run() is LaneEnd.FINISHED
+    first = {down: at for at, down in reversed(published)}
+    assert 2.5 <= first["the name does not resolve"] <= 5.0
+    assert 5.0 <= first["no connection within 10 s"] <= 10.0
+    assert published[-1][1] == ""

@@ -261,6 +261,31 @@ async def test_a_run_that_begins_afresh_has_a_mean_of_its_own() -> None:
     assert board.scores(TaskName("INT"))[ServerName("one")] is score
 
 
+def test_a_run_that_is_replaced_shows_its_new_score_alone(int_task: ScoredTask) -> None:
+    """As an offline run is that a team uploads again, after everybody has seen the first."""
+    name, run = TaskName("INT"), ServerName("one")
+    board, again, other = Scoreboard([int_task]), Scoreboard([int_task]), ServerName("other")
+    board.put(run, ArticleId("100"), {name: hits("Q00987")})
+    board.put(run, ArticleId("200"), {name: hits("Q00987")})
+    board.put(other, ArticleId("200"), {name: hits("Q00987")})
+    before = {row.run: row.score.values for row in board.board(name).rows}
+    again.put(run, ArticleId("100"), {name: hits("P04637", "P38398")})
+    again.put(other, ArticleId("100"), {name: hits("P04637")})
+    board.adopt(again, run)
+    after = {row.run: row.score for row in board.board(name).rows}
+    assert after[run].articles_scored == 1
+    assert after[run] == again.board(name).rows[0].score
+    assert after[other].values == before[other]
+    again.drop(run)  # the other board keeps its own
+    seen = Scoreboard([int_task])
+    seen.put(run, ArticleId("300"), {name: hits("P10636")})
+    seen.board(name)  # its score is made already
+    board.adopt(seen, run)
+    assert {row.run: row.score for row in board.board(name).rows}[run] == (
+        seen.board(name).rows[0].score
+    )
+
+
 def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_path: Path) -> None:
     (tmp_path / "act.tsv").write_text("100\t1\n200\t0\n")
     act = ScoredTask(plugin=ACT, gold=ACT.read_gold(tmp_path / "act.tsv"), release="2026_01")

@@ -100,6 +100,26 @@ def test_a_window_is_as_long_as_it_says_less_at_most_a_bucket(window: Window) ->
     assert windows.window(ONE, window).answered == 2
 
 
+@pytest.mark.parametrize(
+    ("window", "seconds", "bucket"),
+    [
+        (Window.HOUR, HOUR, 60.0),
+        (Window.DAY, DAY, HOUR),
+        (Window.WEEK, 7 * DAY, 6 * HOUR),
+        (Window.MONTH, 30 * DAY, DAY),
+    ],
+)
+def test_a_window_begins_with_the_bucket_that_makes_it_whole(
+    window: Window, seconds: float, bucket: float
+) -> None:
+    windows, clock = opened()
+    clock.now = NOW // DAY * DAY + 0.5 * bucket  # in the middle of its first bucket
+    since = clock.now + 0.5 * bucket - seconds
+    windows.restore(ONE, [ok(since - 1e-3), ok(since), ok(since + 1.0)])
+    found = windows.window(ONE, window)
+    assert (found.since, found.until, found.answered) == (since, clock.now, 2)
+
+
 def test_buckets_are_whole_in_the_next_coarser_ones() -> None:
     buckets = [span.bucket for span in SPANS.values()]
     assert all(coarse % fine == 0 for fine, coarse in itertools.pairwise(buckets))
