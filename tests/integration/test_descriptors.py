@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.client.descriptors import Descriptors
+from metaserver.files.descriptors import Descriptors
 from metaserver.model.states import Outcome
 from tests.integration.callers import article_caller, server
 from tests.integration.hub import DEMO, GOLD, asked_server, stored

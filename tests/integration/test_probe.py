@@ -16,7 +16,7 @@ from aiohttp.test_utils import TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.conformance.steps import Conformance, Terms
+from metaserver.model.conformance import Conformance, Terms
 from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
 from tests.integration.hub import answer_for, build_release, metaserver
