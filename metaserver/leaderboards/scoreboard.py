@@ -58,7 +58,7 @@ class BoardKey:
 
 
 Prepared: TypeAlias = dict[BoardKey, Any]
-"""What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
+"""The prepared values of one answer, by board: results of `Scorer.prepare`."""
 NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 
 

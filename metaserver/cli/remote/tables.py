@@ -1,4 +1,4 @@
-"""What a hub answered, as one reads it in a terminal: tables, without what has no value."""
+"""Answers of a hub as tables for a terminal, without fields that have no value."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _rows(rows: Sequence[Struct]) -> Table:
 
 
 def _is_measured(value: Any) -> bool:
-    """Whether a value is a struct of numbers that are not all counts."""
+    """Return whether a value is a struct of numbers that are not all counts."""
     if not isinstance(value, dict):
         return False
     kinds = {type(one) for one in value.values()} - {type(None)}

@@ -45,7 +45,7 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
 
 
 def without_what_was_sent(record: logging.LogRecord) -> bool:
-    """Tell of a request that is not HTTP without its bytes, which aiohttp quotes.
+    """Log a request that is not HTTP without its bytes, which aiohttp quotes.
 
     A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
     """

@@ -161,7 +161,7 @@ def answer(result: Any) -> web.Response:
 
 @web.middleware
 async def api_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell errors under `/api/v1` as JSON, whoever raised them: within `error_pages`."""
+    """Answer errors under `/api/v1` as JSON, whoever raised them: within `error_pages`."""
     if not request.path.startswith(f"{PREFIX}/"):
         return await handler(request)
     try:

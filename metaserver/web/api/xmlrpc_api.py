@@ -225,7 +225,7 @@ def _call_in(given: Value) -> MethodCall:
 
 @web.middleware
 async def rpc_faults(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell errors of calls as faults, whoever raised them: within `error_pages`."""
+    """Answer errors of calls as faults, whoever raised them: within `error_pages`."""
     if request.path not in PATHS or request.method != hdrs.METH_POST:
         return await handler(request)
     try:

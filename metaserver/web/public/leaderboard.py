@@ -177,7 +177,7 @@ class Leaderboard:
         return next(column for column in self.task.columns if column.key == self.main)
 
     def standing(self, row: BoardRow) -> IntervalStatus:
-        """Tell what the run's interval is worth."""
+        """Return the status of the run's interval."""
         score = row.values.get(self.main)
         if score is None or not self.board.resampling:
             return IntervalStatus.NONE
