@@ -13,7 +13,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from metaserver.cli.folder import STORE_FILE
-from metaserver.client import descriptors
 from metaserver.config import (
     ChallengeSettings,
     NoticeSettings,
@@ -22,6 +21,7 @@ from metaserver.config import (
     read_settings,
 )
 from metaserver.corpus import read_articles
+from metaserver.files import descriptors
 from metaserver.model.errors import InputError
 from metaserver.model.plans import DATES
 from metaserver.model.records import ArticleId, TaskName

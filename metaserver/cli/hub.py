@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from metaserver.cli.folder import STORE_FILE, make_folder
-from metaserver.client import descriptors
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
 from metaserver.config import Settings
 from metaserver.conformance.runner import ConformanceRunner
+from metaserver.files import descriptors
 from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
 from metaserver.phases.archiver import BoardArchiver

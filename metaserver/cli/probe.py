@@ -18,7 +18,7 @@ from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, ConformanceStep, Terms
+from metaserver.model.conformance import Conformance, ConformanceStep, Terms
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
 from metaserver.model.records import Server, ServerName, TaskName

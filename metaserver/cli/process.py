@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
-from metaserver.client import descriptors
-from metaserver.client.descriptors import Descriptors
+from metaserver.files import descriptors
+from metaserver.files.descriptors import Descriptors
 
 THREADS = 64
 STOP_SECONDS = 3.0

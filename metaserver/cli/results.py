@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 
 from metaserver.files import private
-from metaserver.leaderboards.boards import Board
 from metaserver.leaderboards.result_files import (
     ATTEMPT_HEAD,
     attempt_line,
@@ -18,6 +17,7 @@ from metaserver.leaderboards.result_files import (
     result_file,
 )
 from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import Board
 from metaserver.model.errors import HubError
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.operations.context import HubContext

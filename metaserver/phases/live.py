@@ -8,11 +8,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import msgspec
+
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
 from metaserver.leaderboards.comparisons import BoardComparison, Comparisons
-from metaserver.leaderboards.frozen import FrozenBoard, freeze
-from metaserver.leaderboards.scoreboard import NOTHING, RAW, BoardKey, Prepared, Scoreboard, View
+from metaserver.leaderboards.frozen import freeze
+from metaserver.leaderboards.scoreboard import (
+    NOTHING,
+    BoardKey,
+    Prepared,
+    Scoreboard,
+)
+from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
@@ -182,9 +189,11 @@ class LiveBoards:
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
-            owner = self._owners.get(row.run, RunOwner())
-            interval = intervals.get(row.run)
-            return replace(row, team=owner.team, offline=owner.offline, interval=interval)
+            owner = self._owners.get(ServerName(row.run), RunOwner())
+            interval = intervals.get(ServerName(row.run))
+            return msgspec.structs.replace(
+                row, team=owner.team, offline=owner.offline, interval=interval
+            )
 
         resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
         return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)

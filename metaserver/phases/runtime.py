@@ -145,6 +145,11 @@ class RunningPhase:
         """The phase's name."""
         return self.phase.name
 
+    @property
+    def has_runs(self) -> bool:
+        """Whether a server takes part in it, or an offline run."""
+        return bool(self.servers or self.offline)
+
     def replan(self, phase: Phase, settings: Settings) -> None:
         """Apply a changed plan; its limits apply to lanes that are started from now on."""
         self.phase = phase

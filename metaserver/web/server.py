@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from metaserver.client import descriptors
 from metaserver.config import WebSettings
+from metaserver.files import descriptors
 from metaserver.model.errors import InputError
 
 LAST_SECONDS = 0.5  # in which requests under way may come to their end when a site closes

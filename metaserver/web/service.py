@@ -6,6 +6,7 @@ from aiohttp import web
 
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
+from metaserver.operations.sessions import Sessions
 from metaserver.web.access import auth
 from metaserver.web.access.headers import error_pages
 from metaserver.web.access.signin import SignIn
@@ -26,7 +27,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     assets = Assets()
     templates = Templates(assets)
     app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
-    gate = auth.setup(app, hub.store, hub.settings.web)
+    gate = auth.setup(app, Sessions.of(hub), hub.settings.web)
     app.add_routes(Api(hub=hub, operations=OPERATIONS).routes())
     rpc = Rpc(
         hub=hub,

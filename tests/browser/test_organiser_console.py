@@ -167,7 +167,7 @@ def test_a_form_that_takes_long_is_sent_once(
     hub.do(_release(lock))
     expect(page.get_by_role("heading", level=1)).to_have_text("What gold2.tsv changes")
     told = page.evaluate("sessionStorage.busy")
-    assert re.fullmatch(r"true Scoring every run anew… \d+ s", told)
+    assert re.fullmatch(r"true Scoring every run again… \d+ s", told)
     assert len(sent) == 1
 
 

@@ -16,6 +16,7 @@ from yarl import URL
 from metaserver.config import WebSettings
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.operations.sessions import Sessions
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
 from metaserver.web.access import auth
@@ -83,7 +84,7 @@ async def gated_site(
         templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
-        gate = auth.setup(app, store, wanted, clock=clock)
+        gate = auth.setup(app, Sessions(store), wanted, clock=clock)
         runner = web.AppRunner(
             app,
             access_log=None,

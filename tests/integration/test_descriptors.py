@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.client.descriptors import Descriptors
+from metaserver.files.descriptors import Descriptors
 from metaserver.model.states import Outcome
 from tests.hubs.command import DEMO, GOLD, stored
 from tests.hubs.process import Api, Hub, challenge, enrol, lane, new_token, write_config

@@ -112,7 +112,7 @@ def addresses(running: Running) -> list[tuple[str, str]]:
     }
     found = []
     for route in OrganiserPages(console=_desk(running)).routes():
-        path = re.sub(r"{(lead|act):([a-z]+)[^}]*}", r"\2", route.path)
+        path = re.sub(r"{(advance|act):([a-z]+)[^}]*}", r"\2", route.path)
         path = re.sub(r"{(\w+)(:[^}]*)?}", lambda match: names[match[1]], path)
         found.append((route.method, path))
     return found
@@ -667,7 +667,7 @@ async def test_everything_is_exported_as_one_archive(running: Running, ana: Visi
         archive = zipfile.ZipFile(io.BytesIO(await response.read()))
     assert "manifest.json" in archive.namelist()
     entries = await running.do("audit.list", subject="hub")
-    assert [entry.action for entry in entries] == ["export"]
+    assert [entry.action for entry in entries] == ["hub.export"]
 
 
 async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:
@@ -683,7 +683,7 @@ async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> 
 async def test_an_export_is_a_job_that_can_be_cancelled(running: Running, ana: Visitor) -> None:
     await ana.post("/organise/export")
     [job] = await running.do("jobs.list")
-    assert (job.kind, job.subject, job.asked_by) == ("export", "hub", "organiser ana")
+    assert (job.kind, job.subject, job.asked_by) == ("hub.export", "hub", "organiser ana")
     ended = await running.do("jobs.cancel", job=job.job)
     assert ended.state == "cancelled"
     assert "The export was cancelled" in (await ana.get("/organise/export")).said

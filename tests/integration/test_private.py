@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
+from metaserver.archive.exporting import Exporting
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
 from metaserver.files import private
@@ -18,7 +19,6 @@ from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.database import open_sqlite
-from metaserver.web.organise.export_job import Exporting
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings
 from tests.hubs.release import release_at

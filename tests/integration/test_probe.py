@@ -15,7 +15,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.conformance.steps import Conformance, Terms
+from metaserver.model.conformance import Conformance, Terms
 from metaserver.wire.xmlrpc import encode_response
 from tests.hubs.command import metaserver
 from tests.hubs.inside import at_work, plan_phase, settings

@@ -95,6 +95,9 @@ ROWS: Mapping[str, Row] = {
     "gold.list": organisers(phase="test"),
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
+    "hub.last-export": organisers(),
+    "phases.plan": organisers(phase="test"),
+    "releases.list": organisers(),
     "jobs.list": organisers(),
     "jobs.get": organisers(job="{job}"),
     "teams.list": organisers(),
@@ -107,9 +110,12 @@ ROWS: Mapping[str, Row] = {
     "servers.list": each(),
     "servers.measures": own(**SERVER),
     "servers.queue": own(**SERVER),
+    "servers.test-status": own(**SERVER),
     "teams.get": own(team="blue"),
+    "teams.get-notices": own(team="blue"),
     "tokens.list": each(),
     # what is done; what ends something comes last
+    "hub.export": organisers(),
     "challenges.set": organisers(challenge="bc"),
     "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
     "gold.set": organisers(**FILED),
@@ -125,6 +131,7 @@ ROWS: Mapping[str, Row] = {
         {"server": "new-{who}", "team": "blue", "url": "http://127.0.0.1:1/"}, red=FORBIDDEN
     ),
     "servers.test": own(server=BLUE),
+    "servers.begin-test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
     "servers.pause": own(**SERVER),
@@ -333,7 +340,7 @@ async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
 
 PLACES = {"server": BLUE, "phase": "test", "task": "INT", "article": ARTICLE, "number": "1",
           "id": "1", "run": "blue-run", "corpus": "demo", "version": "1", "team": "blue",
-          "challenge": "bc", "act": "start", "lead": "open"}  # fmt: skip
+          "challenge": "bc", "act": "start", "advance": "open"}  # fmt: skip
 LET_IN = {200, 202, 204, 302, 303}
 
 

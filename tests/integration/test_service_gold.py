@@ -78,7 +78,7 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url)
     boards = running.service.phase("test").boards
-    before = boards.board("INT").rows[0].score
+    before = boards.board("INT").rows[0].values
     text = answer_for((DEMO / "articles" / "sample01.txt").read_text("utf-8"))
     hit = text["normalizations"][0]["dbid"]
     changed = INT_GOLD + f"sample01\t{hit}\n".encode() + b"nowhere\tP04637\n"
@@ -92,16 +92,16 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
         ("sample01", (hit,)),
     ]
     [run] = seen.runs
-    assert run.before == dict(before.values)
-    assert run.after["tp"] == before.values["tp"] + 1
-    assert boards.board("INT").rows[0].score == before  # a preview changes nothing
+    assert run.before == dict(before)
+    assert run.after["tp"] == before["tp"] + 1
+    assert boards.board("INT").rows[0].values == before  # a preview changes nothing
     assert len(await running.do("gold.list", phase="test")) == 3
 
     kept = await running.do("gold.set", **given)
     assert (kept.version, kept.replaces, kept.runs) == (2, 1, seen.runs)
-    assert boards.board("INT").rows[0].score.values == run.after
+    assert boards.board("INT").rows[0].values == run.after
     frozen = await running.do("boards.get-frozen", board=kept.frozen)
-    assert frozen.rows[0].values == dict(before.values)
+    assert frozen.rows[0].values == dict(before)
     assert frozen.rows[0].interval is not None
     versions = await running.do("gold.list", phase="test")
     marks = {one.version: one.checksum[:16] for one in versions if one.task == "INT"}
@@ -142,7 +142,7 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
     await phase.score_answers(afresh)
     for task in afresh.tasks():
         board = afresh.board(task.name)
-        assert board.rows[0].score.articles_scored > 0
+        assert board.rows[0].articles_scored > 0
         assert phase.boards.scoreboard.board(task.name) == board
 
 

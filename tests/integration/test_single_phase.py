@@ -221,7 +221,7 @@ async def test_another_gold_is_a_new_version_and_scores_all_again(tmp_path: Path
     assert {task: version.version for task, version in running.gold.items()} == {
         "ACT": 1, "INT": 2, "IPT": 1,
     }  # fmt: skip
-    assert after.score.articles_in_gold < before.score.articles_in_gold
+    assert after.articles_in_gold < before.articles_in_gold
     assert [(entry.actor, entry.detail["version"]) for entry in entries] == [
         ("run", 2), ("run", 1), ("run", 1), ("run", 1),
     ]  # fmt: skip

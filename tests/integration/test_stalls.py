@@ -15,7 +15,7 @@ from metaserver.client.caller import MAX_QUERIES, MAX_VOIDED
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.watchdog import STALL
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, StepState
+from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from tests.hubs.command import DEMO, stored

@@ -127,7 +127,7 @@ def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
         assert answer.outcome is Outcome.OK
         board.put(ServerName("one"), ArticleId(article), answer.payloads)
     [row] = board.board(task.name).rows
-    assert row.score.values == {"right": 1, "accuracy": 0.5}
+    assert row.values == {"right": 1, "accuracy": 0.5}
     assert (
         check({"organism": 0}, [task], FakeVocabulary.of_everything()).outcome
         is Outcome.NO_VALID_HIT

@@ -157,7 +157,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     assert re.search(
         r'data-state="down"><span class="shape"></span>failed</span> <b>connect', page.text
     )
-    assert "Mend what is told below" in page.said
+    assert "Correct what is listed below" in page.said
     page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
     assert page.status == 409
     assert "Start was refused: Its test for phase test failed: connect" in page.said

@@ -12,7 +12,7 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.conformance.steps import Conformance
+from metaserver.model.conformance import Conformance
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.settings import LimitSettings
 from tests.hubs.inside import Running, at_work, plan_phase, settings

@@ -17,7 +17,7 @@ from metaserver.operations.outline import Outline, ValueKind
 
 UNCUT = 100_000  # columns, where the output is no terminal
 FOR_PROGRAMS = frozenset({"columns"})  # what tells of other fields: --json has it
-NOT_IN_TABLES = frozenset({"raw"})  # whole answers
+NOT_IN_TABLES = frozenset({"raw", "curve"})  # whole answers, drawn curves
 MOMENTS = frozenset({"at", "since", "until"})
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 

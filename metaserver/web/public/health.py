@@ -8,11 +8,8 @@ from aiohttp import hdrs, web
 
 from metaserver.config import MetricsReaders
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
-from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.monitoring import hub_status
-from metaserver.store import servers
+from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address
 from metaserver.web.access.visitor import VISITOR, caller_of
 
@@ -41,7 +38,7 @@ class HealthPages:
 
     async def ready(self, _: web.Request) -> web.Response:
         """Answer whether the hub can do its work; status 503 while answers cannot be stored."""
-        ready = hub_status(self.hub).ready
+        ready = is_ready(self.hub)
         status = {"status": "ready" if ready else "blocked"}
         return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
 
@@ -54,16 +51,8 @@ class HealthPages:
             raise RefusedError(
                 Refusal.TOKEN, "an API token is needed to read the metrics from here"
             )
-        body, kind = await self._metrics_for(caller_of(request))
+        body, kind = await metrics_for(self.hub, caller_of(request))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
-
-    async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
-        metrics = self.hub.metrics
-        if caller.team is not None:
-            async with self.hub.store.reading() as connection:
-                own = await servers.list_all(connection, caller.team)
-            return metrics.render_of({registered.server.name for registered in own})
-        return metrics.render_hub() if caller.role is Role.READER else metrics.render()
 
     def _may_read(self, request: web.Request) -> bool:
         known, readers = request.get(VISITOR), self.hub.settings.web.metrics

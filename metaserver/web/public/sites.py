@@ -54,8 +54,7 @@ def base_of(phase: str) -> str:
 class Site:
     """One phase as its pages show it.
 
-    `head` gives how the phase stands now, `phases` all there are; `visible` leaves out of the
-    monitor what a reader may not see.
+    `head` gives how the phase stands now, `phases` all there are.
     """
 
     phase: str
@@ -63,7 +62,6 @@ class Site:
     broadcaster: Broadcaster
     head: Callable[[], PhaseHead]
     phases: Callable[[], Sequence[PhaseHead]]
-    visible: Callable[[Monitor, Viewer], Monitor]
     memo: Memo = field(default_factory=Memo)
 
     @property
@@ -78,7 +76,7 @@ class Site:
 
     def monitor(self, reader: Viewer) -> Monitor:
         """The monitor as of now, as far as the reader may see it."""
-        return self.visible(self.source.monitor(), reader)
+        return self.source.monitor(reader)
 
     def stream(self, page: str) -> str:
         """Return the address of a page's event stream, to which its query may be added."""
@@ -104,7 +102,7 @@ class NoPhaseError(Exception):
 def site() -> Site | None:
     """Return the site of the page under way; None while there is no phase.
 
-    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    Every page's header shows it, so that it comes by the request's context, not by arguments.
     """
     return _current.get()
 

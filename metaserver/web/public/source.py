@@ -7,15 +7,14 @@ from typing import Protocol
 
 from aiohttp import web
 
-from metaserver.leaderboards.boards import ArticleBoard, Board
-from metaserver.leaderboards.frozen import FrozenBoard
+from metaserver.model.boards import ArticleBoard, Board, FrozenBoard
 from metaserver.model.records import TaskName
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 
 READER = web.RequestKey("READER", Viewer)
-"""Who reads a page: set before its handler is called; absent for anybody."""
+"""The reader of a page: set before its handler is called; absent for anybody."""
 
 
 class BoardSource(Protocol):
@@ -31,8 +30,8 @@ class BoardSource(Protocol):
     def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         """Count the runs of each of `tasks()`, as far as the reader may see them."""
 
-    def monitor(self) -> Monitor:
-        """Return the monitor as of now."""
+    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
+        """Return the monitor as of now, as far as the reader may see it."""
 
     def views(self, task: TaskName) -> Sequence[str]:
         """Return the views one of `tasks()` is scored in, the raw one first."""

@@ -74,7 +74,7 @@ async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
         assert row.interval.high == pytest.approx(expected.high)
         ranks = (row.interval.best_rank, row.interval.worst_rank)
         assert ranks == (expected.best_rank, expected.worst_rank)
-        assert row.interval.score == pytest.approx(row.score.values["auc_ipr"])
+        assert row.interval.score == pytest.approx(row.values["auc_ipr"])
     assert board.resampling == "10,000 resamples of the articles, seed 2009"
 
 

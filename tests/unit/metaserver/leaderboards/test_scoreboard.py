@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
 from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.scores import Score
 from metaserver.phases.candidate import Candidate
 from metaserver.phases.live import Landed
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
-from metaserver.tasks.plugin import Score
 
 ARTICLES = ["100", "200", "300"]
 ACCESSIONS = ["P04637", "P38398", "Q00987", "P10636"]
@@ -62,8 +62,8 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     board.put(ServerName("one"), ArticleId("100"), payloads)
     board.put(ServerName("two"), ArticleId("100"), {TaskName("ACT"): [True, 0.5]})
     [row] = board.board(TaskName("INT")).rows
-    assert (row.run, row.place, row.score.articles_scored) == ("one", 1, 1)
-    assert row.score.values["f_score"] == 1.0
+    assert (row.run, row.place, row.articles_scored) == ("one", 1, 1)
+    assert row.values["f_score"] == 1.0
     assert [task.name for task in board.tasks()] == ["INT"]
 
 
@@ -229,7 +229,9 @@ async def test_two_golds_are_compared_on_the_same_answers_while_a_mean_is_made()
     quick.may_end.set()
     landed: list[Landed] = []
     running: Any = SimpleNamespace(boards=SimpleNamespace(scoreboard=live))
-    made = Candidate(running=running, task=TaskName("INT"), board=other, landed=landed)
+    made = Candidate(
+        running=running, task=TaskName("INT"), board=other, landed=landed, store=cast(Any, None)
+    )
     task = await averaging(live, scorer)  # as the intervals' worker does
     comparing = asyncio.create_task(made.compared())
     await asyncio.sleep(0)

@@ -238,5 +238,5 @@ class TestTheDemo:
             assert report.problem_count == 0
             board.put(ServerName("ner"), article.id, {NER.name: payload})
         [row] = board.board(NER.name).rows
-        assert row.score.articles_scored == 32
-        assert 0.7 < (row.score.values["strict_f"] or 0) < (row.score.values["exact_f"] or 0) < 1
+        assert row.articles_scored == 32
+        assert 0.7 < (row.values["strict_f"] or 0) < (row.values["exact_f"] or 0) < 1

@@ -30,7 +30,6 @@ class OneSite:
             broadcaster=broadcaster,
             head=self._head,
             phases=lambda: [self._head()],
-            visible=lambda monitor, _reader: monitor,
         )
 
     def named(self, phase: str) -> Site | None:

@@ -125,7 +125,7 @@ async def test_only_reading_is_allowed():
 
 
 class Broken(Challenge):
-    def monitor(self):
+    def monitor(self, reader=None):
         raise RuntimeError("a secret in a traceback")
 
 
@@ -246,7 +246,7 @@ async def test_shutdown_ends_the_streams():
 class Flaky(Challenge):
     broken = False
 
-    def monitor(self):
+    def monitor(self, reader=None):
         if self.broken:
             raise RuntimeError("for now")
         return super().monitor()

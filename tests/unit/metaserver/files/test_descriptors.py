@@ -2,7 +2,7 @@
 
 import pytest
 
-from metaserver.client.descriptors import ENOUGH, RESERVED, Descriptors
+from metaserver.files.descriptors import ENOUGH, RESERVED, Descriptors
 
 
 @pytest.mark.parametrize("allowed", [1, 64, RESERVED, 128, 256, 1_024, ENOUGH, 2**20])

@@ -1,6 +1,6 @@
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.web.public.redaction import PublicMonitor
+from metaserver.operations.visibility import PublicMonitor
 from tests.unit.metaserver.web.challenge import Challenge
 
 OWN = "Team 14"

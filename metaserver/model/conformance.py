@@ -10,6 +10,9 @@ import msgspec
 from metaserver.model.records import Problem
 from metaserver.model.states import Outcome
 
+NO_PHASE = ""
+"""The name of the phase of a run that was made before any was planned."""
+
 
 class StepState(StrEnum):
     """The result of a step."""

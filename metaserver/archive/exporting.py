@@ -1,4 +1,4 @@
-"""The job that exports everything: a process of its own writes it, so that the loop stays free."""
+"""Background export: a process of its own writes the archive, so that the loop stays free."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ from metaserver.files.private import FOLDER_MODE
 from metaserver.model.errors import HubError, MetaserverError
 from metaserver.phases.jobs import Progress
 
-KIND = "export"
 FOLDER = "export"
 ARCHIVE = "export.zip"
-TOLD_SECONDS = 0.2  # between two messages of how far it is
+REPORT_SECONDS = 0.2  # between two messages of how far it is
 
 Message: TypeAlias = Progress | Manifest | str
-"""How far the archive is; that it is whole; or why there is none."""
+"""Progress of the archive; that it is whole; or why there is none."""
 
 
 class Exported(msgspec.Struct, frozen=True, kw_only=True):
-    """An archive that is there: how many entries it has, and bytes."""
+    """An archive that was written: how many entries it has, and bytes."""
 
     entries: int
     size: int
 
 
 class Exporting:
-    """Writes an archive as a job does, and keeps the last one; `folder` is its own."""
+    """Writer of archives in jobs, which keeps the last one; `folder` is its own."""
 
     def __init__(self, store: Path, folder: Path, settings: Settings) -> None:
         self._store = store
@@ -47,7 +46,7 @@ class Exporting:
 
     @property
     def archive(self) -> Path:
-        """Where the archive is, once it is whole."""
+        """The path of the archive, once it is whole."""
         return self._folder / ARCHIVE
 
     def clear(self) -> None:
@@ -60,8 +59,8 @@ class Exporting:
         self._folder.mkdir(mode=FOLDER_MODE, parents=True)
         spawning = multiprocessing.get_context("spawn")
         ours, theirs = spawning.Pipe(duplex=False)
-        given = (self._store, self.archive, self._settings, theirs)
-        process = spawning.Process(target=_export, args=given, daemon=True)
+        arguments = (self._store, self.archive, self._settings, theirs)
+        process = spawning.Process(target=_export, args=arguments, daemon=True)
         done = False
         try:
             await run_uncancelled(
@@ -93,8 +92,8 @@ def _heard(ours: Connection, progress: Progress) -> Manifest:
         try:
             message: Message = ours.recv()
         except (EOFError, OSError) as error:
-            told = "it was ended before it was whole; the hub's log may say why"
-            raise HubError(told) from error
+            reason = "it was ended before it was whole; the hub's log may say why"
+            raise HubError(reason) from error
         match message:
             case Manifest():
                 return message
@@ -104,18 +103,18 @@ def _heard(ours: Connection, progress: Progress) -> Manifest:
 
 
 def _export(store: Path, out: Path, settings: Settings, theirs: Connection) -> None:
-    """Write the archive in a process of its own; tell how far it is, then how it ended."""
+    """Write the archive in a process of its own; send its progress, then its outcome."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the hub's to handle
     last = 0.0
     step = ""
 
-    def told(progress: Progress) -> None:
+    def report(progress: Progress) -> None:
         nonlocal last, step
-        if progress.step != step or time.monotonic() - last > TOLD_SECONDS:
+        if progress.step != step or time.monotonic() - last > REPORT_SECONDS:
             last, step = time.monotonic(), progress.step
             theirs.send(progress)
 
     try:
-        theirs.send(export_store(store, out, settings, on_progress=told))
+        theirs.send(export_store(store, out, settings, on_progress=report))
     except MetaserverError as error:
         theirs.send(str(error))
