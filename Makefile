@@ -59,7 +59,7 @@ format: $(VENV)/.installed-dev  ## Format the code and mend what the linter can
 bench: $(VENV)/.installed-bench  ## Measure against named peers, each in one run (ARGS="codec dispatch" only these)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-screenshots: $(VENV)/.installed-dev  ## Make the README's screenshots anew
+screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README again
 	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)

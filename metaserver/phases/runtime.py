@@ -147,7 +147,7 @@ class RunningPhase:
 
     @property
     def has_runs(self) -> bool:
-        """Whether a server takes part in it, or an offline run."""
+        """True if a server takes part, or an offline run was uploaded."""
         return bool(self.servers or self.offline)
 
     def replan(self, phase: Phase, settings: Settings) -> None:
