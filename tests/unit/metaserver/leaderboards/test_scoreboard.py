@@ -270,7 +270,7 @@ def test_a_run_that_is_replaced_shows_its_new_score_alone(int_task: ScoredTask) 
     board.put(run, ArticleId("100"), {name: hits("Q00987")})
     board.put(run, ArticleId("200"), {name: hits("Q00987")})
     board.put(other, ArticleId("200"), {name: hits("Q00987")})
-    before = {row.run: row.score.values for row in board.board(name).rows}
+    before = {row.run: row.values for row in board.board(name).rows}
     again.put(run, ArticleId("100"), {name: hits("P04637", "P38398")})
     again.put(other, ArticleId("100"), {name: hits("P04637")})
     board.adopt(again, run)
