@@ -274,18 +274,16 @@ def test_a_run_that_is_replaced_shows_its_new_score_alone(int_task: ScoredTask) 
     again.put(run, ArticleId("100"), {name: hits("P04637", "P38398")})
     again.put(other, ArticleId("100"), {name: hits("P04637")})
     board.adopt(again, run)
-    after = {row.run: row.score for row in board.board(name).rows}
+    after = board.scores(name)
     assert after[run].articles_scored == 1
-    assert after[run] == again.board(name).rows[0].score
+    assert after[run] == again.scores(name)[run]
     assert after[other].values == before[other]
     again.drop(run)  # the other board keeps its own
     seen = Scoreboard([int_task])
     seen.put(run, ArticleId("300"), {name: hits("P10636")})
     seen.board(name)  # its score is made already
     board.adopt(seen, run)
-    assert {row.run: row.score for row in board.board(name).rows}[run] == (
-        seen.board(name).rows[0].score
-    )
+    assert board.scores(name)[run] == seen.scores(name)[run]
 
 
 def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_path: Path) -> None:
