@@ -31,7 +31,7 @@ class Home:
             self.templates.page(
                 "home.html",
                 challenges=challenges,
-                heads=self.sites.heads(),
+                summaries=self.sites.summaries(),
                 organiser=caller.organiser,
             )
         )

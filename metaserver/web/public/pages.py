@@ -114,7 +114,7 @@ class PublicPages:
             for name in MONITOR_PARTS
         }
         html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
-        html["phase-head"] = part("phase_parts.html", "head", site.head())
+        html["phase-head"] = part("phase_parts.html", "head", site.summary())
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState

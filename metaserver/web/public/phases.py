@@ -12,7 +12,7 @@ from aiohttp import web
 from metaserver.model.plans import DATES
 from metaserver.operations.context import HubContext
 from metaserver.operations.phase_view import PhaseView, first_shown, list_views
-from metaserver.web.public.sites import PhaseHead, Site
+from metaserver.web.public.sites import PhaseSummary, Site
 from metaserver.web.ui.live import Broadcaster
 
 LOOK_SECONDS = 1.0
@@ -25,7 +25,7 @@ class _Live:
     site: Site
     view: PhaseView
     task: asyncio.Task[None]
-    seen: PhaseHead
+    seen: PhaseSummary
 
 
 class PhaseSites:
@@ -42,12 +42,12 @@ class PhaseSites:
         view = PhaseView.find(self._hub, phase) if phase else first_shown(self._hub)
         return None if view is None else self._shown(view).site
 
-    def heads(self) -> Sequence[PhaseHead]:
-        """Return the heads of all phases, oldest first."""
-        return [self._head(view) for view in list_views(self._hub)]
+    def summaries(self) -> Sequence[PhaseSummary]:
+        """Return the summaries of all phases, oldest first."""
+        return [self._summary(view) for view in list_views(self._hub)]
 
-    def _head(self, view: PhaseView) -> PhaseHead:
-        return head_of(view, self._hub.clock())
+    def _summary(self, view: PhaseView) -> PhaseSummary:
+        return summary_of(view, self._hub.clock())
 
     def _shown(self, view: PhaseView) -> _Live:
         if view not in self._live:
@@ -56,14 +56,14 @@ class PhaseSites:
                 phase=view.name,
                 source=view,
                 broadcaster=broadcaster,
-                head=lambda: self._head(view),
-                phases=self.heads,
+                summary=lambda: self._summary(view),
+                phases=self.summaries,
             )
             self._live[view] = _Live(
                 site=site,
                 view=view,
                 task=asyncio.create_task(broadcaster.run(), name=f"broadcast {view.name}"),
-                seen=self._head(view),
+                seen=self._summary(view),
             )
         return self._live[view]
 
@@ -75,9 +75,9 @@ class PhaseSites:
                     del self._live[view]
                     await _end(live)
                     continue
-                head = self._head(view)
-                if head != live.seen or await live.view.look_for_frozen():
-                    live.seen = head
+                summary = self._summary(view)
+                if summary != live.seen or await live.view.look_for_frozen():
+                    live.seen = summary
                     view.touch()
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -100,12 +100,12 @@ async def _end(live: _Live) -> None:
         await live.task
 
 
-def head_of(view: PhaseView, now: float) -> PhaseHead:
+def summary_of(view: PhaseView, now: float) -> PhaseSummary:
     """Return a phase in short, as of a moment (Unix seconds)."""
     phase = view.detail()
     coming, idle = phase.coming, phase.idle_dates(now)
     dated = [(word, at.timestamp()) for word in DATES if (at := getattr(phase, word))]
-    return PhaseHead(
+    return PhaseSummary(
         name=phase.phase,
         title=phase.title,
         challenge=phase.challenge,

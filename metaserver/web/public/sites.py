@@ -22,7 +22,7 @@ from metaserver.web.ui.memo import Memo
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseHead:
+class PhaseSummary:
     """A phase in short, for its pages and for lists of phases. Moments are Unix seconds.
 
     `timezone` is that of its challenge's dates. `dates` are those that have passed and
@@ -54,14 +54,14 @@ def base_of(phase: str) -> str:
 class Site:
     """One phase as its pages show it.
 
-    `head` gives how the phase stands now, `phases` all there are.
+    `summary` gives how the phase stands now, `phases` all there are.
     """
 
     phase: str
     source: BoardSource
     broadcaster: Broadcaster
-    head: Callable[[], PhaseHead]
-    phases: Callable[[], Sequence[PhaseHead]]
+    summary: Callable[[], PhaseSummary]
+    phases: Callable[[], Sequence[PhaseSummary]]
     memo: Memo = field(default_factory=Memo)
 
     @property

@@ -11,7 +11,7 @@ from aiohttp import web
 from metaserver.model.states import PhaseState
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.public.pages import mount
-from metaserver.web.public.sites import PhaseHead, Site
+from metaserver.web.public.sites import PhaseSummary, Site
 from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.live import Broadcaster
@@ -28,15 +28,15 @@ class OneSite:
             phase=PHASE,
             source=source,
             broadcaster=broadcaster,
-            head=self._head,
+            summary=self._summary,
             phases=lambda: [self._head()],
         )
 
     def named(self, phase: str) -> Site | None:
         return self._site if phase in ("", PHASE) else None
 
-    def _head(self) -> PhaseHead:
-        return PhaseHead(
+    def _summary(self) -> PhaseSummary:
+        return PhaseSummary(
             name=PHASE,
             title="Test phase",
             challenge="bc",
