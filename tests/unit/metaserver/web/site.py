@@ -29,7 +29,7 @@ class OneSite:
             source=source,
             broadcaster=broadcaster,
             summary=self._summary,
-            phases=lambda: [self._head()],
+            phases=lambda: [self._summary()],
         )
 
     def named(self, phase: str) -> Site | None:
