@@ -8,7 +8,7 @@ SLOW ?=
 TESTS ?= tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format bench screenshots lock clean
+.PHONY: help demo test mutants check format bench screenshots lock clean
 
 # The versions are those of requirements/*.lock, each file held by its hash (docs/adr/0002-libraries.md).
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
@@ -40,7 +40,10 @@ demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=
 	@$(BIN)/metaserver demo $(ARGS)
 
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
-	$(BIN)/pytest -n auto --dist loadfile $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
+
+mutants: $(VENV)/.installed-dev  ## Put small faults into the core: the tests must notice (docs/testing.md)
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 check: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs; changes no file
 	$(BIN)/ruff format --check .
@@ -56,7 +59,7 @@ format: $(VENV)/.installed-dev  ## Format the code and mend what the linter can
 bench: $(VENV)/.installed-bench  ## Measure against named peers, each in one run (ARGS="codec dispatch" only these)
 	$(BIN)/python -m benchmarks $(ARGS)
 
-screenshots: $(VENV)/.installed-dev  ## Make the README's screenshots anew
+screenshots: $(VENV)/.installed-dev  ## Make the screenshots of the README again
 	SCREENSHOTS=1 $(BIN)/pytest -q tests/browser -k screenshots
 
 lock: $(VENV)/.made  ## Resolve the versions again (ARGS=--upgrade takes the newest that pyproject.toml allows)

@@ -37,7 +37,7 @@ from annotators.protocol import (
 )
 
 Annotate: TypeAlias = Callable[[str, Context], Answer | Awaitable[Answer]]
-"""What a team writes: article text and context in, answer out; may be `async`."""
+"""The function that a team writes: article text and context in, answer out; may be `async`."""
 
 MAX_REQUEST_BYTES = 64 * 2**20
 GRACE = 3.0  # seconds that requests in progress get after SIGTERM

@@ -20,9 +20,8 @@ from pathlib import Path
 import aiohttp
 
 from benchmarks.peer import answer_of, peer
-from benchmarks.phase import ACCESSIONS, make_articles, make_plan
-from metaserver.cli.app import open_hub
-from metaserver.lanes.engine import work_lanes
+from benchmarks.phase import ACCESSIONS, begun
+from metaserver.cli.single_phase import work_to_end
 from metaserver.wire.xmlrpc import encode_call
 
 SERVERS, CONCURRENCY, ARTICLES, ROUNDS = 8, 4, 250, 5
@@ -46,16 +45,16 @@ async def bare(url: str) -> float:
         return time.perf_counter() - begin
 
 
-async def hub(url: str, folder: Path) -> float:
+async def whole(url: str, folder: Path) -> float:
     """Return the seconds the hub takes; every answer is stored and scored in them."""
-    plan = make_plan(folder, [url] * SERVERS, articles=ARTICLES, concurrency=CONCURRENCY)
-    async with open_hub(plan, make_articles(ARTICLES, TEXT)) as opened:
+    opened = begun(folder, [url] * SERVERS, articles=ARTICLES, concurrency=CONCURRENCY, text=TEXT)
+    async with opened as (hub, running):
         begin = time.perf_counter()
-        await work_lanes(opened.lanes)
-        for task in opened.boards.tasks():
-            opened.boards.board(task.name)
+        await work_to_end(hub, running)
+        for task in running.boards.tasks():
+            running.boards.board(task.name)
         took = time.perf_counter() - begin
-        assert sum(status.done for status in opened.boards.monitor().servers) == REQUESTS
+        assert sum(status.done for status in running.boards.monitor().servers) == REQUESTS
     return took
 
 
@@ -79,7 +78,7 @@ def measure(url: str, folder: Path) -> None:
     for turn in range(ROUNDS + 1):  # the first warms up
         seconds = {
             "bare": asyncio.run(bare(url)),
-            "hub": asyncio.run(hub(url, folder / str(turn))),
+            "hub": asyncio.run(whole(url, folder / str(turn))),
             "script": script(url),
         }
         if turn:

@@ -15,23 +15,25 @@ import asyncio
 import multiprocessing
 import random
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import aiohttp
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from metaserver.cli.app import serve_app
+from benchmarks.phase import begun
+from metaserver.config import WebSettings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, TaskName, Timings
+from metaserver.model.records import ArticleId, Attempt, Server, Timings
 from metaserver.model.states import Outcome, RetryDecision
-from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.phases.live import LiveBoards
-from metaserver.web.app import make_app
+from metaserver.phases.runtime import RunningPhase
+from metaserver.web.public.open_pages import make_pages_app
+from metaserver.web.server import serve_app
 
 SERVERS, VIEWERS, ARTICLES = 300, 200, 100_000
 BEAT = 0.05  # seconds between two handfuls of answers
@@ -66,7 +68,7 @@ def attempt_of(server: Server, number: int, some: random.Random) -> Attempt:
     )
 
 
-async def answer(boards: LiveBoards, servers: list[Server]) -> None:
+async def answer(phase: RunningPhase, servers: list[Server]) -> None:
     """Let every server answer once a second, a handful of them at a time, until cancelled."""
     some, number = random.Random(7), 0
     handful = round(len(servers) * BEAT)
@@ -76,8 +78,8 @@ async def answer(boards: LiveBoards, servers: list[Server]) -> None:
             server = servers[number % len(servers)]
             ended = attempt_of(server, number // len(servers), some)
             decision = RetryDecision(answered=ended.outcome is Outcome.OK, wait=1.0)
-            boards.publish(LaneChanged(server=server, in_flight=1, down=""))
-            boards.publish(
+            phase.published(LaneChanged(server=server, in_flight=1, down=""))
+            phase.published(
                 AttemptEnded(
                     server=server, position=0, attempt=ended, answer=None, decision=decision
                 )
@@ -88,17 +90,16 @@ async def answer(boards: LiveBoards, servers: list[Server]) -> None:
 
 async def serve(pipe: Connection) -> None:
     """Serve the monitor, and send its address into `pipe`."""
-    names = [ServerName(f"Team {number // 5 + 1} · S{number:03}") for number in range(SERVERS)]
-    watch = ServerMonitor("benchmark", ARTICLES, 600.0)
-    boards = LiveBoards(watch, Scoreboard([]), blocked=lambda: None)
-    servers = [
-        Server(name=name, url="http://127.0.0.1:1/", tasks=(TaskName("INT"),)) for name in names
-    ]
-    for server in servers:
-        watch.add(server, "http://127.0.0.1:1")
-    async with serve_app(make_app(boards), "127.0.0.1", 0) as address:
-        pipe.send(address)
-        await answer(boards, servers)
+    urls = ["http://127.0.0.1:1/"] * SERVERS
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "hub"
+        opened = begun(folder, urls, articles=ARTICLES, concurrency=1, text="")
+        async with (
+            opened as (hub, phase),
+            serve_app(make_pages_app(hub), WebSettings(port=0)) as address,
+        ):
+            pipe.send(address)
+            await answer(phase, [known.server for known in phase.servers.values()])
 
 
 async def watch_all(address: str, pipe: Connection) -> None:

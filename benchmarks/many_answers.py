@@ -22,7 +22,7 @@ from typing import Any
 from benchmarks.filled import PHASE, STORE_FILE, fill, gold_of, settings
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
-from metaserver.cli.app import prepare_process
+from metaserver.cli.process import prepare_process
 from metaserver.cli.serve import open_service
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller

@@ -17,9 +17,9 @@ from pathlib import Path
 import psutil
 
 from benchmarks.peer import answer_of, peer
-from benchmarks.phase import ACCESSIONS, make_articles, make_plan
-from metaserver.cli.app import Hub, open_hub
-from metaserver.lanes.engine import work_lanes
+from benchmarks.phase import ACCESSIONS, begun
+from metaserver.cli.hub import work
+from metaserver.phases.runtime import RunningPhase
 
 IN_FLIGHT = 5_000
 OPEN_FILES = 2 * IN_FLIGHT + 1_000
@@ -34,22 +34,22 @@ def _private() -> int:
 async def _growth(url: str, folder: Path, lanes: int) -> int:
     """Return the growth in bytes with all requests in flight."""
     each = IN_FLIGHT // lanes
-    plan = make_plan(folder, [url] * lanes, articles=each, concurrency=each)
-    async with open_hub(plan, make_articles(each, TEXT)) as hub:
+    opened = begun(folder, [url] * lanes, articles=each, concurrency=each, text=TEXT)
+    async with opened as (hub, running):
         before = _private()
-        running = asyncio.create_task(work_lanes(hub.lanes))
-        while _in_flight(hub) < IN_FLIGHT or not _all_sent(url):
+        working = asyncio.create_task(work(hub))
+        while _in_flight(running) < IN_FLIGHT or not _all_sent(url):
             await asyncio.sleep(0.2)
         await asyncio.sleep(1.0)
         growth = _private() - before
-        running.cancel()
+        working.cancel()
         with contextlib.suppress(asyncio.CancelledError):
-            await running
+            await working
     return growth
 
 
-def _in_flight(hub: Hub) -> int:
-    return sum(status.in_flight for status in hub.boards.monitor().servers)
+def _in_flight(running: RunningPhase) -> int:
+    return sum(status.in_flight for status in running.boards.monitor().servers)
 
 
 def _all_sent(url: str) -> bool:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
-from metaserver.cli.app import Plan
 from metaserver.cli.options import read_gold
+from metaserver.cli.process import prepare_process
+from metaserver.cli.single_phase import SinglePhase, open_phase
 from metaserver.config import Settings
-from metaserver.model.records import Article, ArticleId, Server, ServerName, TaskName
+from metaserver.model.records import Article, ArticleId, PhaseName, Server, ServerName, TaskName
+from metaserver.operations.context import HubContext
+from metaserver.phases.runtime import RunningPhase
 from metaserver.uniprot import build_release
 
 NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))
@@ -28,8 +32,19 @@ def make_articles(count: int, text: str) -> Iterator[Article]:
         yield Article(id=_id(number), text=f"{_id(number)}\n{text}")
 
 
-def make_plan(folder: Path, urls: Sequence[str], *, articles: int, concurrency: int) -> Plan:
-    """Return a phase of `make_articles(articles, ...)` for servers at `urls`."""
+@asynccontextmanager
+async def begun(
+    folder: Path, urls: Sequence[str], *, articles: int, concurrency: int, text: str
+) -> AsyncIterator[tuple[HubContext, RunningPhase]]:
+    """Open a hub with a phase of `make_articles(articles, text)` for servers at `urls`."""
+    prepare_process()
+    phase = _phase(folder, urls, articles, concurrency)
+    settings = msgspec.convert({"folder": str(folder)}, Settings)
+    async with open_phase(phase, make_articles(articles, text), settings) as opened:
+        yield opened
+
+
+def _phase(folder: Path, urls: Sequence[str], articles: int, concurrency: int) -> SinglePhase:
     folder.mkdir(parents=True)
     ids = [_id(number) for number in range(articles)]
     gold = {
@@ -39,14 +54,12 @@ def make_plan(folder: Path, urls: Sequence[str], *, articles: int, concurrency: 
     }
     for task, lines in gold.items():
         (folder / f"{task}.tsv").write_text("".join(lines), "utf-8")
-    return Plan(
-        phase="benchmark",
+    return SinglePhase(
+        name=PhaseName("benchmark"),
         servers=[
             Server(name=ServerName(f"s{number}"), url=url, concurrency=concurrency)
             for number, url in enumerate(urls)
         ],
         gold=read_gold({TaskName(task): folder / f"{task}.tsv" for task in gold}),
         release=build_release([NAMES], name="benchmark", out=folder / "uniprot"),
-        folder=folder,
-        settings=msgspec.convert({}, Settings),
     )

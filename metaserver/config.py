@@ -174,14 +174,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         }
         return msgspec.structs.replace(self, limits=msgspec.structs.replace(self.limits, **own))
 
-    def lane_limits(self) -> LaneLimits:
-        """Return the limits of the lanes."""
+    def lane_limits(self, patience: float | None) -> LaneLimits:
+        """Return the limits of the lanes, which leave a server after `patience` (None: never)."""
         return LaneLimits(
             attempts=self.limits.attempts,
             backoff=Backoff(base=self.retry.base, cap=self.retry.cap),
             circuit=self.circuit.failures,
             probe=Backoff(base=self.circuit.probe_base, cap=self.circuit.probe_cap),
-            patience=self.circuit.patience,
+            patience=patience,
             health=self.circuit.health,
         )
 

@@ -34,7 +34,7 @@ Answer: TypeAlias = Sequence[Hit] | Classification
 """A run's answer for one article: hits (INT, IPT) or a classification (ACT)."""
 
 Prepared: TypeAlias = Matches | Classification
-"""What a scorer keeps of an answer; as small as the gold, however long the answer is."""
+"""The part of an answer that a scorer keeps; as small as the gold, however long the answer is."""
 
 
 class RunScorer:

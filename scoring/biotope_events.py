@@ -22,9 +22,9 @@ F1 = {"f1": "f1", "recall": "recall", "precision": "precision"}
 EVENT, ROLES = "Lives_In", ("Bacteria", "Location")
 
 Name: TypeAlias = tuple[str, Span]
-"""What an entity counts as in its article: the type and characters of one of its equivalents."""
+"""An entity's identity in its article: the type and characters of one of its equivalents."""
 Key: TypeAlias = tuple[str, Name, Name]
-"""What makes an event one: its article, what its bacteria and what its location count as."""
+"""An event's identity: its article, and the names of its bacteria and of its location."""
 
 
 class Event(NamedTuple):

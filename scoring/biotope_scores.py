@@ -42,7 +42,7 @@ class MatchedPair(NamedTuple):
 
 
 Candidates: TypeAlias = Sequence[tuple[int, int, float]]
-"""What may be paired: (index of the reference, index of the prediction, S_p in ]0, 1])."""
+"""The pairs that are possible: (index of the reference, index of the prediction, S_p in ]0, 1])."""
 
 
 class Sums(NamedTuple):

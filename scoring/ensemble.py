@@ -24,7 +24,7 @@ FEATURES = ("guessed", "1/rank", "confidence")
 CUTOFF = 30
 """The paper's cutoff: candidates a run ranks below it are not used."""
 LEAST_CONFIDENCE = 1e-9
-"""What a candidate's probability is raised to where it would be 0, which no result may have."""
+"""The least probability of a candidate: 0 is not allowed in a result."""
 
 
 @dataclass(frozen=True, kw_only=True)

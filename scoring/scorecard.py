@@ -16,7 +16,7 @@ from scoring.ranking import Curve, Matches
 from scoring.tasks import Task
 
 ArticlePolicy: TypeAlias = Literal["answered", "all"]
-"""Which gold articles count: those with at least one hit in the run (BC II.5), or all of them."""
+"""The gold articles that count: those with a hit in the run (BC II.5), or all of them."""
 
 SCORER_VERSION = "2"
 """Raised with every change that gives the same answers another score (ADR 10)."""

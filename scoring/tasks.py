@@ -9,7 +9,7 @@ Accession: TypeAlias = str
 Pair: TypeAlias = tuple[str, str]
 """An unordered accession pair, kept sorted (see `pair`)."""
 Item: TypeAlias = Accession | Pair
-"""What a hit names: an accession (INT) or a pair (IPT)."""
+"""The item that a hit names: an accession (INT) or a pair (IPT)."""
 
 
 class Task(StrEnum):

@@ -32,7 +32,7 @@ TOKEN = re.compile(rf"[A-Za-z]+|[0-9]+|[{''.join(GREEK)}]")
 # "TNFalpha", "TNF-alpha" and "TNF-α" are one name
 GREEK_TAIL = re.compile(r"(?<=[a-z]{2})(?=(?:alpha|beta|gamma|delta|epsilon|zeta|kappa)$)")
 JOINTS = frozenset(("", " ", "-", "/", "\n", "\u2010", "\u2011"))
-"""What may stand between two tokens of one name."""
+"""The strings that may separate two tokens of one name."""
 
 AMBIGUOUS = frozenset(
     line

@@ -16,7 +16,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from metaserver.conformance.steps import Conformance, ConformanceVerdict
+from metaserver.model.conformance import Conformance, ConformanceVerdict
 from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 

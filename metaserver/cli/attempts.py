@@ -1,4 +1,4 @@
-"""`metaserver attempts`: what became of each request, every problem told, with the raw answer."""
+"""`metaserver attempts`: the outcome of each request, its problems, and the raw answer."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import asyncio
 from datetime import UTC, datetime
 
-from metaserver.cli.app import STORE_FILE
+from metaserver.cli.folder import STORE_FILE
 from metaserver.model.errors import InputError
 from metaserver.model.records import Attempt
 from metaserver.store.reader import ReadStore, StoredLane, open_reader

@@ -6,7 +6,7 @@ import argparse
 import os
 from pathlib import Path
 
-from metaserver.cli.app import STORE_FILE
+from metaserver.cli.folder import STORE_FILE
 from metaserver.config import Settings, read_settings
 from metaserver.model.errors import InputError
 from metaserver.store.copies import copy_store

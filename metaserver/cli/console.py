@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from metaserver.leaderboards.boards import Board
+from metaserver.model.boards import Board
 from metaserver.model.records import TaskName
+from metaserver.model.scores import Column
 from metaserver.model.states import Outcome, ServerState
 from metaserver.monitoring.snapshots import Monitor, ServerStatus
 from metaserver.phases.live import LiveBoards
-from metaserver.tasks.plugin import Column, TaskPlugin
+from metaserver.tasks.plugin import TaskPlugin
 
 REFRESH_SECONDS = 0.5
 PLAIN_SECONDS = 10.0
@@ -114,12 +115,11 @@ def board_table(task: TaskPlugin, board: Board) -> Table:
     for column in task.columns:
         table.add_column(column.heading, justify="right", overflow="fold")
     for row in board.rows:
-        score = row.score
         table.add_row(
             "" if row.place is None else str(row.place),
             row.run,
-            f"{score.articles_scored}/{score.articles_in_gold}",
-            *(_value(score.values.get(column.key), column) for column in task.columns),
+            f"{row.articles_scored}/{row.articles_in_gold}",
+            *(_value(row.values.get(column.key), column) for column in task.columns),
         )
     return table
 

@@ -18,17 +18,21 @@ from pathlib import Path
 
 import msgspec
 
-from metaserver.cli.app import Plan, open_hub, run_to_end, serve_pages
-from metaserver.cli.console import make_console, print_summary, say
+from metaserver.cli.console import make_console, print_summary, say, shown
+from metaserver.cli.hub import work
 from metaserver.cli.options import read_gold
+from metaserver.cli.process import prepare_process, run_to_end
 from metaserver.cli.results import write_results
-from metaserver.cli.run import work
+from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
 from metaserver.model.errors import HubError
-from metaserver.model.records import Server, ServerName, TaskName
+from metaserver.model.records import PhaseName, Server, ServerName, TaskName
 from metaserver.uniprot import build_release
+from metaserver.web.public.open_pages import make_pages_app
+from metaserver.web.server import serve_app
 
+PHASE = PhaseName("demo")
 SETTINGS = {
     "security": {"allow_networks": ["127.0.0.0/8"]},
     "limits": {"timeout": 5, "attempts": 3},
@@ -40,7 +44,7 @@ DELAY = ("--delay", "0.3", "1.2")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DemoChallenge:
-    """What is scored, and the servers with their options."""
+    """The tasks that are scored, and the servers with their options."""
 
     tasks: Sequence[str]
     servers: Mapping[str, Sequence[str]]
@@ -64,25 +68,17 @@ STOP_SECONDS = 5.0
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    settings = msgspec.convert(SETTINGS, Settings)
-    port = settings.web.port if args.port is None else args.port
+    challenge = NAMES if args.ner else INTERACTIONS
     with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
         folder = args.out or Path(scratch) / "out"
-        challenge = NAMES if args.ner else INTERACTIONS
-        demo = _demo(challenge, folder, Path(scratch), settings, port, stay=not args.exit)
-        return run_to_end(demo)
+        web = {} if args.port is None else {"port": args.port}
+        settings = msgspec.convert(SETTINGS | {"folder": str(folder), "web": web}, Settings)
+        return run_to_end(_demo(challenge, Path(scratch), settings, stay=not args.exit))
 
 
-async def _demo(
-    challenge: DemoChallenge,
-    folder: Path,
-    scratch: Path,
-    settings: Settings,
-    port: int,
-    *,
-    stay: bool,
-) -> int:
+async def _demo(challenge: DemoChallenge, scratch: Path, settings: Settings, *, stay: bool) -> int:
     console = make_console()
+    prepare_process()
     async with AsyncExitStack() as stack:
         data = stack.enter_context(as_file(files("metaserver.cli.demo_data")))
         names = stack.enter_context(as_file(files("annotators") / "data" / "uniprot_names.tsv"))
@@ -93,29 +89,28 @@ async def _demo(
                 for name, options in challenge.servers.items()
             )
         )
-        plan = Plan(
-            phase="demo",
+        gold = {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
+        phase = SinglePhase(
+            name=PHASE,
             servers=servers,
-            gold=read_gold(
-                {TaskName(task): data / f"gold_{task.lower()}.tsv" for task in challenge.tasks}
-            ),
+            gold=read_gold(gold),
             release=build_release([names], name="demo", out=scratch / "uniprot"),
-            folder=folder,
-            settings=settings,
-            guard=settings.address_guard(),
         )
         articles = read_articles([data / "articles"])
-        hub = await stack.enter_async_context(open_hub(plan, articles))
-        pages = await stack.enter_async_context(serve_pages(hub.boards, settings.web.host, port))
-        console.print(f"{len(hub.corpus)} articles; watch it live at [bold]{pages}[/]\n")
-        await work(hub, console)
-        boards = await write_results(hub)
-        print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
-        if not folder.is_relative_to(scratch):
-            say(console, f"\nresults are in {folder}")
+        opened = open_phase(phase, articles, settings, settings.address_guard())
+        hub, running = await stack.enter_async_context(opened)
+        pages = serve_app(make_pages_app(hub), settings.web)
+        address = await stack.enter_async_context(pages)
+        console.print(f"{len(running.corpus)} articles; watch it live at [bold]{address}[/]\n")
+        async with shown(running.boards, console):
+            await work_to_end(hub, running)
+        boards = await write_results(hub, running)
+        print_summary(console, running.boards.tasks(), boards, running.boards.monitor())
+        if not Path(settings.folder).is_relative_to(scratch):
+            say(console, f"\nresults are in {settings.folder}")
         if stay:
-            console.print(f"\nthe pages stay up at [bold]{pages}[/] until Ctrl-C")
-            await asyncio.Event().wait()
+            console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
+            await work(hub)
     return 0
 
 

@@ -12,8 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from metaserver.cli.app import STORE_FILE
-from metaserver.client import descriptors
+from metaserver.cli.folder import STORE_FILE
 from metaserver.config import (
     ChallengeSettings,
     NoticeSettings,
@@ -22,6 +21,7 @@ from metaserver.config import (
     read_settings,
 )
 from metaserver.corpus import read_articles
+from metaserver.files import descriptors
 from metaserver.model.errors import InputError
 from metaserver.model.plans import DATES
 from metaserver.model.records import ArticleId, TaskName
@@ -37,7 +37,7 @@ FOUND, FINE = 1, 0  # exit statuses
 
 
 class FindingSeverity(StrEnum):
-    """How bad a finding is."""
+    """Severity of a finding."""
 
     OK = "ok"
     WARNING = "warning"  # the hub starts, but not as it should run in public
@@ -178,7 +178,7 @@ def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
     for name in DATES:
         said = getattr(phase, name)
         if not said:
-            message = "no date: by hand only"
+            message = "no date: an organiser advances it manually"
             yield Finding(FindingSeverity.OK, f"{where}.{name}", message)
             continue
         try:

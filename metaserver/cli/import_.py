@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from metaserver.archive.reading import import_archive
-from metaserver.cli.app import STORE_FILE, make_folder
 from metaserver.cli.export import told_here
+from metaserver.cli.folder import STORE_FILE, make_folder
 from metaserver.config import Settings, read_settings
 from metaserver.phases.jobs import Progress
 

@@ -102,7 +102,7 @@ def _shown(name: str, value: object) -> Any:
 
 
 def hidden(text: str) -> str:
-    """Return a text without the secrets that can be told from its words."""
+    """Return a text without the secrets that its words give away."""
     text = TOKEN.sub(HIDDEN, without_secrets(text))
     text = SCHEME.sub(rf"\1 {HIDDEN}", text)
     return GIVEN.sub(rf"\1{HIDDEN}", text)

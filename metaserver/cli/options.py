@@ -1,18 +1,25 @@
-"""What a command is given, read and checked: all of it, before anything is written."""
+"""Options and files of a command, read and checked before anything is written."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from metaserver.cli.app import GoldFile
 from metaserver.client.urls import check_url, masked
 from metaserver.model.errors import InputError
 from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.tasks.plugin import installed_tasks
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class GoldContent(NamedTuple):
+    """A gold file: its name, and its bytes, which its task can read."""
+
+    source: str
+    content: bytes
 
 
 def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
@@ -32,18 +39,14 @@ def read_servers(named: Sequence[str], concurrency: int) -> Sequence[Server]:
     return list(servers.values())
 
 
-def read_gold(files: Mapping[TaskName, Path]) -> Mapping[TaskName, GoldFile]:
-    """Read each task's gold file."""
-    return {
-        name: GoldFile(
-            path=path, content=_content(path), gold=installed_tasks()[name].read_gold(path)
-        )
-        for name, path in files.items()
-    }
+def read_gold(files: Mapping[TaskName, Path]) -> Mapping[TaskName, GoldContent]:
+    """Read each task's gold file; `InputError` names the line that the task cannot read."""
+    return {task: _gold(task, path) for task, path in files.items()}
 
 
-def _content(path: Path) -> bytes:
+def _gold(task: TaskName, path: Path) -> GoldContent:
+    installed_tasks()[task].read_gold(path)
     try:
-        return path.read_bytes()
+        return GoldContent(path.name, path.read_bytes())
     except OSError as error:
         raise InputError(path, error.strerror or str(error)) from error

@@ -18,7 +18,7 @@ from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, ConformanceStep, Terms
+from metaserver.model.conformance import Conformance, ConformanceStep, Terms
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
 from metaserver.model.records import Server, ServerName, TaskName
@@ -67,7 +67,7 @@ def _names(folder: Path | None, release: Release | None) -> set[str]:
 
 
 class AskedPhase(msgspec.Struct, frozen=True):
-    """What a hub says of a phase, as far as a test depends on it."""
+    """A phase as a hub describes it, as far as a test depends on it."""
 
     phase: str
     tasks: tuple[str, ...]
@@ -135,7 +135,7 @@ def _read_settings(args: argparse.Namespace, phase: AskedPhase | None) -> Settin
 
 @dataclass(frozen=True, kw_only=True)
 class Given:
-    """What a server is tested with."""
+    """Terms of a test, ready for use."""
 
     terms: Terms
     tasks: Sequence[TaskPlugin]
@@ -179,5 +179,5 @@ def _lines(step: ConformanceStep) -> Iterator[str]:
 
 
 def _printable(line: str) -> str:
-    """What a server says must not command the terminal."""
+    """Return a line of a server without what commands a terminal."""
     return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)

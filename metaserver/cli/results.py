@@ -1,16 +1,15 @@
-"""What a run leaves in its folder, each whole and private: result files, boards, attempts."""
+"""Files that a run leaves in its folder, each whole and private: runs, boards, attempts."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from metaserver.cli.app import Hub
 from metaserver.files import private
-from metaserver.leaderboards.boards import Board
 from metaserver.leaderboards.result_files import (
     ATTEMPT_HEAD,
     attempt_line,
@@ -18,55 +17,71 @@ from metaserver.leaderboards.result_files import (
     result_file,
 )
 from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import Board
 from metaserver.model.errors import HubError
-from metaserver.model.records import ArticleId, TaskName
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.operations.context import HubContext
+from metaserver.phases.restore import stored_answers
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store.store import Store
 from metaserver.tasks.plugin import Payload, installed_tasks
 
 LEADERBOARD_FILE = "leaderboard.json"
 ATTEMPTS_FILE = "attempts.tsv"
 
 
-async def write_results(hub: Hub) -> Mapping[TaskName, Board]:
-    """Write everything from the store, and return the boards scored from it afresh.
+async def write_results(hub: HubContext, running: RunningPhase) -> Mapping[TaskName, Board]:
+    """Write what the store has of a phase at rest, and return the boards scored from it again.
 
-    The boards are recomputed from the stored answers and must equal the live ones to the last
-    digit; where they do not, the hub has a fault and says so (`HubError`).
+    They must equal the live boards to the last digit; where they do not, the hub has a fault and
+    says so (`HubError`).
     """
-    folder = hub.plan.folder
-    afresh = Scoreboard(hub.boards.scoreboard.scored())
-    for name, key in hub.keys.items():
-        runs: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
-        async for position, payloads in hub.store.answers(key):
-            article = hub.corpus.ids[position]
-            afresh.put(name, article, payloads)
-            for task, payload in payloads.items():
-                runs.setdefault(task, []).append((article, payload))
-        for task, answers in runs.items():
-            lines = installed_tasks()[task].result_lines(answers)
-            _write(folder / result_file(name, task), lines)
-    boards = {task.name: afresh.board(task.name) for task in afresh.tasks()}
-    for task_name in boards:
-        for view in afresh.views(task_name):
-            if afresh.board(task_name, view) != hub.boards.scoreboard.board(task_name, view):
-                message = f"the live {task_name} board ({view}) differs from the one scored afresh"
-                raise HubError(message)
-    _write(folder / LEADERBOARD_FILE, [_leaderboard_json(hub)])
-    await _write_attempts(hub, folder / ATTEMPTS_FILE)
+    folder = Path(hub.settings.folder)
+    boards = await _boards_again(running)
+    for server in running.servers:
+        await _write_runs(hub.store, running, server, folder)
+    document = msgspec.json.encode(_leaderboard(running))
+    await asyncio.to_thread(_write, folder / LEADERBOARD_FILE, _formatted(document))
+    await _write_attempts(hub.store, running, folder / ATTEMPTS_FILE)
     return boards
 
 
-def _leaderboard_json(hub: Hub) -> str:
-    """Return the leaderboards, and what the servers did, as one JSON text."""
-    return msgspec.json.format(msgspec.json.encode(_leaderboard(hub)).decode()) + "\n"
+async def _boards_again(running: RunningPhase) -> Mapping[TaskName, Board]:
+    live = running.boards.scoreboard
+    again = await asyncio.to_thread(Scoreboard, live.scored())
+    await running.score_answers(again)
+    for task in again.tasks():
+        for view in again.views(task.name):
+            shown = live.board_of(task.name, view, await live.averaged(task.name, view))
+            if again.board(task.name, view) != shown:
+                message = f"the live {task.name} board ({view}) differs from the stored answers'"
+                raise HubError(message)
+    return {task.name: again.board(task.name) for task in again.tasks()}
 
 
-def _leaderboard(hub: Hub) -> Mapping[str, Any]:
-    monitor = hub.boards.monitor()
+async def _write_runs(
+    store: Store, running: RunningPhase, server: ServerName, folder: Path
+) -> None:
+    """Write a server's answers as result files, one a task."""
+    runs: dict[TaskName, list[tuple[ArticleId, Payload]]] = {}
+    key = running.key(running.servers[server])
+    async for answers in stored_answers(store, running.corpus, server, key):
+        for answer in answers:
+            for task, payload in answer.payloads.items():
+                runs.setdefault(task, []).append((answer.article, payload))
+    for task, answered in runs.items():
+        lines = installed_tasks()[task].result_lines(answered)
+        await asyncio.to_thread(_write, folder / result_file(server, task), lines)
+
+
+def _leaderboard(running: RunningPhase) -> Mapping[str, Any]:
+    """Return the leaderboards, and what the servers did, JSON-ready."""
+    monitor = running.boards.monitor()
     return {
         "phase": monitor.phase,
-        "uniprot_release": hub.plan.release.name,
-        "articles": len(hub.corpus),
-        "boards": boards_json(hub.boards.scoreboard),
+        "uniprot_release": running.phase.release,
+        "articles": len(running.corpus),
+        "boards": boards_json(running.boards.scoreboard),
         "servers": [
             {
                 "server": status.name,
@@ -82,12 +97,16 @@ def _leaderboard(hub: Hub) -> Mapping[str, Any]:
     }
 
 
-async def _write_attempts(hub: Hub, path: Path) -> None:
+def _formatted(document: bytes) -> Iterable[str]:
+    yield msgspec.json.format(document.decode()) + "\n"
+
+
+async def _write_attempts(store: Store, running: RunningPhase, path: Path) -> None:
     lines = [ATTEMPT_HEAD]
-    for name, key in hub.keys.items():
-        attempts = hub.store.attempts(key, name, hub.corpus)
+    for name, registered in running.servers.items():
+        attempts = store.attempts(running.key(registered), name, running.corpus)
         lines += [attempt_line(name, stored) async for stored in attempts]
-    _write(path, lines)
+    await asyncio.to_thread(_write, path, lines)
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

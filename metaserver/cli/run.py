@@ -3,57 +3,58 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import msgspec
 from rich.console import Console
 
-from metaserver.cli.app import Hub, Plan, open_hub, run_to_end, serve_pages
 from metaserver.cli.console import make_console, print_summary, say, shown
 from metaserver.cli.options import read_gold, read_servers
+from metaserver.cli.process import prepare_process, run_to_end
 from metaserver.cli.results import LEADERBOARD_FILE, write_results
-from metaserver.client import descriptors
+from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings, read_settings
 from metaserver.corpus import read_articles
-from metaserver.lanes.engine import work_lanes
 from metaserver.lanes.events import LaneEnd
 from metaserver.model.errors import InputError
-from metaserver.model.records import Article
+from metaserver.model.records import Article, PhaseName, ServerName
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import Release
+from metaserver.web.public.open_pages import make_pages_app
+from metaserver.web.server import serve_app
 
-PHASE = "run"
+PHASE = PhaseName("run")
 DONE, UNANSWERED = 0, 1  # exit statuses
 
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    plan = _read_plan(args)
-    articles = list(read_articles(args.articles))  # all is read and checked; now write
-    return run_to_end(_run(plan, articles, web=args.web is not None, as_json=args.json))
-
-
-def _read_plan(args: argparse.Namespace) -> Plan:
     settings = _settings(args)
-    files = {
+    phase = _phase(args, settings)
+    articles = list(read_articles(args.articles))  # all is read and checked; now write
+    run = _run(phase, articles, settings, web=args.web is not None, as_json=args.json)
+    return run_to_end(run)
+
+
+def _phase(args: argparse.Namespace, settings: Settings) -> SinglePhase:
+    gold = {
         name: path
         for name in installed_tasks()
         if (path := getattr(args, f"gold_{name.lower()}")) is not None
     }
-    return Plan(
-        phase=PHASE,
+    return SinglePhase(
+        name=PHASE,
         servers=read_servers(args.server, settings.limits.concurrency),
-        gold=read_gold(files),
+        gold=read_gold(gold),
         release=Release.open(args.uniprot),
-        folder=args.out,
-        settings=settings,
     )
 
 
 def _settings(args: argparse.Namespace) -> Settings:
     settings = read_settings(args.config) if args.config else Settings()
-    given = msgspec.to_builtins(settings)
+    given = msgspec.to_builtins(settings) | {"folder": str(args.out)}
     for option in ("timeout", "attempts", "concurrency"):
         if getattr(args, option) is not None:
             given["limits"][option] = getattr(args, option)
@@ -65,36 +66,42 @@ def _settings(args: argparse.Namespace) -> Settings:
         raise InputError("options", str(error)) from error
 
 
-async def _run(plan: Plan, articles: list[Article], *, web: bool, as_json: bool) -> int:
+async def _run(
+    phase: SinglePhase,
+    articles: list[Article],
+    settings: Settings,
+    *,
+    web: bool,
+    as_json: bool,
+) -> int:
     console = make_console(stderr=as_json)
+    allowed = prepare_process()
+    opened = open_phase(phase, articles, settings)  # no guard: who runs this names the servers
     async with AsyncExitStack() as stack:
-        hub = await stack.enter_async_context(open_hub(plan, articles))
+        hub, running = await stack.enter_async_context(opened)
         articles.clear()  # they are in the store
-        planned = sum(server.concurrency for server in plan.servers)
-        if shortage := descriptors.current().shortage(planned):
+        if shortage := allowed.shortage(sum(server.concurrency for server in phase.servers)):
             say(console, shortage)
         if web:
-            settings = plan.settings.web
-            pages = serve_pages(hub.boards, settings.host, settings.port)
+            pages = serve_app(make_pages_app(hub), settings.web)
             say(console, f"live at {await stack.enter_async_context(pages)}")
-        ends = await work(hub, console)
-        boards = await write_results(hub)
+        async with shown(running.boards, console):
+            ends = await work_to_end(hub, running)
+        boards = await write_results(hub, running)
         if as_json:
-            print((plan.folder / LEADERBOARD_FILE).read_text("utf-8"), end="")
+            _print_json(Path(settings.folder, LEADERBOARD_FILE))
         else:
-            print_summary(console, hub.boards.tasks(), boards, hub.boards.monitor())
-            say(console, f"\nresults are in {plan.folder}")
-        return _status(console, ends)
+            print_summary(console, running.boards.tasks(), boards, running.boards.monitor())
+            say(console, f"\nresults are in {settings.folder}")
+    return _status(console, phase, ends)
 
 
-async def work(hub: Hub, console: Console) -> Sequence[str]:
-    """Run all lanes to their end, showing how they go; return the servers that were left."""
-    async with shown(hub.boards, console):
-        ends = await work_lanes(hub.lanes)
-    return [name for name, end in ends.items() if end is not LaneEnd.FINISHED]
+def _print_json(boards: Path) -> None:
+    print(boards.read_text("utf-8"), end="")
 
 
-def _status(console: Console, left: Sequence[str]) -> int:
+def _status(console: Console, phase: SinglePhase, ends: Mapping[ServerName, LaneEnd]) -> int:
+    left = [one.name for one in phase.servers if ends.get(one.name) is not LaneEnd.FINISHED]
     if not left:
         return DONE
     say(

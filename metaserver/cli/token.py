@@ -15,16 +15,16 @@ from typing import TypeAlias
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from metaserver.cli.app import STORE_FILE, make_folder
+from metaserver.cli.folder import STORE_FILE, make_folder
 from metaserver.config import Settings, read_settings
 from metaserver.files.cells import inert
 from metaserver.model.errors import InputError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.model.tokens import Token
 from metaserver.operations.tokens import DAY
 from metaserver.store import audit, teams, tokens
 from metaserver.store.database import open_sqlite, reading_sqlite, writing
-from metaserver.store.tokens import Token
 from metaserver.web.ui.formatting import day
 
 Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, Path], Awaitable[None]]

@@ -16,13 +16,13 @@ from aiohttp.payload import Payload
 from yarl import URL
 
 from metaserver.client.connections import Connector
-from metaserver.client.descriptors import SHORTAGES, exhausted
 from metaserver.client.exchange import Exchange, trace_config
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import one_line, read
 from metaserver.client.urls import masked
 from metaserver.client.watchdog import Watchdog, watching
+from metaserver.files.descriptors import SHORTAGES, exhausted
 from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import FaultError, Limits, Value

@@ -17,7 +17,7 @@ from metaserver.client.caller import GET_STATE, PROBE_SECONDS
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask
 from metaserver.conformance.state import STATE, state_step
-from metaserver.conformance.steps import ConformanceStep, StepState, skipped
+from metaserver.model.conformance import ConformanceStep, StepState, skipped
 from metaserver.model.records import Server
 from metaserver.model.states import Outcome
 

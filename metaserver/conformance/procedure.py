@@ -14,7 +14,7 @@ from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.conformance.contact import contact
 from metaserver.conformance.request import asked_again, beginning
-from metaserver.conformance.steps import Conformance, ConformanceStep, StepState, skipped
+from metaserver.model.conformance import Conformance, ConformanceStep, StepState, skipped
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt, Server
 from metaserver.model.states import ANSWERED, RULES, Outcome

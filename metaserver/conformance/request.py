@@ -10,8 +10,8 @@ from aiohttp.payload import BytesPayload
 from metaserver.client.caller import MAX_QUERIES
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
-from metaserver.conformance.steps import ConformanceStep, StepState
 from metaserver.files.compression import unpack
+from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
 from metaserver.model.records import Timings
 from metaserver.model.states import Outcome

@@ -14,14 +14,19 @@ from metaserver.client.http import HttpClient, HttpLimits
 from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, ConformanceStep, ConformanceVerdict, Terms
+from metaserver.model.conformance import (
+    NO_PHASE,
+    Conformance,
+    ConformanceStep,
+    ConformanceVerdict,
+    Terms,
+)
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import Server, ServerName
 from metaserver.model.servers import RegisteredServer
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import servers, trials
 from metaserver.store.store import Store
-from metaserver.store.trials import NO_PHASE
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.validation import Vocabulary

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metaserver.client.caller import GET_STATE, UNREACHED
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask, beginning
-from metaserver.conformance.steps import ConformanceStep, StepState
+from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
 from metaserver.model.records import Server
 from metaserver.model.states import UNAVAILABLE_STATES, Outcome, ReportedState

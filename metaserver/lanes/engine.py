@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,9 +23,7 @@ from pgqueuer.models import Job
 
 from metaserver.lanes.events import LaneEnd
 from metaserver.lanes.lane import Lane
-from metaserver.model.errors import HubError
 from metaserver.model.lanes import LaneKey
-from metaserver.model.records import ServerName
 
 MAX_LANES = 2_000  # at work at once in one hub
 SLICE = 200  # requests of a turn, for each concurrent request of the lane
@@ -238,39 +236,6 @@ class Engine:
         await asyncio.wait(tasks)
         with suppress(Exception):
             await supervisor
-
-
-async def work_lanes(
-    lanes: Sequence[Lane], *, max_lanes: int = MAX_LANES
-) -> Mapping[ServerName, LaneEnd]:
-    """Run lanes to their ends; return the end of each. When cancelled, stop them first.
-
-    A lane that fails through the hub's own fault ends alone; when the others have ended, it is
-    raised as `HubError`.
-    """
-    names = {lane.key: lane.server.name for lane in lanes}
-    ends: dict[ServerName, LaneEnd] = {}
-    failures: dict[ServerName, Exception] = {}
-    all_ended = asyncio.Event()
-
-    def ended(key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
-        ends[names[key]] = end
-        if failure is not None:
-            failures[names[key]] = failure
-        if len(ends) == len(names):
-            all_ended.set()
-
-    engine = Engine(on_end=ended, max_lanes=max_lanes)
-    for lane in lanes:
-        engine.start(lane)
-    if lanes:
-        async with asyncio.TaskGroup() as group:
-            working = group.create_task(engine.run())
-            await all_ended.wait()
-            working.cancel()
-    for name, failure in failures.items():
-        raise HubError(f"lane {name} stopped by a fault of the hub: {failure!r}") from failure
-    return ends
 
 
 def _turn(lane: Lane) -> int:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metaserver.leaderboards.scoreboard import Scoreboard, View
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import View
 from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import ArticleLevel, ComparedTask, RunIntervals, Score
+from metaserver.model.scores import ArticleLevel, RunIntervals, Score
+from metaserver.tasks.plugin import ComparedTask
 
 PAUSE_SECONDS = 5.0
 REST = 10.0

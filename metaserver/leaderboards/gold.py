@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import TaskName
 from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
 from metaserver.uniprot import ReleaseVocabulary
+
+_SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
 
 
 def scored_tasks(
@@ -38,7 +41,8 @@ def _scored(
 def read_gold(task: TaskName, content: bytes, source: str) -> Any:
     """Read the content of a gold file; `InputError` names the file by its sender's name."""
     with tempfile.TemporaryDirectory(prefix="metaserver-gold-") as folder:
-        path = Path(folder) / (Path(source).name or "gold")
+        suffix = _SUFFIX.search(source)  # the rest of a name can be one that no file has
+        path = Path(folder) / f"gold{suffix[0] if suffix else ''}"
         path.write_bytes(content)
         try:
             return installed_tasks()[task].read_gold(path)

@@ -8,57 +8,16 @@ from typing import Any, TypeAlias
 import msgspec
 
 from metaserver.leaderboards.scoreboard import ranked
+from metaserver.model.gold_changes import ArticleChange, RunChange
 from metaserver.model.records import ArticleId, ServerName
-from metaserver.tasks.plugin import LabelledTask, Score, TaskPlugin
+from metaserver.model.scores import Score
+from metaserver.tasks.plugin import LabelledTask, TaskPlugin
 
 MOST_TOLD, MOST_LABELS = 1_000, 100
 """Most articles that are listed, and most labels of one; the others are counted."""
 NONE: frozenset[str] = frozenset()
 
 Labels: TypeAlias = Mapping[ArticleId, frozenset[str]]
-
-
-class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
-    """An article whose gold has changed: the labels that were added, and removed."""
-
-    article: str
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-
-
-class RunChange(msgspec.Struct, frozen=True, kw_only=True):
-    """A run's place and values by column, before and after; null where there was no board."""
-
-    run: str
-    place_before: int | None
-    place_after: int | None
-    before: dict[str, float | int | None] | None
-    after: dict[str, float | int | None]
-
-
-class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes that a gold file makes, or would make.
-
-    `version` is the one it is stored as, null in a preview; `replaces` is the one before it.
-    `articles` counts the articles that now have gold. `changes` are the articles with other
-    labels, `unknown` those that the corpus does not have, the first 1,000 of each, and of an
-    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all. `runs`
-    have each run's values on the raw board before and after. `frozen` is the id of the old board.
-    """
-
-    phase: str
-    task: str
-    version: int | None
-    replaces: int | None
-    changed: bool
-    articles: int
-    added: int
-    removed: int
-    changes: tuple[ArticleChange, ...]
-    unknown_articles: int
-    unknown: tuple[str, ...]
-    runs: tuple[RunChange, ...]
-    frozen: str | None = None
 
 
 class LabelChanges(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,8 +76,8 @@ def run_changes(
             run=row.run,
             place_before=old[row.run].place if row.run in old else None,
             place_after=row.place,
-            before=dict(old[row.run].score.values) if row.run in old else None,
-            after=dict(row.score.values),
+            before=dict(old[row.run].values) if row.run in old else None,
+            after=dict(row.values),
         )
         for row in ranked(plugin, after)
     ]

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from metaserver.files.cells import inert
-from metaserver.leaderboards.boards import Board, marked
-from metaserver.leaderboards.scoreboard import RAW, Scoreboard
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import RAW, View, marked
 from metaserver.model.lanes import StoredAttempt
 from metaserver.model.records import ServerName, TaskName
 
@@ -28,10 +28,10 @@ def result_file(run: ServerName, task: TaskName) -> str:
 def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
     """Return all present boards, JSON-ready, by task: the raw one, and the other views."""
     return {
-        task.name: _board(scoreboard.board(task.name))
+        task.name: _board(scoreboard, task.name, RAW)
         | {
             "views": {
-                view: _board(scoreboard.board(task.name, view))
+                view: _board(scoreboard, task.name, view)
                 for view in scoreboard.views(task.name)
                 if view != RAW
             }
@@ -40,11 +40,14 @@ def boards_json(scoreboard: Scoreboard) -> Mapping[TaskName, Mapping[str, Any]]:
     }
 
 
-def _board(board: Board) -> dict[str, Any]:
+def _board(scoreboard: Scoreboard, task: TaskName, view: View) -> dict[str, Any]:
+    scores = scoreboard.scores(task, view)
+    board = scoreboard.board_of(task, view, scores)
     return {
         "signature": marked(board.signature, board.gold),
         "runs": [
-            {"server": row.run, "place": row.place, "score": row.score.detail} for row in board.rows
+            {"server": row.run, "place": row.place, "score": scores[ServerName(row.run)].detail}
+            for row in board.rows
         ],
     }
 

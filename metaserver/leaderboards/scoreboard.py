@@ -9,14 +9,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
-from metaserver.leaderboards.boards import Board, BoardRow
+from metaserver.model.boards import RAW, Board, BoardRow, View
 from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.tasks.plugin import Score, Scorer, TaskPlugin
-
-View: TypeAlias = str
-"""What was done to hits before they were scored: "raw", "mapped", "filtered" or "both"."""
-
-RAW: View = "raw"
+from metaserver.model.scores import Score
+from metaserver.tasks.plugin import Scorer, TaskPlugin
 
 
 class GoldMark(NamedTuple):
@@ -62,7 +58,7 @@ class BoardKey:
 
 
 Prepared: TypeAlias = dict[BoardKey, Any]
-"""What is prepared of one answer, by the ways it is scored in: `Scorer.prepare` made it."""
+"""The prepared values of one answer, by board: results of `Scorer.prepare`."""
 NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 
 
@@ -294,5 +290,5 @@ def ranked(plugin: TaskPlugin, scores: Mapping[ServerName, Score]) -> Sequence[B
         if key(server) != before:
             before, place = key(server), count
         unscored = scores[server].values.get(plugin.order[0]) is None
-        rows.append(BoardRow(run=server, place=None if unscored else place, score=scores[server]))
+        rows.append(BoardRow.of(server, None if unscored else place, scores[server]))
     return rows

@@ -12,7 +12,7 @@ from metaserver.model.records import (
     Problem,
     TaskName,
 )
-from metaserver.model.states import Outcome
+from metaserver.model.states import Outcome, ServerState
 
 
 class LaneKey(NamedTuple):
@@ -20,6 +20,16 @@ class LaneKey(NamedTuple):
 
     phase_id: int
     server_id: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StateChange:
+    """A change of a lane's server to a state at `at` (Unix seconds); `note` says why."""
+
+    key: LaneKey
+    at: float
+    state: ServerState
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

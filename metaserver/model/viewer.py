@@ -12,5 +12,9 @@ class Viewer:
     team: str = ""
     organiser: bool = False
 
+    def owns(self, team: str | None) -> bool:
+        """Return whether the viewer sees all that is this team's, as its member or an organiser."""
+        return self.organiser or (bool(self.team) and self.team == team)
+
 
 ANYBODY = Viewer()

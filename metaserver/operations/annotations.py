@@ -15,11 +15,11 @@ from msgspec import Meta
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.model.servers import RegisteredServer
-from metaserver.model.states import PhaseState, Visibility
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import OneServer, ServerField
 from metaserver.operations.table import operation
+from metaserver.operations.visibility import may_read_answers
 from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import installed_tasks
 
@@ -102,13 +102,9 @@ async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> Pub
 def _readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
     """Yield the servers whose answers the caller may read, newest phase first."""
     for running in reversed(list(hub.dispatcher.phases.values())):
-        public = (
-            running.state is PhaseState.CLOSED
-            and running.phase.plan.visibility is Visibility.PUBLIC
-        )
+        visibility = running.phase.plan.visibility
         for registered in running.servers.values():
-            own = caller.team is not None and registered.team == caller.team
-            if public or own or caller.organiser:
+            if may_read_answers(running.state, visibility, registered.team, caller.viewer):
                 yield running, registered
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.model.viewer import Viewer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +30,11 @@ class Caller:
         """True for an organiser, who may call every operation."""
         return self.role is Role.ORGANISER
 
+    @property
+    def viewer(self) -> Viewer:
+        """The same caller, as visibility judges it."""
+        return Viewer(team=self.team or "", organiser=self.organiser)
+
     def need(self, role: Role | None) -> None:
         """Raise `RefusedError` unless the caller has at least this role."""
         if role is None or (self.role is not None and ORDER.index(self.role) >= ORDER.index(role)):
@@ -44,7 +50,7 @@ class Caller:
 
         Another team's objects are reported as unknown, so that nobody learns which exist.
         """
-        if not self.organiser and (team is None or self.team != team):
+        if not self.viewer.owns(team):
             raise RefusedError(Refusal.UNKNOWN, "there is none of that name among your servers")
 
 

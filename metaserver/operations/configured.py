@@ -69,7 +69,7 @@ async def _apply_phase(
         plan = {name: value for name, value in plan.items() if value != ""}
         await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)
     else:
-        fixed = ("corpus", "release", "tasks") if known.servers or known.offline else ()
+        fixed = ("corpus", "release", "tasks") if known.has_runs else ()
         changed = {name: value for name, value in plan.items() if name not in fixed}
         await _do(hub, where, "phases.update", **changed)
     for task, content in gold.items():

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.conformance.runner import Conditions, Trial, verdict
-from metaserver.conformance.steps import Conformance
+from metaserver.model.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName
 from metaserver.model.servers import RegisteredServer
@@ -23,7 +23,6 @@ from metaserver.operations.fields import ServerField
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store.trials import NO_PHASE
 
 
 class TrialState(StrEnum):
@@ -55,6 +54,23 @@ class ServerTest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         str | None,
         Meta(description="The phase; none: the one that is open, else the next that opens"),
     ] = None
+
+
+class TestStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """State of a server's test for a phase; `last` is the report of the last whole run for it.
+
+    `phase` is empty where there is none to test for. `under_way` is the phase that the server is
+    being tested for now, null where it is not; `steps` are those so far if that is this phase, else
+    the last run's. `terms` are what a run would test now.
+    """
+
+    server: str
+    phase: str
+    steps: tuple[ConformanceStep, ...]
+    under_way: str | None
+    last: Conformance | None
+    tested: Tested
+    terms: Terms
 
 
 def tested_for(
@@ -112,6 +128,38 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> Conforma
     """
     trial = await begin_test(hub, caller, request.server, request.phase)
     return await asyncio.shield(trial.task)
+
+
+@operation("Servers.beginTest", "POST /servers/{server}/test/begin", Role.TEAM)
+async def begin(hub: HubContext, caller: Caller, request: ServerTest) -> TestStatus:
+    """Begin a server's test without waiting for its end, or join the one under way."""
+    trial = await begin_test(hub, caller, request.server, request.phase)
+    asked = ServerTest(server=request.server, phase=trial.terms.phase or None)
+    return await get_status(hub, caller, asked)
+
+
+@operation("Servers.testStatus", "GET /servers/{server}/test", Role.TEAM)
+async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> TestStatus:
+    """Return the state of a server's test for a phase, with the steps of the run under way.
+
+    Without a phase it is the first of those that the server may be started in.
+    """
+    registered = await hub.server(caller, request.server)
+    found = likely_phases(hub) if request.phase is None else [hub.phase(request.phase)]
+    running = next(iter(found), None)
+    phase = running.name if running else NO_PHASE
+    trial = hub.conformance.under_way(registered.server.name)
+    last = await hub.conformance.report(registered, running.phase.id if running else None)
+    known = last.steps if last else ()
+    return TestStatus(
+        server=registered.server.name,
+        phase=phase,
+        steps=tuple(trial.steps) if trial and trial.terms.phase == phase else known,
+        under_way=None if trial is None else trial.terms.phase,
+        last=last,
+        tested=tested_for(hub, registered, running),
+        terms=Conditions.of(registered.server, running, hub.settings).terms,
+    )
 
 
 async def begin_test(hub: HubContext, caller: Caller, server: str, phase: str | None) -> Trial:

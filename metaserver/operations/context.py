@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -19,7 +19,7 @@ from metaserver.model.states import OPEN_STATES
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
 from metaserver.phases.archiver import BoardArchiver
-from metaserver.phases.jobs import Jobs
+from metaserver.phases.jobs import Job, Jobs
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Dispatcher
@@ -27,6 +27,13 @@ from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
+
+
+@dataclass(kw_only=True, slots=True)
+class LastExport:
+    """The job that exported last; None before the first."""
+
+    job: Job | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,6 +50,7 @@ class HubContext:
     metrics: Metrics
     conformance: ConformanceRunner
     jobs: Jobs
+    last_export: LastExport = field(default_factory=LastExport)
     clock: Callable[[], float] = time.time
 
     async def team(self, name: str) -> Team:
@@ -57,7 +65,7 @@ class HubContext:
         """Return a server that the caller may see; `RefusedError` otherwise."""
         async with self.store.reading() as connection:
             registered = await servers.get(connection, ServerName(name))
-        if registered is None or (not caller.organiser and registered.team != caller.team):
+        if registered is None or not caller.viewer.owns(registered.team):
             raise RefusedError(
                 Refusal.UNKNOWN,
                 f"there is no server {name!r}" + ("" if caller.organiser else " among yours"),

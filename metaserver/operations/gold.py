@@ -10,8 +10,9 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.leaderboards.gold import read_gold
-from metaserver.leaderboards.gold_diff import GoldChange, label_changes
+from metaserver.leaderboards.gold_diff import label_changes
 from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.gold_changes import GoldChange
 from metaserver.model.phases import GoldEntry
 from metaserver.model.records import TaskName
 from metaserver.model.states import Role

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -78,6 +78,12 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
 def begun(hub: HubContext, caller: Caller, kind: str, subject: str, work: Work) -> JobDetail:
     """Begin a job for a caller; return its state."""
     return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work))
+
+
+def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
+    """Call `then` once a job is done; never where it fails, is cancelled or is kept no longer."""
+    if (known := hub.jobs.get(job)) is not None:
+        known.when_done(then)
 
 
 @operation("Jobs.list", "GET /jobs", Role.ORGANISER)

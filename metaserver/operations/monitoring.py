@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
+from importlib.metadata import version
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from metaserver.model.audit import AuditEntry
 from metaserver.model.states import Role, ServerState
+from metaserver.monitoring.metrics import Metrics
 from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import Limit, ServerField
 from metaserver.operations.lanes import InPhase
 from metaserver.operations.table import Nothing, operation
-from metaserver.store import audit, states
-from metaserver.store.audit import AuditEntry
+from metaserver.store import audit, servers, states
+
+LAG = "metaserver_event_loop_lag_seconds"
+RECENT = 3_600.0  # seconds for which a stall is shown
 
 
 class MeasuresQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,6 +88,13 @@ async def list_audit(hub: HubContext, _caller: Caller, request: AuditQuery) -> S
         )
 
 
+class StallDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A time in which the hub stood still: its end in Unix seconds, and its length in seconds."""
+
+    at: float
+    seconds: float
+
+
 class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
     """The state of the hub itself; `blocked` is why nothing can be stored, empty if it can."""
 
@@ -90,22 +103,53 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
     phases: int
     servers: int
     lanes: int
+    version: str
+    lag: float
+    disk_free: int
+    disk_size: int
+    stalls: tuple[StallDetail, ...]
 
 
 @operation("Hub.status", "GET /hub", Role.ORGANISER)
-async def status(hub: HubContext, _caller: Caller, _request: Nothing) -> HubDetail:
-    """Return the state of the hub itself."""
-    return hub_status(hub)
-
-
-def hub_status(hub: HubContext) -> HubDetail:
+async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
     """Return the state of the hub itself."""
     blocked = hub.store.blocked or ""
     phases = hub.dispatcher.phases.values()
+    disk = shutil.disk_usage(hub.settings.folder)
+    recent = [one for one in hub.client.watchdog.stalls if one.at > hub.clock() - RECENT]
     return HubDetail(
         ready=not blocked,
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
         lanes=hub.dispatcher.lanes.engine.count,
+        version=version("biocreative-metaserver"),
+        lag=_lag(hub.metrics),
+        disk_free=disk.free,
+        disk_size=disk.total,
+        stalls=tuple(StallDetail(at=one.at, seconds=one.seconds) for one in recent),
     )
+
+
+def is_ready(hub: HubContext) -> bool:
+    """Return whether the hub can do its work: answers can be stored."""
+    return not hub.store.blocked
+
+
+async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:
+    """Return the metrics that a caller may read, and their content type.
+
+    A team reads those of its servers, a reader those that name no server; the address that asks may
+    have been let in without a token (`web.metrics`), and reads all.
+    """
+    if caller.team is not None:
+        async with hub.store.reading() as connection:
+            own = await servers.list_all(connection, caller.team)
+        return hub.metrics.render_of({registered.server.name for registered in own})
+    return hub.metrics.render_hub() if caller.role is Role.READER else hub.metrics.render()
+
+
+def _lag(metrics: Metrics) -> float:
+    """Return how late the event loop last was; of the metrics, this one alone is collected."""
+    restricted = metrics.registry.restricted_registry([LAG])
+    return max((one.value for metric in restricted.collect() for one in metric.samples), default=0)

@@ -104,6 +104,25 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     gold: dict[str, int]
     servers: int
 
+    def idle_dates(self, now: float) -> Sequence[str]:
+        """Return the dates ahead (of Unix seconds) by which the clock changes nothing any more."""
+        coming = {change.date for change in self.coming}
+        dated = [(name, getattr(self, name)) for name in DATES]
+        return [name for name, at in dated if at and at.timestamp() > now and name not in coming]
+
+
+class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase's plan as organisers see it beside its `PhaseDetail`.
+
+    `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `fixed`: there are runs
+    in it, so that corpus, release and tasks cannot be changed.
+    """
+
+    phase: str
+    corpus: str
+    tasks: tuple[str, ...]
+    fixed: bool
+
 
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
     """Return the public fields of a phase."""
@@ -192,7 +211,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
     if request.release is not None:
         require_release(hub, request.release)
         columns["release"] = request.release
-    if (running.servers or running.offline) and (len(columns) > 1 or request.tasks is not None):
+    if running.has_runs and (len(columns) > 1 or request.tasks is not None):
         message = "there are runs in it already: corpus, release and tasks cannot be changed"
         raise RefusedError(Refusal.STATE, message, field="phase")
     columns["standing"] = reached(running.phase, plan, hub.clock())
@@ -214,6 +233,25 @@ async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence
 async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PhaseDetail:
     """Return one phase with its state."""
     return detail(hub, hub.phase(request.phase))
+
+
+@operation("Phases.plan", "GET /phases/{phase}/plan", Role.ORGANISER)
+async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> PhasePlanDetail:
+    """Return the parts of a phase's plan that only organisers see."""
+    running = hub.phase(request.phase)
+    async with hub.store.reading() as connection:
+        versions = await phases.list_corpora(connection)
+    names = [
+        f"{version.name}@{version.version}"
+        for version in versions
+        if version.corpus_id == running.phase.corpus_id
+    ]
+    return PhasePlanDetail(
+        phase=running.name,
+        corpus=next(iter(names), ""),
+        tasks=running.phase.plan.tasks,
+        fixed=running.has_runs,
+    )
 
 
 @operation("Phases.open", "POST /phases/{phase}/open", Role.ORGANISER)

@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.concurrency import run_uncancelled
-from metaserver.leaderboards.frozen import FrozenBoard
-from metaserver.leaderboards.gold_diff import GoldChange, label_changes, run_changes
+from metaserver.leaderboards.gold_diff import label_changes, run_changes
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.gold_changes import GoldChange
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.turns import turn
-from metaserver.phases.candidate import Candidate, ScoreChanges, candidate
+from metaserver.phases.candidate import (
+    AdoptedGold,
+    Candidate,
+    ReplacedBoard,
+    ScoreChanges,
+    candidate,
+)
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import boards, phases
 from metaserver.tasks.plugin import TaskPlugin
 
 
@@ -74,7 +80,7 @@ class Regrading:
                 before = await self._board_before(running, change)
                 await made.catch_up()
                 progress.fix("storing")
-                return await run_uncancelled(self._store(made, change, before))
+                return await run_uncancelled(self._adopt(made, change, before))
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -87,7 +93,8 @@ class Regrading:
             yield running
 
     def _scored(self, running: RunningPhase, progress: Progress) -> Any:
-        return candidate(running, self.proposal.plugin, self.proposal.gold, progress)
+        request = self.proposal
+        return candidate(self.hub.store, running, request.plugin, request.gold, progress)
 
     def _is_set(self, running: RunningPhase) -> bool:
         newest = running.gold.get(self.proposal.plugin.name)
@@ -115,52 +122,38 @@ class Regrading:
             **msgspec.structs.asdict(labels),
         )
 
-    async def _board_before(self, running: RunningPhase, change: GoldChange) -> FrozenBoard | None:
+    async def _board_before(
+        self, running: RunningPhase, change: GoldChange
+    ) -> ReplacedBoard | None:
         if change.replaces is None:
             return None
-        return await running.boards.freeze(
+        board = await running.boards.freeze(
             self.proposal.plugin,
             phase=running.name,
-            reason=_reason(change),
+            reason=f"gold version {change.replaces + 1} replaced {change.replaces}",
             at=self.hub.clock(),
         )
+        return ReplacedBoard(change.replaces, board)
 
-    async def _store(
-        self, made: Candidate, change: GoldChange, before: FrozenBoard | None
+    async def _adopt(
+        self, made: Candidate, change: GoldChange, before: ReplacedBoard | None
     ) -> GoldChange:
-        """Store gold, frozen board and audit entry in one transaction; then show the gold."""
-        proposal, phase_id, key = self.proposal, made.running.phase.id, None
-        name = proposal.plugin.name
-        async with self.hub.store.writing() as connection:
-            if before is not None and change.replaces is not None:
-                document = await asyncio.to_thread(before.encode)
-                key = await boards.add(
-                    connection,
-                    phase_id,
-                    name,
-                    change.replaces,
-                    before.reason,
-                    at=before.at,
-                    document=document,
-                )
-            await phases.set_gold(connection, phase_id, name, proposal.source, proposal.content)
-            gold = await phases.gold_version(connection, phase_id, name)
-            assert gold is not None
+        """Have the gold kept with its audit entry, and shown."""
+        request = self.proposal
+
+        async def note(connection: AsyncConnection, adopted: AdoptedGold) -> None:
             await audit_log(
                 connection,
                 self.caller,
                 "gold.set",
                 made.running.name,
-                task=name,
-                version=gold.version,
-                source=proposal.source,
+                task=request.plugin.name,
+                version=adopted.gold.version,
+                source=request.source,
                 added=change.added,
                 removed=change.removed,
-                frozen=key,
+                frozen=adopted.frozen,
             )
-        made.show(gold)
-        return msgspec.structs.replace(change, version=gold.version, frozen=key)
 
-
-def _reason(change: GoldChange) -> str:
-    return f"gold version {(change.replaces or 0) + 1} replaced {change.replaces}"
+        adopted = await made.adopt(request.content, request.source, before, note)
+        return msgspec.structs.replace(change, version=adopted.gold.version, frozen=adopted.frozen)

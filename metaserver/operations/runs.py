@@ -232,6 +232,6 @@ def _read(running: RunningPhase, task: FiledTask, content: bytes) -> RunFile:
 
 def _own(running: RunningPhase, caller: Caller, name: str) -> OfflineRun:
     run = running.offline.get(ServerName(name))
-    if run is None or (not caller.organiser and run.team != caller.team):
+    if run is None or not caller.viewer.owns(run.team):
         raise RefusedError(Refusal.UNKNOWN, f"there is no offline run {name!r}", field="run")
     return run

@@ -87,7 +87,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A server as its team and organisers see it.
 
     `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
-    found; `tests` has one entry for each phase that is not over.
+    found; `tests` has one entry for each phase that is not over. `testing`: a test is under way.
 
     In `url`, *** replaces user info, query and fragment: these can be written, not read.
     """
@@ -104,6 +104,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     tested_for: str
     reasons: tuple[str, ...]
     tests: tuple[Tested, ...]
+    testing: bool
     phases: tuple[LaneStanding, ...]
 
 
@@ -123,6 +124,7 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         tested_for=newest.phase,
         reasons=newest.reasons,
         tests=tuple(tests(hub, registered)),
+        testing=hub.conformance.under_way(server.name) is not None,
         phases=tuple(_standings(hub, server.name)),
     )
 

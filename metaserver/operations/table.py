@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, get_type_hints
+from typing import Any, TypeAlias, TypeVar, cast, get_type_hints
 
 import msgspec
 
@@ -20,6 +20,8 @@ from metaserver.operations.caller import Caller
 
 Handler: TypeAlias = Callable[[Any, Caller, Any], Awaitable[Any]]
 H = TypeVar("H", bound=Handler)
+R = TypeVar("R", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,6 +62,8 @@ class Operation:
 OPERATIONS: dict[str, Operation] = {}
 """Every operation by name; filled when `operations.catalogue` is imported."""
 
+_BY_FUNCTION: dict[Handler, Operation] = {}
+
 
 def operation(
     rpc: str,
@@ -87,10 +91,26 @@ def operation(
             report=report,
         )
         assert made.name not in table, made.name
-        table[made.name] = made
+        table[made.name] = _BY_FUNCTION[handler] = made
         return handler
 
     return declare
+
+
+def declared(handler: Handler) -> Operation:
+    """Return the operation that a function is declared as; `KeyError` where it is none."""
+    return _BY_FUNCTION[handler]
+
+
+async def ask(
+    hub: Any, caller: Caller, operation: Callable[[Any, Caller, R], Awaitable[T]], asked: R
+) -> T:
+    """Do the operation that a function is declared as, with its typed request, through `perform`.
+
+    A struct that was made in Python was not checked yet: its fields are, as for any interface.
+    """
+    values = msgspec.to_builtins(asked, builtin_types=(bytes,))
+    return cast(T, await perform(declared(operation), hub, caller, values))
 
 
 async def perform(

@@ -136,6 +136,14 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
     return TeamDetail.of(await hub.team(request.team))
 
 
+@operation("Teams.getNotices", "GET /teams/{team}/notices", Role.TEAM)
+async def get_notices(hub: HubContext, caller: Caller, request: OneTeam) -> NoticeDetail:
+    """Return where the team is sent notices of its servers; the webhook's secret is not shown."""
+    _require_own(caller, request.team)
+    kept = (await hub.team(request.team)).notices
+    return NoticeDetail(webhook=shown_webhook(kept.webhook), email=kept.email, secret="")
+
+
 @operation("Teams.notices", "PUT /teams/{team}/notices", Role.TEAM)
 async def set_notices(hub: HubContext, caller: Caller, request: NoticeChange) -> NoticeDetail:
     """Set the channels of a team's notices: a server is down, up again or finished.
@@ -193,5 +201,5 @@ async def _servers(hub: HubContext, team: Team) -> Sequence[RegisteredServer]:
 
 
 def _require_own(caller: Caller, team: str) -> None:
-    if not caller.organiser and caller.team != team:
+    if not caller.viewer.owns(team):
         raise RefusedError(Refusal.UNKNOWN, "that is not your team", field="team")

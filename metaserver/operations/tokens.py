@@ -11,12 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
+from metaserver.model.tokens import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, TeamField
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import tokens
-from metaserver.store.tokens import Token
 
 MOST = 100
 """Most valid tokens of one team, and of no team."""
@@ -173,7 +173,7 @@ async def revoke(hub: HubContext, caller: Caller, request: RevokedToken) -> None
     """
     async with hub.store.writing() as connection:
         token = await tokens.get(connection, request.id)
-        if token is None or not (caller.organiser or token.team == caller.team is not None):
+        if token is None or not caller.viewer.owns(token.team):
             raise RefusedError(Refusal.UNKNOWN, f"there is no token {request.id}", field="id")
         revoked = await tokens.revoke(
             connection, request.id, hub.clock(), made_with_it=request.made_with_it

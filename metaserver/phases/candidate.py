@@ -3,23 +3,47 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.leaderboards.gold import scored_tasks
-from metaserver.leaderboards.scoreboard import RAW, Scoreboard
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import RAW, FrozenBoard
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
+from metaserver.model.scores import Score
 from metaserver.phases.jobs import Progress
 from metaserver.phases.live import Landed
 from metaserver.phases.runtime import RunningPhase
-from metaserver.tasks.plugin import Score, TaskPlugin
+from metaserver.store import boards, phases
+from metaserver.store.store import Store
+from metaserver.tasks.plugin import TaskPlugin
 from metaserver.uniprot import ReleaseVocabulary
 
 FEW = 16
 """Most answers that are scored on the event loop at a time."""
+
+
+class AdoptedGold(NamedTuple):
+    """A gold as it was kept, and the id of the frozen board of the one before, if there was one."""
+
+    gold: GoldVersion
+    frozen: str | None
+
+
+GoldAuditWriter: TypeAlias = Callable[[AsyncConnection, AdoptedGold], Awaitable[None]]
+"""A function that writes the audit entry of a gold into the transaction that keeps it."""
+
+
+class ReplacedBoard(NamedTuple):
+    """The board of a gold version that is about to be replaced."""
+
+    gold_version: int
+    board: FrozenBoard
 
 
 class ScoreChanges(NamedTuple):
@@ -37,6 +61,7 @@ class Candidate:
     task: TaskName
     board: Scoreboard
     landed: list[Landed]
+    store: Store
 
     async def compared(self) -> ScoreChanges:
         """Return the scores of all runs on the raw board, on the gold in use and on this one."""
@@ -66,10 +91,31 @@ class Candidate:
             del self.landed[:]
             await asyncio.to_thread(_put, self.board, taken)
 
-    def show(self, gold: GoldVersion) -> None:
-        """Show this board in place of the live one; its gold must be stored already."""
+    async def adopt(
+        self, content: bytes, source: str, before: ReplacedBoard | None, note: GoldAuditWriter
+    ) -> AdoptedGold:
+        """Keep the gold, the board before and the audit entry at once; then show this board."""
+        phase_id, frozen = self.running.phase.id, None
+        document = b"" if before is None else await asyncio.to_thread(before.board.encode)
+        async with self.store.writing() as connection:
+            if before is not None:
+                frozen = await boards.add(
+                    connection,
+                    phase_id,
+                    self.task,
+                    before.gold_version,
+                    before.board.reason,
+                    at=before.board.at,
+                    document=document,
+                )
+            await phases.set_gold(connection, phase_id, self.task, source, content)
+            gold = await phases.gold_version(connection, phase_id, self.task)
+            assert gold is not None
+            adopted = AdoptedGold(gold, frozen)
+            await note(connection, adopted)
         self._take_in()
         self.running.show_gold(gold, self.board)
+        return adopted
 
     def _take_in(self) -> None:
         _put(self.board, self.landed)
@@ -78,7 +124,7 @@ class Candidate:
 
 @asynccontextmanager
 async def candidate(
-    running: RunningPhase, plugin: TaskPlugin, gold: Any, progress: Progress
+    store: Store, running: RunningPhase, plugin: TaskPlugin, gold: Any, progress: Progress
 ) -> AsyncIterator[Candidate]:
     """Score a phase's runs on another gold of a task, each answer once.
 
@@ -86,7 +132,7 @@ async def candidate(
     """
     board = await asyncio.to_thread(_board, plugin, gold, running.vocabulary)
     with running.boards.landing(board) as landed:
-        made = Candidate(running=running, task=plugin.name, board=board, landed=landed)
+        made = Candidate(running=running, task=plugin.name, board=board, landed=landed, store=store)
 
         async def scored(count: int) -> None:
             progress.advance(count)

@@ -13,7 +13,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -39,6 +39,13 @@ class AuditWriter(Protocol):
         ...
 
 
+class EndedLane(NamedTuple):
+    """A lane that has ended: how, and by which fault of the hub if there was one."""
+
+    end: LaneEnd
+    failure: Exception | None
+
+
 class LaneController:
     """The lanes of all phases; `phases` is the dispatcher's own table, which changes.
 
@@ -51,6 +58,8 @@ class LaneController:
         self._store = store
         self._phases = phases
         self._pending: defaultdict[PhaseName, set[ServerName]] = defaultdict(set)  # lanes to start
+        self._ends: dict[LaneKey, EndedLane] = {}
+        self._rested = asyncio.Event()  # a lane has ended, or is no longer pending
 
     async def start(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -163,6 +172,14 @@ class LaneController:
             self.engine.at_work(running.key(registered)) for running in self._phases.values()
         )
 
+    async def ended(self, running: RunningPhase) -> Mapping[ServerName, EndedLane]:
+        """Wait until no lane of a phase is at work or pending; return the end of each."""
+        keys = {name: running.key(registered) for name, registered in running.servers.items()}
+        while self.has_pending(running) or any(map(self.engine.at_work, keys.values())):
+            self._rested.clear()
+            await self._rested.wait()
+        return {name: self._ends[key] for name, key in keys.items() if key in self._ends}
+
     # -- calls of the clock, which holds the lock ------------------------------------------------
 
     def has_pending(self, running: RunningPhase) -> bool:
@@ -172,6 +189,7 @@ class LaneController:
     def pause_all(self, running: RunningPhase) -> None:
         """Send no more articles in a phase; the desired states of its lanes stay."""
         self._pending[running.name].clear()
+        self._rested.set()
         for registered in running.servers.values():
             self.engine.pause(running.key(registered))
 
@@ -205,6 +223,7 @@ class LaneController:
 
     def _pause(self, running: RunningPhase, registered: RegisteredServer) -> None:
         self._pending[running.name].discard(registered.server.name)
+        self._rested.set()
         self.engine.pause(running.key(registered))
 
     async def _start(
@@ -216,7 +235,9 @@ class LaneController:
                 return
             self.engine.resume(key)  # it was finishing its requests in flight
             return
-        self.engine.start(await running.lane(name), allowance=allowance)
+        lane = await running.lane(name)
+        self._ends.pop(key, None)
+        self.engine.start(lane, allowance=allowance)
 
     async def _require_open(
         self, running: RunningPhase, registered: RegisteredServer
@@ -256,6 +277,8 @@ class LaneController:
             running.boards.touch()
 
     def _ended(self, key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:
+        self._ends[key] = EndedLane(end, failure)
+        self._rested.set()
         if failure is None:
             return
         for running in self._phases.values():

@@ -8,13 +8,19 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import msgspec
+
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
 from metaserver.leaderboards.comparisons import BoardComparison, Comparisons
-from metaserver.leaderboards.frozen import FrozenBoard, freeze
-from metaserver.leaderboards.scoreboard import NOTHING, RAW, BoardKey, Prepared, Scoreboard, View
+from metaserver.leaderboards.frozen import freeze
+from metaserver.leaderboards.scoreboard import (
+    NOTHING,
+    BoardKey,
+    Prepared,
+    Scoreboard,
+)
+from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
 from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
@@ -44,7 +50,7 @@ class Landed(NamedTuple):
 
 
 class LiveBoards:
-    """Monitor and leaderboards with a version that rises at each change (`web.source.Source`).
+    """Monitor and leaderboards with a version that rises at each change.
 
     `blocked` returns the reason why no answer can be stored at present, or None.
     """
@@ -150,7 +156,7 @@ class LiveBoards:
         """Return the tasks that have a leaderboard."""
         return self.scoreboard.tasks()
 
-    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
+    def counts(self) -> Mapping[TaskName, int]:
         """Return the number of runs of each task."""
         return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
 
@@ -162,7 +168,7 @@ class LiveBoards:
         """Return the views that a task is scored in, the raw one first."""
         return self.scoreboard.views(task)
 
-    def board(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return the leaderboard of one task as of now, with the newest intervals."""
         comparison = self.comparisons.newest(task, view)
         return self._completed(self.scoreboard.board(task, view), comparison)
@@ -183,14 +189,16 @@ class LiveBoards:
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
-            owner = self._owners.get(row.run, RunOwner())
-            interval = intervals.get(row.run)
-            return replace(row, team=owner.team, offline=owner.offline, interval=interval)
+            owner = self._owners.get(ServerName(row.run), RunOwner())
+            interval = intervals.get(ServerName(row.run))
+            return msgspec.structs.replace(
+                row, team=owner.team, offline=owner.offline, interval=interval
+            )
 
         resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
         return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
 
-    def articles(self, task: TaskName, view: View = RAW, reader: Viewer = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: View = RAW) -> ArticleBoard:
         """Return the levels of a task's articles that at least `LEAST_TEAMS` teams answered."""
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
@@ -210,10 +218,6 @@ class LiveBoards:
         """Count the teams of runs; a run without a team is one of its own."""
         owners = {run: self._owners.get(ServerName(run)) for run in runs}
         return len({owner.team if owner and owner.team else run for run, owner in owners.items()})
-
-    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """Return None: the boards of a single phase have no links of their own."""
-        return None
 
     async def changed(self, since: int) -> int:
         """Wait until the version is not `since`; return it.

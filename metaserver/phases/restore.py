@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metaserver.client.articles import ArticleTexts
@@ -60,10 +60,21 @@ async def restore(
     """Put a lane's stored attempts and answers onto the boards, without blocking the event loop."""
     async for stored in store.attempts(key, server, corpus):
         boards.watch.attempt(stored.attempt, final=stored.final)
+    async for answers in stored_answers(store, corpus, server, key):
+        await boards.restore(answers)
+
+
+async def stored_answers(
+    store: ReadStore, corpus: Corpus, server: ServerName, key: LaneKey
+) -> AsyncIterator[Sequence[Landed]]:
+    """Yield a lane's accepted answers in batches, by position; a thread unpacks them.
+
+    No transaction stays open between two batches.
+    """
     after = -1
     while answers := await store.packed_answers(key, after=after, limit=FEW):
         for some in _bounded(answers):
-            await boards.restore(await asyncio.to_thread(_unpacked, some, server, corpus))
+            yield await asyncio.to_thread(_unpacked, some, server, corpus)
         after = answers[-1].position
 
 

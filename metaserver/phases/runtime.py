@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -54,6 +53,7 @@ class RunningPhase:
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
         clock: Callable[[], float],
+        patience: float | None,
     ) -> None:
         self.phase = phase
         self.state: PhaseState | None = None
@@ -68,6 +68,7 @@ class RunningPhase:
         self._store = store
         self._publish = publish
         self._clock = clock
+        self._patience = patience
         self.offline: dict[ServerName, OfflineRun] = {}
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self.boards = LiveBoards(
@@ -91,14 +92,18 @@ class RunningPhase:
         phase: Phase,
         settings: Settings,
         *,
+        release: Release,
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
         clock: Callable[[], float],
+        patience: float | None,
     ) -> RunningPhase:
-        """Load a phase, with its boards, from the store."""
+        """Load a phase, with its boards, from the store.
+
+        A server that is down is left after `patience` seconds; None: it is probed for ever.
+        """
         settings = settings.of_phase(phase.plan.limits)
-        release = Release.open(settings.release_folder(phase.release))
         async with store.reading() as connection:
             gold = await stored_phases.newest_gold(connection, phase.id)
             controls = await stored_servers.controls(connection, phase.id)
@@ -116,6 +121,7 @@ class RunningPhase:
             client=client,
             publish=publish,
             clock=clock,
+            patience=patience,
         )
         for server in registered:
             if server.id in controls:
@@ -138,6 +144,11 @@ class RunningPhase:
     def name(self) -> PhaseName:
         """The phase's name."""
         return self.phase.name
+
+    @property
+    def has_runs(self) -> bool:
+        """True if a server takes part, or an offline run was uploaded."""
+        return bool(self.servers or self.offline)
 
     def replan(self, phase: Phase, settings: Settings) -> None:
         """Apply a changed plan; its limits apply to lanes that are started from now on."""
@@ -223,7 +234,7 @@ class RunningPhase:
             registered.server,
             self.corpus,
             state,
-            replace(self.settings.lane_limits(), patience=None),  # it is probed for weeks
+            self.settings.lane_limits(self._patience),
             caller=self._caller,
             recorder=self._store,
             publish=functools.partial(self._publish, self),

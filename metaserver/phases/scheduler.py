@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from types import MappingProxyType
 
 from metaserver.client.http import HttpClient
 from metaserver.concurrency import run_uncancelled
@@ -22,6 +23,7 @@ from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
 from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
+from metaserver.uniprot import Release
 
 CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing sleeps until a date
 
@@ -32,6 +34,9 @@ class Dispatcher:
     """The dispatcher of all phases: it advances them by the clock and runs their lanes.
 
     `listeners` are called with every event that lanes publish; `clock` returns Unix seconds.
+    A server that is down is left after `patience` seconds; None: it is probed until its phase is
+    over. `releases` are UniProt releases that are open already, by name; others are opened in the
+    folder of the settings.
     """
 
     def __init__(
@@ -41,6 +46,8 @@ class Dispatcher:
         settings: Settings,
         *,
         clock: Callable[[], float] = time.time,
+        patience: float | None = None,
+        releases: Mapping[str, Release] = MappingProxyType({}),
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
         self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
@@ -49,6 +56,8 @@ class Dispatcher:
         self._client = client
         self._settings = settings
         self._clock = clock
+        self._patience = patience
+        self._releases = releases
 
     async def run(self) -> None:
         """Advance the phases and run their lanes, until cancelled."""
@@ -68,13 +77,19 @@ class Dispatcher:
         running = await RunningPhase.open(
             phase,
             self._settings,
+            release=self._release(phase.release),
             store=self._store,
             client=self._client,
             publish=self._published,
             clock=self._clock,
+            patience=self._patience,
         )
         self.phases[phase.name] = running
         return running
+
+    def _release(self, name: str) -> Release:
+        opened = self._releases.get(name)
+        return opened or Release.open(self._settings.release_folder(name))
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.

@@ -15,12 +15,11 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.concurrency import run_uncancelled
 from metaserver.model.errors import UnavailableError
-from metaserver.model.lanes import LaneKey
+from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.records import ServerName
 from metaserver.model.states import ServerState
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import states
-from metaserver.store.states import StateChange
 from metaserver.store.store import Store
 
 LOOK_SECONDS = 1.0

@@ -10,19 +10,8 @@ import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.model.audit import AuditEntry
 from metaserver.store.tables import audit
-
-
-class AuditEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One change: `actor` did `action` to `subject` at `at` (Unix seconds)."""
-
-    id: int = 0
-    at: float
-    actor: str
-    action: str
-    subject: str
-    detail: Mapping[str, Any] = {}
-    request_id: str = ""
 
 
 async def add(

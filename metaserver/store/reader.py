@@ -88,17 +88,6 @@ class ReadStore:
             packed = (await connection.execute(query)).scalars().all()
         return [unpack(text).decode("utf-8", "surrogatepass") for text in packed]
 
-    async def answers(self, key: LaneKey) -> AsyncIterator[tuple[int, Mapping[TaskName, Any]]]:
-        """Yield a lane's accepted answers as (position, payload by task), by position."""
-        query = (
-            sa.select(t.answers.c.position, t.answers.c.payloads)
-            .where(of_lane(t.answers, key))
-            .order_by(t.answers.c.position)
-        )
-        async with self._engine.connect() as connection:
-            async for position, payloads in await connection.stream(query):
-                yield position, unpack_json(payloads)
-
     async def packed_answers(
         self, key: LaneKey, *, after: int, limit: int
     ) -> Sequence[PackedAnswer]:

@@ -31,8 +31,8 @@ def columns(server: Server) -> dict[str, Any]:
     }
 
 
-async def add(connection: AsyncConnection, server: Server, team_id: int) -> int:
-    """Store a new server of a team; return its id. Its name must be unused."""
+async def add(connection: AsyncConnection, server: Server, team_id: int | None) -> int:
+    """Store a new server of a team, or of none; return its id. Its name must be unused."""
     row = columns(server) | {"team_id": team_id, "created_at": time.time()}
     return await insert(connection, servers, row)
 

@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.lanes import LaneKey
+from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.states import ServerState
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import state_changes
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StateChange:
-    """A change of a lane's server to a state at `at` (Unix seconds); `note` says why."""
-
-    key: LaneKey
-    at: float
-    state: ServerState
-    note: str = ""
 
 
 async def add(connection: AsyncConnection, changes: Sequence[StateChange]) -> None:

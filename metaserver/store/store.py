@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -11,16 +10,15 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from metaserver.model.errors import InputError, UnavailableError
+from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
-from metaserver.model.records import Article, Server, TaskName
+from metaserver.model.records import Article, TaskName
 from metaserver.model.states import RULES
 from metaserver.store import tables as t
 from metaserver.store.articles import pack_articles, store_articles
-from metaserver.store.database import insert, open_sqlite, writer_engine, writing
+from metaserver.store.database import open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
 from metaserver.store.reader import ReadStore, of_lane
-from metaserver.store.servers import columns
 from metaserver.store.writer import Writer
 
 
@@ -68,58 +66,12 @@ class Store(ReadStore):
         async with self.writing() as connection:
             return await store_articles(connection, packed)
 
-    # -- phases, gold, servers -------------------------------------------------------------------
-
-    async def open_phase(self, name: str, corpus: Corpus, release: str) -> int:
-        """Return the phase's id, creating the phase if it is new.
-
-        A phase keeps its corpus and its UniProt release, which its answers depend on: raises
-        `InputError` where either differs.
-        """
-        query = sa.select(t.phases.c.id, t.phases.c.corpus_id, t.phases.c.release)
-        async with self.writing() as connection:
-            found = (await connection.execute(query.where(t.phases.c.name == name))).first()
-            if found is None:
-                return await insert(
-                    connection,
-                    t.phases,
-                    {
-                        "name": name,
-                        "corpus_id": corpus.id,
-                        "release": release,
-                        "created_at": time.time(),
-                    },
-                )
-        if found.corpus_id != corpus.id:
-            raise InputError(
-                self.place,
-                "begun with other articles; give the same ones to go on, or another --out",
-            )
-        if found.release != release:
-            raise InputError(
-                self.place,
-                f"begun with UniProt release {found.release}, not {release}; give the same one "
-                "to go on, or another --out",
-            )
-        return int(found.id)
+    # -- gold ------------------------------------------------------------------------------------
 
     async def set_gold(self, phase_id: int, task: TaskName, source: str, content: bytes) -> int:
         """Store a gold file as the task's newest version; equal content keeps its version."""
         async with self.writing() as connection:
             return await set_gold(connection, phase_id, task, source, content)
-
-    async def set_server(self, server: Server) -> int:
-        """Store a server under its name, or change the stored one; return its id."""
-        row = columns(server)
-        query = sa.select(t.servers.c.id).where(t.servers.c.name == server.name)
-        async with self.writing() as connection:
-            server_id = (await connection.execute(query)).scalar_one_or_none()
-            if server_id is None:
-                return await insert(connection, t.servers, row)
-            await connection.execute(
-                sa.update(t.servers).where(t.servers.c.id == server_id).values(**row)
-            )
-        return int(server_id)
 
     # -- lanes -----------------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ phases = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
-    sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none: a phase of `metaserver run`
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id")),  # none only before schema 0005
     sa.Column("plan", sa.LargeBinary),  # JSON of `plans.PhasePlan`
     sa.Column("standing", sa.String(16)),  # the state reached, manually or by the clock
     sa.Column("corpus_id", sa.ForeignKey("corpora.id"), nullable=False),
@@ -151,7 +151,7 @@ servers = sa.Table(
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("name", sa.String, nullable=False, unique=True),
-    sa.Column("team_id", sa.ForeignKey("teams.id")),  # none: given to `metaserver run`
+    sa.Column("team_id", sa.ForeignKey("teams.id")),  # none: named by `metaserver run`
     sa.Column("created_at", sa.Double),
     sa.Column("retired_at", sa.Double),
     sa.Column("url", sa.String, nullable=False),

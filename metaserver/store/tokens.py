@@ -11,7 +11,6 @@ import re
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.model.tokens import Session, Token
 from metaserver.store.database import insert
 from metaserver.store.tables import sessions, teams, tokens
 
@@ -28,42 +28,6 @@ FORM = re.compile(rf"{PREFIX}[{''.join(role[0] for role in Role)}][A-Za-z0-9_-]{
 
 TOUCH_SECONDS = 60.0
 """The least time between two updates of `used_at`: reads must not cause many writes."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Token:
-    """A stored token, without the token itself. Times are Unix seconds.
-
-    `parent` is the id of the token that issued it; None for one issued at the command line.
-    """
-
-    id: int
-    role: Role
-    team: TeamName | None
-    team_id: int | None
-    label: str
-    created_at: float
-    expires_at: float | None = None
-    used_at: float | None = None
-    revoked_at: float | None = None
-    parent: int | None = None
-
-    @property
-    def bearer(self) -> str:
-        """The name of its holder in the audit log: "team blue", "organiser ana"."""
-        if self.role is Role.TEAM:
-            return f"team {self.team}"
-        return f"{self.role} {self.label}".strip()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Session:
-    """A signed-in browser; its forms carry `csrf`, its cookie is not stored."""
-
-    token: Token
-    csrf: str
-    created_at: float
-    expires_at: float
 
 
 def digest(secret: str) -> str:

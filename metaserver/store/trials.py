@@ -8,10 +8,8 @@ from collections.abc import Mapping
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.model.conformance import NO_PHASE
 from metaserver.store.tables import phases, trials
-
-NO_PHASE = ""
-"""The name used for the phase of a run that was made before any phase was planned."""
 
 
 async def put(

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from metaserver.model.records import ArticleId, TaskName
+from metaserver.model.scores import ArticleLevel, Column, RunIntervals
 from metaserver.tasks import comparison
-from metaserver.tasks.plugin import ArticleLevel, Column, RunFile, RunIntervals
+from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from metaserver.model.records import ArticleId
-from metaserver.tasks.plugin import ArticleLevel, RunIntervals
+from metaserver.model.scores import ArticleLevel, RunIntervals
 from scoring import ActGold, ActScorecard, Gold, ItemScorecard, Scorecard
 from scoring.analysis import (
     ArticleDifficulty,

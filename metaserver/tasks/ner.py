@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from metaserver.files.cells import FORMULA, inert
 from metaserver.model.records import ArticleId, TaskName
+from metaserver.model.scores import Column
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
-from metaserver.tasks.plugin import Column
 from metaserver.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.wire.validation import Report, Vocabulary
 

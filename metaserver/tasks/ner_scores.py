@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from metaserver.model.records import ArticleId
-from metaserver.tasks.plugin import Score
+from metaserver.model.scores import Score
 from metaserver.tasks.scores import Values, input_error
 from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold

@@ -9,7 +9,8 @@ from typing import Protocol, TypeAlias
 import scoring
 from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
-from metaserver.tasks.plugin import Payload, Score
+from metaserver.model.scores import Score
+from metaserver.tasks.plugin import Payload
 from scoring import Answer, FormatError, Gold, Scorecard, Task
 from scoring.biocreative import Prepared
 

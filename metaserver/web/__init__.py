@@ -1,4 +1,4 @@
-"""What the hub serves by HTTP: pages, JSON, XML-RPC, event streams.
+"""Everything that the hub serves by HTTP: pages, JSON, XML-RPC, event streams.
 
 `access` says who may ask and how much, `api` serves programs, `public`, `team` and `organise`
 people, `ui` is what their pages share. Data is reached through operations.

@@ -1,4 +1,4 @@
-"""What a service serves: JSON and XML-RPC for programs, pages for people, one gate before all."""
+"""The application of a service: JSON and XML-RPC for programs, pages for people, one gate."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from aiohttp import web
 
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
+from metaserver.operations.sessions import Sessions
 from metaserver.web.access import auth
-from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.access.headers import error_pages
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.json_api import Api, api_errors
 from metaserver.web.api.openapi import Document
@@ -26,7 +27,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     assets = Assets()
     templates = Templates(assets)
     app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
-    gate = auth.setup(app, hub.store, hub.settings.web)
+    gate = auth.setup(app, Sessions.of(hub), hub.settings.web)
     app.add_routes(Api(hub=hub, operations=OPERATIONS).routes())
     rpc = Rpc(
         hub=hub,
@@ -38,10 +39,8 @@ def make_service_app(hub: HubContext) -> web.Application:
     app.add_routes([Document(OPERATIONS).route()])
     app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
-    mount_open_pages(app, hub, templates)
+    mount_open_pages(app, hub, templates, assets)
     console = open_console(app, hub, templates)
     app.add_routes(TeamConsole(console=console).routes())
     OrganiserPages(console=console).mount(app)
-    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
-    app.on_response_prepare.append(add_headers)
     return app

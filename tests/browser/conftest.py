@@ -15,8 +15,9 @@ import pytest
 from aiohttp import web
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from metaserver.web.app import make_app
 from tests.unit.metaserver.web.challenge import Challenge
+from tests.unit.metaserver.web.site import make_app
+from tests.waiting import PATIENCE
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -26,8 +27,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60_000  # ms; a loaded machine is slow, and a condition that never comes is a failure
-expect.set_options(timeout=PATIENCE)
+MILLISECONDS = 1_000 * PATIENCE
+expect.set_options(timeout=MILLISECONDS)
 
 
 class Site:
@@ -43,7 +44,7 @@ class Site:
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run `work` on the site's event loop and return its result."""
         done: Future[Any] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return done.result(timeout=20)
+        return done.result(timeout=PATIENCE)
 
     def start(self) -> None:
         self.do(self._start())
@@ -114,7 +115,7 @@ class Visits:
     def open(self, address: str, **options: Any) -> Page:
         """Open a page in a fresh profile."""
         context = self._browser.new_context(**options)
-        context.set_default_timeout(PATIENCE)
+        context.set_default_timeout(MILLISECONDS)
         page = context.new_page()
         origin = "/".join(address.split("/")[:3])
         page.on("console", lambda message: self._heard(message.type, message.text))

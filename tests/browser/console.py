@@ -1,25 +1,17 @@
-"""A hub as a service in a thread of its own, with annotation servers that a test controls."""
+"""Hubs to visit with a browser, and an annotation server that does as a test wants."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Coroutine
-from concurrent.futures import Future
-from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeVar
-
-from aiohttp import web
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.web.service import make_service_app
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import plan_phase
+from tests.hubs.thread import HubThread
+from tests.integration.kits import answer_for, served
 
-T = TypeVar("T")
+ANA = {"role": "organiser", "label": "ana"}
 NOBODY = "http://127.0.0.1:9/"
 
 
@@ -51,64 +43,55 @@ class Annotator:
         return answer
 
 
-class Hub:
-    """A service with a phase that is not open yet, team blue, and an annotation server."""
+class BlueHub(HubThread):
+    """A hub with a phase that is not open yet, team blue, and an annotation server."""
 
     def __init__(self, folder: Path) -> None:
-        self.url = ""
-        self.token = ""
+        super().__init__(folder)
         self.annotator = Annotator()
-        self.running: Running
-        self._folder = folder
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever)
-        self._stack = AsyncExitStack()
-
-    def do(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run `work` on the hub's event loop and return its result."""
-        done: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
-        return done.result(timeout=30)
-
-    def ask(self, operation: str, **values: Any) -> Any:
-        """Call an operation as an organiser."""
-        return self.do(self.running.do(operation, **values))
-
-    def ask_as_team(self, operation: str, **values: Any) -> Any:
-        """Call an operation as team blue."""
-        return self.do(self.running.do(operation, self.running.team("blue"), **values))
 
     def wait(self, *, held: bool) -> None:
         """Hold the annotation server's answers back, or release them."""
         event = self.annotator.waits
-        self._loop.call_soon_threadsafe(event.clear if held else event.set)
-
-    def start(self) -> None:
-        """Start the hub and its servers."""
-        self._thread.start()
-        self.do(self._start())
-
-    async def _start(self) -> None:
-        self.running = await self._stack.enter_async_context(at_work(await settings(self._folder)))
-        await self.fill()
-        self.annotator.url = await self._stack.enter_async_context(
-            served(Kit(self.annotator.annotate))
-        )
-        runner = web.AppRunner(make_service_app(self.running.service), shutdown_timeout=1.0)
-        await runner.setup()
-        self._stack.push_async_callback(runner.cleanup)
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        self.call(event.clear if held else event.set)
 
     async def fill(self) -> None:
         """Create the hub's initial objects."""
+        kit = Kit(self.annotator.annotate)
+        self.annotator.url = await self.stack.enter_async_context(served(kit))
+        await self.plan()
+
+    async def plan(self) -> None:
+        """Plan a phase, and make team blue with a token."""
         await plan_phase(self.running, freezes="2030-01-15T17:00")
         await self.running.do("teams.create", team="blue", title="The blue team")
         issued = await self.running.do("tokens.create", team="blue", role="team", label="browser")
         self.token = issued.token
 
-    def stop(self) -> None:
-        """Stop the hub and its servers."""
-        self.do(self._stack.aclose())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+
+class EmptyHub(HubThread):
+    """A hub with nothing but an organiser."""
+
+    async def fill(self) -> None:
+        self.token = (await self.running.do("tokens.create", **ANA)).token
+
+
+class OrganisedHub(BlueHub):
+    """A hub with a phase that is open, a team whose server answers it, and an organiser."""
+
+    async def plan(self) -> None:
+        await plan_phase(self.running, title="Test phase", freezes="2030-01-15T17:00")
+        await self.running.do("challenges.set", challenge="bc", title="BioCreative 2026")
+        await self.running.do("teams.create", team="blue", title="The blue team")
+        self.token = (await self.running.do("tokens.create", **ANA)).token
+
+    def at_work(self) -> None:
+        """Let blue-1 answer one article, and register one that nobody answers for."""
+        self.ask_as_team("servers.register", server="blue-1", url=self.annotator.url)
+        self.ask_as_team("servers.register", server="blue-2", url=NOBODY)
+        assert self.ask_as_team("servers.test", server="blue-1").passed
+        assert not self.ask_as_team("servers.test", server="blue-2").passed
+        self.ask("phases.open", phase="test")
+        self.ask_as_team("servers.next", server="blue-1")
+        watch = self.running.service.phase("test").boards.watch
+        self.do(self.running.until(lambda: watch.status("blue-1").done == 1))

@@ -10,7 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visits
-from tests.browser.test_organiser_console import OrganisedHub, changed_gold
+from tests.browser.console import OrganisedHub
+from tests.browser.test_organiser_console import changed_gold
 from tests.browser.test_team_console import signed_in
 from tests.shared import ROOT
 
@@ -19,10 +20,8 @@ SHOTS = {"organise": ("light", 900), "gold": ("dark", 660)}
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[OrganisedHub]:
-    hub = OrganisedHub(tmp_path)
-    hub.start()
-    yield hub
-    hub.stop()
+    with OrganisedHub(tmp_path) as hub:
+        yield hub
 
 
 @pytest.mark.parametrize("name", SHOTS)

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visits
-from tests.browser.console import Hub
+from tests.browser.console import BlueHub
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
 pytestmark = pytest.mark.slow
@@ -30,11 +30,9 @@ PAGES = {
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
+def hub(tmp_path: Path) -> Iterator[BlueHub]:
     """A hub with two phases; the first one is open, and server blue-1 is at work in it."""
-    hub = Hub(tmp_path)
-    hub.start()
-    try:
+    with BlueHub(tmp_path) as hub:
         hub.ask("phases.update", phase="test", title="Test phase", visibility="public")
         second = {"challenge": "bc", "phase": "second", "corpus": "demo", "release": "test"}
         hub.ask("phases.create", **second, title="Second <phase>", opens="2031-03-01T08:00")
@@ -42,11 +40,9 @@ def hub(tmp_path: Path) -> Iterator[Hub]:
         assert hub.ask_as_team("servers.test", server="blue-1", phase="test").passed
         hub.ask("phases.open", phase="test")
         yield hub
-    finally:
-        hub.stop()
 
 
-def at_work(hub: Hub, *, wrong: bool = False) -> None:
+def at_work(hub: BlueHub, *, wrong: bool = False) -> None:
     """Let blue-1 go through its queue."""
     hub.annotator.wrong = wrong
     hub.ask_as_team("servers.start", server="blue-1")
@@ -55,7 +51,7 @@ def at_work(hub: Hub, *, wrong: bool = False) -> None:
 
 
 def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
-    hub: Hub, visits: Visits
+    hub: BlueHub, visits: Visits
 ) -> None:
     at_work(hub)
     page = visits.open(hub.url)
@@ -78,7 +74,9 @@ def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
     expect(page.get_by_text("No server takes part")).to_be_visible()
 
 
-def test_a_change_of_state_reaches_both_pages_and_is_announced(hub: Hub, visits: Visits) -> None:
+def test_a_change_of_state_reaches_both_pages_and_is_announced(
+    hub: BlueHub, visits: Visits
+) -> None:
     hub.wait(held=True)
     monitor, server = (
         visits.open(f"{hub.url}/p/test/{path}") for path in ("monitor", "monitor?find=blue")
@@ -103,7 +101,7 @@ def test_a_change_of_state_reaches_both_pages_and_is_announced(hub: Hub, visits:
         expect(page.locator("#live")).to_have_text("live")
 
 
-def test_all_is_there_without_scripts(hub: Hub, visits: Visits) -> None:
+def test_all_is_there_without_scripts(hub: BlueHub, visits: Visits) -> None:
     at_work(hub, wrong=True)
     page = visits.open(f"{hub.url}/p/test/monitor?state=finished", java_script_enabled=False)
     expect(page.locator("#servers tr:visible")).to_have_count(1)
@@ -116,7 +114,7 @@ def test_all_is_there_without_scripts(hub: Hub, visits: Visits) -> None:
 
 
 def test_the_deadline_is_told_in_the_readers_zone_and_in_the_challenges(
-    hub: Hub, visits: Visits
+    hub: BlueHub, visits: Visits
 ) -> None:
     hub.ask("challenges.set", challenge="bc", title="A challenge", timezone="Europe/Madrid")
     hub.ask("phases.update", phase="test", freezes="2030-01-15T17:00+01:00")
@@ -126,7 +124,7 @@ def test_the_deadline_is_told_in_the_readers_zone_and_in_the_challenges(
     expect(head).to_contain_text("(2030-01-15 17:00 Europe/Madrid)")
 
 
-def shown(hub: Hub, visits: Visits, name: str, **options: object) -> Page:
+def shown(hub: BlueHub, visits: Visits, name: str, **options: object) -> Page:
     address = PAGES[name]
     visibility = "hidden" if name.startswith("hidden") else "public"
     hub.ask("phases.update", phase="test", visibility=visibility)
@@ -155,7 +153,7 @@ def shown(hub: Hub, visits: Visits, name: str, **options: object) -> Page:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(
-    hub: Hub, visits: Visits, scheme: str, size: str, tmp_path: Path
+    hub: BlueHub, visits: Visits, scheme: str, size: str, tmp_path: Path
 ) -> None:
     at_work(hub, wrong=True)
     width, height = SIZES[size]

@@ -163,7 +163,7 @@ def test_views_and_kinds_of_runs_by_keyboard_and_without_scripts(site, visits):
     page.get_by_role("link", name="online").click()
     expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · S01"])
     csv_link = page.get_by_role("link", name="CSV").get_attribute("href")
-    assert csv_link == "/t/INT.csv?view=both&show=online&sort=run"
+    assert csv_link == "/p/test/t/INT.csv?view=both&show=online&sort=run"
 
 
 def test_a_kind_of_run_that_is_not_there_leads_back_to_all(make_site, visits):
@@ -186,7 +186,7 @@ def test_articles_by_difficulty(site, visits):
     page.get_by_role("link", name="INT").click()
     expect(page.get_by_role("heading", name="Mean AUC iP/R against")).to_be_visible()
     page.get_by_role("link", name="mapped").click()
-    expect(page).to_have_url(f"{site.url}/t/INT/articles?view=mapped")
+    expect(page).to_have_url(f"{site.url}/p/test/t/INT/articles?view=mapped")
 
 
 def test_a_permanent_link_shows_the_board_as_it_was(site, visits):

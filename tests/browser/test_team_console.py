@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Visits
-from tests.browser.console import NOBODY, Hub
+from tests.browser.console import NOBODY, BlueHub
 from tests.browser.test_accessibility import OPTIONS, SIZES
 
 pytestmark = pytest.mark.slow
@@ -23,14 +23,12 @@ LONG = "a" * 64
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
-    hub = Hub(tmp_path)
-    hub.start()
-    yield hub
-    hub.stop()
+def hub(tmp_path: Path) -> Iterator[BlueHub]:
+    with BlueHub(tmp_path) as hub:
+        yield hub
 
 
-def signed_in(hub: Hub, visits: Visits, path: str = "/team", **options: object) -> Page:
+def signed_in(hub: BlueHub, visits: Visits, path: str = "/team", **options: object) -> Page:
     page = visits.open(f"{hub.url}{path}", **options)
     page.get_by_label("Token").fill(hub.token)
     page.locator("main button").click()
@@ -43,11 +41,11 @@ def forgive_refusals(visits: Visits) -> None:
     visits.problems = [told for told in visits.problems if not REFUSED.search(told)]
 
 
-def registered(hub: Hub, name: str = "blue-1", url: str = "") -> None:
+def registered(hub: BlueHub, name: str = "blue-1", url: str = "") -> None:
     hub.ask_as_team("servers.register", server=name, url=url or hub.annotator.url)
 
 
-def answered(hub: Hub, *, wrong: bool = True) -> None:
+def answered(hub: BlueHub, *, wrong: bool = True) -> None:
     """Let blue-1 go through the phase, all of its answers partial."""
     registered(hub)
     assert hub.ask_as_team("servers.test", server="blue-1").passed
@@ -59,7 +57,7 @@ def answered(hub: Hub, *, wrong: bool = True) -> None:
 
 
 @pytest.mark.slow
-def test_from_the_first_server_to_the_place_of_a_problem(hub: Hub, visits: Visits) -> None:
+def test_from_the_first_server_to_the_place_of_a_problem(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits)
     page.get_by_role("link", name="Register it").click()
     page.get_by_role("textbox", name="Name").fill("blue 1")
@@ -127,7 +125,7 @@ def test_from_the_first_server_to_the_place_of_a_problem(hub: Hub, visits: Visit
     forgive_refusals(visits)
 
 
-def test_a_refusal_is_told_at_its_button_and_stays(hub: Hub, visits: Visits) -> None:
+def test_a_refusal_is_told_at_its_button_and_stays(hub: BlueHub, visits: Visits) -> None:
     registered(hub)
     hub.ask("phases.open", phase="test")
     page = signed_in(hub, visits)
@@ -147,7 +145,7 @@ def test_a_refusal_is_told_at_its_button_and_stays(hub: Hub, visits: Visits) -> 
     forgive_refusals(visits)
 
 
-def test_pausing_and_cancelling_what_is_in_flight(hub: Hub, visits: Visits) -> None:
+def test_pausing_and_cancelling_what_is_in_flight(hub: BlueHub, visits: Visits) -> None:
     registered(hub)
     assert hub.ask_as_team("servers.test", server="blue-1").passed
     hub.ask("phases.open", phase="test")
@@ -164,7 +162,7 @@ def test_pausing_and_cancelling_what_is_in_flight(hub: Hub, visits: Visits) -> N
     hub.wait(held=False)
 
 
-def test_the_hub_that_is_gone_is_told(hub: Hub, visits: Visits) -> None:
+def test_the_hub_that_is_gone_is_told(hub: BlueHub, visits: Visits) -> None:
     registered(hub)
     hub.ask("phases.open", phase="test")
     page = signed_in(hub, visits)
@@ -174,7 +172,7 @@ def test_the_hub_that_is_gone_is_told(hub: Hub, visits: Visits) -> None:
     visits.problems = [told for told in visits.problems if "ERR_FAILED" not in told]
 
 
-def test_everything_works_without_scripts(hub: Hub, visits: Visits) -> None:
+def test_everything_works_without_scripts(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits, java_script_enabled=False)
     page.get_by_role("link", name="Register a server").click()
     page.get_by_role("textbox", name="Name").fill("blue-1")
@@ -214,7 +212,7 @@ def tab_to(page: Page, name: str) -> None:
     pytest.fail(f"{name} cannot be reached by Tab")
 
 
-def test_by_keyboard_alone(hub: Hub, visits: Visits) -> None:
+def test_by_keyboard_alone(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits)
     tab_to(page, "Register a server")
     page.keyboard.press("Enter")
@@ -243,14 +241,14 @@ def test_by_keyboard_alone(hub: Hub, visits: Visits) -> None:
     hub.wait(held=False)
 
 
-def test_a_deadline_is_told_in_both_zones(hub: Hub, visits: Visits) -> None:
+def test_a_deadline_is_told_in_both_zones(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits, timezone_id="Asia/Tokyo")
     phases = page.locator("#phases")
     expect(phases).to_contain_text("02:00:00")
     expect(phases).to_contain_text("(2030-01-15 17:00 UTC)")
 
 
-def test_a_snippet_is_copied(hub: Hub, visits: Visits) -> None:
+def test_a_snippet_is_copied(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(
         hub, visits, "/team/snippets", permissions=["clipboard-read", "clipboard-write"]
     )
@@ -260,7 +258,7 @@ def test_a_snippet_is_copied(hub: Hub, visits: Visits) -> None:
     assert "from annotators import" in copied
 
 
-def test_markup_is_text_everywhere(hub: Hub, visits: Visits) -> None:
+def test_markup_is_text_everywhere(hub: BlueHub, visits: Visits) -> None:
     hub.annotator.markup = MARKUP
     answered(hub)
     registered(hub, "blue-2", f"http://127.0.0.1:9/{MARKUP.replace(' ', '%20')}")
@@ -289,7 +287,7 @@ PAGES = (
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(hub: Hub, visits: Visits, scheme: str, size: str) -> None:
+def test_axe_finds_nothing(hub: BlueHub, visits: Visits, scheme: str, size: str) -> None:
     answered(hub)
     registered(hub, "blue-2", NOBODY)
     registered(hub, LONG, f"http://{'long.' * 30}example/")

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Visits
-from tests.browser.console import NOBODY, Hub
+from tests.browser.console import NOBODY, BlueHub
 from tests.browser.test_team_console import signed_in
 from tests.shared import ROOT
 
@@ -22,14 +22,12 @@ SHOTS = {
 
 
 @pytest.fixture
-def hub(tmp_path: Path) -> Iterator[Hub]:
-    hub = Hub(tmp_path)
-    hub.start()
-    yield hub
-    hub.stop()
+def hub(tmp_path: Path) -> Iterator[BlueHub]:
+    with BlueHub(tmp_path) as hub:
+        yield hub
 
 
-def at_work(hub: Hub) -> None:
+def at_work(hub: BlueHub) -> None:
     """Bring three servers into three states: at work, refused, not tested."""
     for name, url in (("blue-1", hub.annotator.url), ("blue-2", NOBODY), ("blue-3", NOBODY)):
         hub.ask_as_team("servers.register", server=name, url=url)
@@ -43,7 +41,7 @@ def at_work(hub: Hub) -> None:
 
 
 @pytest.mark.parametrize("name", SHOTS)
-def test_screenshot(hub: Hub, visits: Visits, tmp_path: Path, name: str) -> None:
+def test_screenshot(hub: BlueHub, visits: Visits, tmp_path: Path, name: str) -> None:
     path, scheme, height = SHOTS[name]
     at_work(hub)
     page = signed_in(hub, visits, color_scheme=scheme, viewport={"width": 1360, "height": height})

@@ -19,7 +19,7 @@ import pytest
 from metaserver.operations.catalogue import OPERATIONS
 from tests.conformance.foreign import Language, running
 from tests.conformance.foreign_clients import PAIRS, Client
-from tests.integration.serving import Api, hub_at, new_token, write_config
+from tests.hubs.process import Api, hub_at, new_token, write_config
 
 ARTICLES = {
     "19661423": "TP53 binds BRCA1 at 4 Ångström.\nA second line: <&>, 中文.",

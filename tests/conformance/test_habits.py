@@ -8,10 +8,10 @@ from xmlrpc.client import loads
 
 import pytest
 import pytest_asyncio
-from aiohttp.test_utils import TestServer
 
-from metaserver.web.service import make_service_app
-from tests.integration.service import at_work, settings
+from tests.hubs.inside import at_work, settings
+from tests.hubs.sites import site_of
+from tests.waiting import patience
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -62,7 +62,7 @@ HABITS = {
 async def address(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tuple[str, int]]:
     async with (
         at_work(await settings(tmp_path_factory.mktemp("hub"))) as running,
-        TestServer(make_service_app(running.service)) as server,
+        site_of(running) as server,
     ):
         assert server.port is not None
         yield "127.0.0.1", server.port
@@ -72,7 +72,7 @@ async def answer(address: tuple[str, int], request: bytes) -> tuple[bytes, bytes
     """Send a request, and return headers and body of the answer, up to the connection's end."""
     reader, writer = await asyncio.open_connection(*address)
     writer.write(request)
-    async with asyncio.timeout(30):
+    async with patience():
         head = await reader.readuntil(b"\r\n\r\n")
         body = await reader.read()
     writer.close()
@@ -100,7 +100,7 @@ async def test_who_waits_to_be_told_to_go_on_is_told(address: tuple[str, int]) -
     reader, writer = await asyncio.open_connection(*address)
     head = f"{HEAD}{TEXT}Content-Length: {len(body)}\r\nExpect: 100-continue\r\n\r\n"
     writer.write(head.encode())
-    async with asyncio.timeout(30):
+    async with patience():
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100 ")
         writer.write(body)
         assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")

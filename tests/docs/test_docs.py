@@ -48,11 +48,22 @@ def test_every_outcome_code_is_documented(outcome: Outcome) -> None:
     assert f"`{outcome}`" in TEXTS[ROOT / "docs" / "wire.md"]
 
 
+def anchors(path: Path) -> set[str]:
+    """Return what a link may name after `#`: the headings of a page, as GitHub spells them."""
+    text = re.sub(r"^```.*?^```", "", path.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {
+        re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", TEXTS[path]):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", TEXTS[path]):
         if "://" not in target:
-            assert (path.parent / target).exists(), target
+            linked = path.parent / target if target else path
+            assert linked.exists(), target
+            assert not anchor or anchor in anchors(linked), f"{target}#{anchor}"
 
 
 @pytest.mark.parametrize("package", ["metaserver", "scoring", "annotators"])

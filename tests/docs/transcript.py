@@ -27,8 +27,8 @@ from typing import Any, Self
 from xmlrpc.client import ServerProxy
 
 from metaserver.cli.remote.outlines import outlines
+from tests.waiting import PATIENCE
 
-PATIENCE = 60.0  # seconds until what is only read has to be so
 PORT = re.compile(r"\b8\d{3}\b")
 BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 READS = re.compile(

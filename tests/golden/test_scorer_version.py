@@ -18,7 +18,7 @@ from scoring import (
     read_gold,
     select_views,
 )
-from tests.golden.test_live_ner import Anything
+from tests.fakes.vocabulary import FakeVocabulary
 
 SCORES = {"2": "b16440bb0da83701"}
 """The digest of the scores of the campaign below, for the current version only."""
@@ -80,7 +80,7 @@ def ner_score(folder: Path) -> Any:
         {"offset": start, "mention": "n" * length, "type": kind}
         for start, length, kind in ((0, 4, "drug"), (9, 4, "drug"), (20, 2, "group"))
     ]
-    scorer.put(ArticleId("a"), NER.check(sent, Report(), Anything()))
+    scorer.put(ArticleId("a"), NER.check(sent, Report(), FakeVocabulary.unasked()))
     return rounded(dict(scorer.score().detail))
 
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,28 +19,15 @@ from metaserver.client.http import HttpLimits, open_client
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.validation import Ruling, Vocabulary
+from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
+from tests.fakes.vocabulary import FakeVocabulary
 
 TEXT = "TP53 interacts with BRCA1."
 SECONDS = 60.0  # a time limit that no test reaches
 
 
-class Accessions:
-    """A vocabulary that accepts a few accessions."""
-
-    def __init__(self, *accepted: str) -> None:
-        self._accepted = frozenset(accepted)
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {
-            index: Ruling(None, f"{name} is not in the release")
-            for index, name in enumerate(accessions)
-            if name not in self._accepted
-        }
-
-
-VOCABULARY = Accessions("P04637", "P38398", "P00533", "Q00987")
+VOCABULARY = FakeVocabulary.of("P04637", "P38398", "P00533", "Q00987")
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ from yarl import URL
 from metaserver.config import WebSettings
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.operations.sessions import Sessions
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
 from metaserver.web.access import auth
@@ -29,6 +30,7 @@ from metaserver.web.access.signin import SignIn
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
+from tests.waiting import patience
 
 LARGE = 32 * 2**20
 
@@ -82,7 +84,7 @@ async def gated_site(
         templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
-        gate = auth.setup(app, store, wanted, clock=clock)
+        gate = auth.setup(app, Sessions(store), wanted, clock=clock)
         runner = web.AppRunner(
             app,
             access_log=None,
@@ -237,7 +239,7 @@ async def raw(site: Site, *parts: bytes, pause: float = 0.0, end: bool = False) 
             await asyncio.sleep(pause)
         if end:
             writer.write_eof()
-        async with asyncio.timeout(60):
+        async with patience():
             return await reader.read()
     except ConnectionError:
         return b""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from tests.integration.hub import metaserver
+from tests.hubs.command import metaserver
 
 
 class Interface(Protocol):

@@ -4,12 +4,11 @@ from xmlrpc.client import Fault, dumps, loads
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from annotators.contract import problems
 from annotators.faults import FAULTS
-from annotators.server import application
 from annotators.test_servers import FaultyKit
+from tests.integration.kits import served
 
 LIMIT = 64 * 2**20  # bytes, the hub's default
 
@@ -24,12 +23,8 @@ def annotate(text, context):
 
 @pytest.fixture
 async def url():
-    app = application(FaultyKit(annotate))
-    runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    await runner.cleanup()
+    async with served(FaultyKit(annotate)) as url:
+        yield url
 
 
 async def ask(session, url, text, deadline):

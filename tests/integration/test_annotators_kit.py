@@ -4,27 +4,19 @@ import asyncio
 import io
 import socket
 import threading
-from contextlib import asynccontextmanager
 from xmlrpc.client import Fault, ServerProxy, dumps
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from annotators.check import check
-from annotators.server import HELP, MAX_REQUEST_BYTES, Kit, application
+from annotators.server import HELP, MAX_REQUEST_BYTES, Kit
+from tests.integration.kits import served
 from tests.integration.peers import answering, peer
 
 
-@asynccontextmanager
-async def serving(annotate, **options):
-    runner = web.AppRunner(application(Kit(annotate, **options)), handler_cancellation=True)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    finally:
-        await runner.cleanup()
+def serving(annotate, **options):
+    return served(Kit(annotate, **options))
 
 
 async def call(url, method, *params):

@@ -28,10 +28,11 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import ServerName
 from metaserver.phases.jobs import Progress
 from metaserver.store.tables import metadata
-from tests.integration.hub import DEMO
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
 from tests.integration.test_service_gold import ARTICLES, annotate, run_file, run_to_end
+from tests.waiting import patience
 
 SECRET = "hunter2"
 
@@ -47,7 +48,7 @@ async def filled(running: Running) -> None:
     await running.do("gold.set", **given, content=changed, source="late.tsv")
     await running.do("phases.create", challenge="bc", phase="next", corpus="demo", release="test")
     await running.do("phases.freeze", phase="test")
-    async with asyncio.timeout(30):
+    async with patience():
         while len(await running.do("boards.frozen", phase="test")) < 4:
             await asyncio.sleep(0.05)
 

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from metaserver.wire.xmlrpc import encode_response
-from tests.integration.hub import DEMO, asked_server, build_release, metaserver
+from tests.hubs.command import DEMO, metaserver
+from tests.hubs.release import release_at
+from tests.integration.kits import asked_server
 from tests.integration.peers import answering, peer
 
 WRONG = {
@@ -17,7 +19,7 @@ WRONG = {
 async def test_every_problem_is_told_with_its_place_and_the_answer_as_it_came(
     tmp_path: Path,
 ) -> None:
-    release, out = await build_release(tmp_path / "uniprot"), tmp_path / "out"
+    release, out = release_at(tmp_path / "uniprot"), tmp_path / "out"
     async with peer(answering(encode_response(WRONG))) as wrong, asked_server() as right:
         ended = await metaserver(
             "run", "--articles", DEMO / "articles" / "sample01.txt", "--uniprot", release,

@@ -15,6 +15,7 @@ from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Limits
 from tests.integration.callers import article_caller, call, server
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer, response
+from tests.waiting import until
 
 BUSY = ("429 Too Many Requests", "503 Service Unavailable")
 PAGE = b"<html><body>busy<br></html>"
@@ -153,8 +154,7 @@ async def test_the_bytes_of_all_busy_answers_count_together() -> None:
 async def test_a_call_that_waits_can_be_cancelled() -> None:
     async with peer(busy(1, after="30")) as there, article_caller() as caller:
         task = asyncio.create_task(caller.call(server(there.url), 0, 1))
-        while not there.requests:
-            await asyncio.sleep(0.005)
+        await until(lambda: there.requests)
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -194,8 +194,7 @@ async def test_who_waits_for_a_busy_server_leaves_its_place_to_others() -> None:
         article_caller(calls=1) as caller,
     ):
         waiting = asyncio.create_task(caller.call(server(there.url), 0, 1))
-        while not there.requests:
-            await asyncio.sleep(0.01)
+        await until(lambda: there.requests)
         ended, _ = await caller.call(server(other.url), 0, 1)
         assert ended.outcome is Outcome.OK
         assert not waiting.done()

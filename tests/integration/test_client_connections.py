@@ -29,6 +29,7 @@ from tests.integration.callers import (
     server,
 )
 from tests.integration.peers import GOOD, Connection, answering, peer
+from tests.waiting import until
 
 
 async def outcomes(caller: ArticleCaller, url: str, count: int) -> list[Outcome]:
@@ -169,12 +170,12 @@ async def test_a_lost_kept_connection_does_not_put_off_the_deadline() -> None:
         if connection.number == 1:
             await connection.respond(GOOD)
             await connection.request()
-            await asyncio.sleep(0.3)
+            await asyncio.sleep(1.0)
             return  # half of the time is over, but nothing has come back
-        await asyncio.sleep(0.45)  # in time if the deadline began again
+        await asyncio.sleep(1.5)  # in time if the deadline began again
         await connection.respond(GOOD)
 
-    async with peer(dies_late) as there, article_caller(time_limit=0.6) as caller:
+    async with peer(dies_late) as there, article_caller(time_limit=2.0) as caller:
         assert await outcomes(caller, there.url, 2) == [Outcome.OK, Outcome.TIMEOUT]
 
 
@@ -354,15 +355,13 @@ def connections_of_this_process(url: str) -> int:
 async def test_a_cancelled_call_leaves_nothing_open() -> None:
     async with peer(silent) as there, article_caller() as caller:
         calls = [asyncio.create_task(caller.call(server(there.url), 0, 1)) for _ in range(5)]
-        while len(there.requests) < 5:
-            await asyncio.sleep(0)
+        await until(lambda: len(there.requests) >= 5, pause=0)
         before = asyncio.all_tasks() - set(calls)
         for one in calls:
             one.cancel()
         ends = await asyncio.gather(*calls, return_exceptions=True)
         assert all(isinstance(end, asyncio.CancelledError) for end in ends)
-        while there.open:  # the server sees every connection closed
-            await asyncio.sleep(0)
+        await until(lambda: not there.open, pause=0)
         assert connections_of_this_process(there.url) == 0
         assert asyncio.all_tasks() <= before
 
@@ -375,8 +374,7 @@ async def test_an_answer_that_was_refused_leaves_nothing_open() -> None:
 
     async with peer(endless) as there, article_caller() as caller:
         assert await outcomes(caller, there.url, 1) == [Outcome.XML]
-        while there.open:
-            await asyncio.sleep(0)
+        await until(lambda: not there.open, pause=0)
         assert connections_of_this_process(there.url) == 0
 
 
@@ -425,9 +423,9 @@ async def test_a_hub_out_of_descriptors_charges_nobody() -> None:
 
 
 async def test_limits_are_for_each_request() -> None:
-    async with peer(silent) as there, article_caller(limits=HttpLimits(connect=0.1)) as caller:
+    async with peer(silent) as there, article_caller(limits=HttpLimits(connect=1.0)) as caller:
         task = asyncio.create_task(caller.call(server(there.url), 0, 1))
-        done, _ = await asyncio.wait([task], timeout=0.4)  # connected: no limit but the deadline
+        done, _ = await asyncio.wait([task], timeout=1.5)  # connected: no limit but the deadline
         assert not done
         task.cancel()
         await asyncio.wait([task])

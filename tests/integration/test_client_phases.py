@@ -85,10 +85,10 @@ async def test_what_was_not_reached_is_none() -> None:
         await connection.request()
         await connection.hung_up()
 
-    found = await timings(silent, time_limit=0.2)
+    found = await timings(silent, time_limit=1.0)
     assert found.send is not None
     assert (found.wait, found.transfer, found.parse) == (None, None, None)
-    assert found.total >= 0.19
+    assert found.total >= 0.9
 
     ended, _ = await call("http://127.0.0.1:1/")
     assert astuple(ended.timings)[1:7] == (None,) * 6

@@ -10,8 +10,8 @@ import pytest
 from metaserver.config import ChallengeSettings, PhaseSettings, Settings
 from metaserver.model.errors import InputError
 from metaserver.model.states import PhaseState
-from tests.integration.hub import DEMO, metaserver
-from tests.integration.service import at_work, settings
+from tests.hubs.command import DEMO, metaserver
+from tests.hubs.inside import at_work, settings
 
 ARTICLES = str(DEMO / "articles")
 

@@ -17,7 +17,7 @@ from annotators.test_servers import FaultyKit, Turns
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, ConformanceStep, StepState
+from metaserver.model.conformance import Conformance, ConformanceStep, StepState
 from metaserver.model.states import ANSWERED, RULES, Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.values import FORBIDDEN

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.integration.hub import start
+from tests.hubs.command import start
+from tests.waiting import patience
 
 
 @pytest.mark.slow
@@ -20,13 +20,13 @@ async def test_a_demo_that_is_told_to_stop_takes_its_servers_along(
     process = await start("demo", "--port", "0", "--out", tmp_path / "out")
     assert process.stdout is not None
     try:
-        async with asyncio.timeout(60):
+        async with patience():
             while b"watch it live" not in await process.stdout.readline():
                 pass
         servers = psutil.Process(process.pid).children(recursive=True)
         assert len(servers) == 5
         process.send_signal(number)
-        async with asyncio.timeout(60):
+        async with patience():
             await process.communicate()
     finally:
         if process.returncode is None:

@@ -17,21 +17,15 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from metaserver.client.descriptors import Descriptors
+from metaserver.files.descriptors import Descriptors
 from metaserver.model.states import Outcome
+from tests.hubs.command import DEMO, GOLD, stored
+from tests.hubs.process import Api, Hub, challenge, enrol, lane, new_token, write_config
+from tests.hubs.release import release_at
 from tests.integration.callers import article_caller, server
-from tests.integration.hub import DEMO, GOLD, asked_server, stored
+from tests.integration.kits import asked_server
 from tests.integration.peers import GOOD, Connection, answering, peer
-from tests.integration.serving import (
-    PATIENCE,
-    Api,
-    Hub,
-    challenge,
-    enrol,
-    lane,
-    new_token,
-    write_config,
-)
+from tests.waiting import patience
 
 GOLD_FILES = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 
@@ -49,14 +43,15 @@ async def limited(files: int, *arguments: object) -> asyncio.subprocess.Process:
 
 @pytest.mark.slow
 async def test_a_run_with_more_servers_than_files_comes_to_its_end(
-    tmp_path: Path, releases: Path
+    tmp_path: Path,
 ) -> None:
     servers, files = 120, 160
     async with asked_server(0.1) as asked:
         named = [arg for n in range(servers) for arg in ("--server", f"s{n}={asked.url}")]
         process = await limited(
-            files, "run", "--articles", DEMO / "articles", *GOLD, "--uniprot", releases / "test",
-            "--out", tmp_path / "out", "--attempts", 1, *named,
+            files, "run", "--articles", DEMO / "articles", *GOLD,
+            "--uniprot", release_at(tmp_path / "release"), "--out", tmp_path / "out",
+            "--attempts", 1, *named,
         )  # fmt: skip
         stdout, stderr = await process.communicate()
     told = stdout.decode()
@@ -88,7 +83,7 @@ async def test_a_hub_whose_files_clients_take_charges_nobody(tmp_path: Path) -> 
             writers = await flood(hub.address, 2 * files)
             for name in names:
                 await blue("POST", f"/servers/{name}/start")
-            async with asyncio.timeout(PATIENCE):
+            async with patience():
                 for name in names:
                     while (await lane(blue, name))["state"] != "finished":
                         await asyncio.sleep(0.1)

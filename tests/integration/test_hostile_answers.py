@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,36 +14,29 @@ import pytest
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Article, ArticleId, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards
-from metaserver.phases.restore import restore
+from metaserver.phases.restore import restore, stored_answers
 from metaserver.store.store import open_store
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
 from metaserver.tasks.ner_scores import read_gold
 from metaserver.tasks.ranked import RankedTask
-from metaserver.wire.validation import Ruling
 from scoring import ItemGold
 from scoring.tasks import Item, Task
+from tests.fakes.vocabulary import FakeVocabulary
 from tests.integration.callers import TEXT, article_caller, server
 from tests.integration.hostile import END, VALUE, flood, undisturbed
 from tests.integration.peers import peer
+from tests.kept import keep_lane, keep_phase
 from tests.unit.metaserver.uniprot.samples import SOURCES, build
 
 pytestmark = pytest.mark.slow
 
 HITS, PAIRS, MENTIONS = 200_000, 150_000, 100_000
 ARTICLE = ArticleId("a0")
-
-
-class Anything:
-    """A vocabulary that accepts every accession."""
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {}
 
 
 def accession(number: int) -> str:
@@ -125,14 +118,14 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
     boards = LiveBoards(watch, Scoreboard([task]), lambda: None)
     async with (
         open_store(tmp_path / "store.sqlite") as store,
-        article_caller(vocabulary=Anything()) as caller,
+        article_caller(vocabulary=FakeVocabulary.of_everything()) as caller,
         article_caller() as ordinary,
         peer(flood(b"", pieces)) as there,
     ):
         corpus = await store.add_corpus([Article(id=ARTICLE, text=TEXT)])
         one = server(there.url)
         watch.add(one, there.url)
-        key = LaneKey(await store.open_phase("p", corpus, "r"), await store.set_server(one))
+        key = await keep_lane(store, await keep_phase(store, corpus), one)
         lane = Lane(
             one,
             corpus,
@@ -150,13 +143,13 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
         restored.watch.add(one, there.url)
         async with undisturbed(ordinary) as again:
             await restore(store, restored, corpus, one.name, key)
-        [stored] = [payloads async for _, payloads in store.answers(key)]
-    assert len(stored[task.plugin.name]) == count
-    afresh = Scoreboard([task])
-    afresh.put(one.name, ARTICLE, stored)
-    for view in afresh.views(TaskName(task.plugin.name)):
+        [[stored]] = [some async for some in stored_answers(store, corpus, one.name, key)]
+    assert len(stored.payloads[task.plugin.name]) == count
+    again_scored = Scoreboard([task])
+    again_scored.put(one.name, ARTICLE, stored.payloads)
+    for view in again_scored.views(TaskName(task.plugin.name)):
         board = boards.scoreboard.board(task.plugin.name, view)
-        assert board == afresh.board(task.plugin.name, view)
+        assert board == again_scored.board(task.plugin.name, view)
         assert board == restored.scoreboard.board(task.plugin.name, view)
-        assert board.rows[0].score.articles_scored == 1
+        assert board.rows[0].articles_scored == 1
     print(f"{name}: silence {meanwhile.silence:.2f} s, {again.silence:.2f} s when it is restored")

@@ -17,18 +17,17 @@ from xmlrpc.client import dumps
 
 import pytest
 from aiohttp import ClientSession, ClientTimeout, CookieJar
-from aiohttp.test_utils import TestServer
 
 from metaserver.config import WebSettings
 from metaserver.web.access import throttle
-from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_response
-from tests.integration.console import organiser_token
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.sites import organiser_token, site_of
 from tests.integration.gated import browser, gated_site
 from tests.integration.hostile import heart
-from tests.integration.service import Running, at_work, settings
 from tests.integration.test_hostile_clients import MIB, memory, status
 from tests.integration.test_limits import token, with_raw_answers
+from tests.waiting import patience
 
 KIB = 2**10
 URLENCODED = "application/x-www-form-urlencoded"
@@ -118,16 +117,13 @@ def _fault(text: str) -> int:
 
 
 @pytest.fixture
-async def hub(
-    tmp_path: Path, releases: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
     monkeypatch.setattr(throttle, "LOOP_BURST", NEVER)  # one client tries all attacks in a row
-    (tmp_path / "releases").symlink_to(releases)
     web = WebSettings(requests_a_minute=NEVER, anonymous_requests_a_minute=NEVER)
     async with at_work(await settings(tmp_path, web=web)) as running:
         await running.do("teams.create", team="blue")
         tokens = {"team": await token(running), "organiser": await organiser_token(running)}
-        server = TestServer(make_service_app(running.service))
+        server = site_of(running)
         await server.start_server(auto_decompress=False)
         try:
             yield Hub(running=running, address=str(server.make_url("/")), tokens=tokens)
@@ -264,7 +260,7 @@ async def asked(port: int, path: str, head: str, body: bytes) -> int:
     try:
         lines = f"POST {path} HTTP/1.1\r\nHost: hub\r\n{head}Content-Length: {MIB}\r\n\r\n"
         writer.write(lines.encode() + body)
-        async with asyncio.timeout(60):
+        async with patience():
             return status(await reader.readuntil(b"\r\n\r\n"))
     finally:
         writer.close()

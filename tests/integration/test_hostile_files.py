@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from metaserver.model.errors import RefusedError
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 
 pytestmark = pytest.mark.slow
 

@@ -37,6 +37,7 @@ from tests.integration.hostile import (
     undisturbed,
 )
 from tests.integration.peers import GOOD, PAYLOADS, Connection, Script, answering, peer
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -180,8 +181,7 @@ async def test_a_flood_on_an_idle_connection_ends_it() -> None:
 
     async with peer(script) as there, article_caller() as caller:
         ended, _ = await caller.call(server(there.url), 0, 1)
-        while there.open:  # until the client hangs up; nobody asks for a second article
-            await asyncio.sleep(0.01)
+        await until(lambda: not there.open)
     assert ended.outcome is Outcome.OK
 
 

@@ -15,10 +15,10 @@ from aiohttp import web
 
 from metaserver.model.states import Role
 from tests.integration.gated import Site, gated_site
+from tests.waiting import patience, until
 
 MIB = 2**20
 SIZE = 6 * MIB
-PATIENCE = 60.0
 
 
 class Sending:
@@ -33,7 +33,7 @@ class Sending:
 
     async def status(self) -> int:
         """Return the status of the answer."""
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             return int((await self.reader.readline()).split()[1])
 
     async def finish(self) -> int:
@@ -62,11 +62,9 @@ async def begin(site: Site, token: str, *, sized: bool = True) -> Sending:
     return Sending(reader, writer, b"xx" if sized else b"xx\r\n0\r\n\r\n")
 
 
-async def until(site: Site, held: int) -> None:
+async def uploads(site: Site, held: int) -> None:
     """Wait until so many uploads have a place."""
-    async with asyncio.timeout(PATIENCE):
-        while len(site.gate.uploads) != held:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(site.gate.uploads) == held)
 
 
 @asynccontextmanager
@@ -76,7 +74,7 @@ async def sending(site: Site, *tokens: str, sized: bool = True) -> AsyncIterator
     try:
         for number, token in enumerate(tokens, 1):
             begun.append(await begin(site, token, sized=sized))
-            await until(site, number)
+            await uploads(site, number)
         yield begun
     finally:
         for one in begun:
@@ -91,10 +89,10 @@ async def test_a_team_uploads_two_at_a_time_from_wherever(tmp_path: Path, sized:
             refused = [await begin(site, token, sized=sized) for token in tokens * 4]
             assert [await one.status() for one in refused] == [429] * 12
             assert await begun[0].finish() == 200
-            await until(site, 1)
-            async with asyncio.timeout(PATIENCE):
+            await uploads(site, 1)
+            async with patience():
                 again = await begin(site, tokens[2], sized=sized)
-                await until(site, 2)
+                await uploads(site, 2)
             again.lose()
             for one in refused:
                 one.lose()
@@ -109,7 +107,7 @@ async def test_teams_leave_a_place_for_organisers(tmp_path: Path) -> None:
                 refused = await begin(site, token)
                 assert await refused.status() == 429
                 refused.lose()
-        await until(site, 0)
+        await uploads(site, 0)
 
 
 async def test_small_bodies_need_no_place(tmp_path: Path) -> None:
@@ -128,9 +126,7 @@ async def test_small_bodies_need_no_place(tmp_path: Path) -> None:
 
 async def entered(site: Site, before: int) -> None:
     """Wait until one more request is let in."""
-    async with asyncio.timeout(PATIENCE):
-        while site.entered == before:
-            await asyncio.sleep(0.01)
+    await until(lambda: site.entered != before)
 
 
 @asynccontextmanager
@@ -167,10 +163,8 @@ async def test_lost_uploads_leave_nothing_behind(
                 one = await begin(site, token, sized=sized)
                 await entered(site, number)
                 one.lose()
-                await until(site, 0)
-            async with asyncio.timeout(PATIENCE):
-                while site.connections or requests_alive() > before:
-                    await asyncio.sleep(0.01)
+                await uploads(site, 0)
+            await until(lambda: not site.connections and requests_alive() <= before)
             assert tracemalloc.get_traced_memory()[0] < SIZE
         finally:
             tracemalloc.stop()
@@ -189,7 +183,5 @@ async def test_bodies_that_came_too_slowly_leave_nothing_behind(
             await entered(site, number)
             assert await Sending(reader, writer).status() == 408
             writer.close()
-        async with asyncio.timeout(PATIENCE):
-            while site.connections or requests_alive() > before:
-                await asyncio.sleep(0.01)
+        await until(lambda: not site.connections and requests_alive() <= before)
     assert not errors(caplog)

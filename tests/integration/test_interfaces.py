@@ -8,18 +8,17 @@ from pathlib import Path
 
 import pytest
 from aiohttp import ClientSession
-from aiohttp.test_utils import TestServer
 
 from metaserver.operations.catalogue import OPERATIONS
-from metaserver.web.service import make_service_app
-from tests.integration.service import at_work, settings
+from tests.hubs.inside import at_work, settings
+from tests.hubs.sites import site_of
 
 
 @pytest.fixture
 async def hub(tmp_path: Path) -> AsyncIterator[str]:
     async with (
         at_work(await settings(tmp_path)) as running,
-        TestServer(make_service_app(running.service)) as server,
+        site_of(running) as server,
     ):
         yield str(server.make_url("/")).rstrip("/")
 

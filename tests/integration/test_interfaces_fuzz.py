@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
-import threading
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 from xmlrpc.client import Fault, loads
 
 import pytest
-from aiohttp.test_utils import TestServer
 from hypothesis import HealthCheck, example, given
 from hypothesis import settings as bounds
 from hypothesis import strategies as st
+from yarl import URL
 
 from metaserver.config import WebSettings
 from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, Parameter, ValueKind
 from metaserver.store import tokens
-from metaserver.web.service import make_service_app
 from metaserver.wire.values import EncodeError
 from metaserver.wire.xmlrpc import encode_call
-from tests.integration.service import at_work, plan_phase, settings
+from tests.hubs.inside import plan_phase
+from tests.hubs.thread import HubThread
+from tests.waiting import PATIENCE
 
 ENDS = {"teams.retire", "servers.retire", "phases.close", "phases.freeze", "tokens.revoke"}
 """After these little could be asked any more."""
@@ -90,35 +86,19 @@ def asked(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return outline.name, values
 
 
-@dataclass
-class Hub:
-    """A hub in a thread of its own, and an organiser's token."""
+class Hub(HubThread):
+    """A hub with a phase and a team's server, and an organiser's token."""
 
-    loop: asyncio.AbstractEventLoop
-    folder: Path
-    token: str = ""
-    port: int = 0
-    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
-
-    async def start(self) -> None:
-        given = await settings(self.folder, web=WebSettings(requests_a_minute=10**6))
-        self.running = await self.stack.enter_async_context(at_work(given))
+    async def fill(self) -> None:
         await plan_phase(self.running)
         await self.running.do("teams.create", team="blue")
-        await self.running.do(
-            "servers.register", server="blue-1", url="http://127.0.0.1:1/", team="blue"
-        )
-        app = make_service_app(self.running.service)
-        server = await self.stack.enter_async_context(TestServer(app))
-        self.port = server.port or 0
+        server = {"server": "blue-1", "url": "http://127.0.0.1:1/", "team": "blue"}
+        await self.running.do("servers.register", **server)
         async with self.running.service.store.writing() as connection:
             _, self.token = await tokens.issue(connection, Role.ORGANISER, "ana")
 
-    def do(self, work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
-
     def send(self, method: str, path: str, body: bytes | None, kind: str) -> tuple[int, bytes]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection(URL(self.url).authority, timeout=PATIENCE)
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": kind}
         try:
             connection.request(method, path, body, headers)
@@ -130,18 +110,9 @@ class Hub:
 
 @pytest.fixture(scope="module")
 def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    hub = Hub(loop, tmp_path_factory.mktemp("hub"))
-    try:
-        hub.do(hub.start())
+    folder = tmp_path_factory.mktemp("hub")
+    with Hub(folder, web=WebSettings(requests_a_minute=10**6)) as hub:
         yield hub
-    finally:
-        hub.do(hub.stack.aclose())
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
 
 
 @pytest.mark.slow

@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.hub import (
-    ACCESSIONS,
-    asked_server,
-    boards,
-    build_release,
-    metaserver,
-    start,
-    stored,
-)
+from tests.hubs.command import boards, metaserver, start, stored
+from tests.hubs.release import ACCESSIONS, release_at
+from tests.integration.kits import asked_server
 
 KILLS = 20
+PATIENCE = 120.0  # seconds, until a run that was started is at work
 ARTICLES = 150
 ANSWERS = "SELECT server_id, position, number, payloads FROM answers ORDER BY 1, 2"
 
@@ -42,10 +37,17 @@ def write_challenge(folder: Path) -> list[object]:
     return options
 
 
+async def answered_more(process: asyncio.subprocess.Process, out: Path, known: int) -> None:
+    """Wait until a run has stored more answers, or has ended."""
+    async with asyncio.timeout(PATIENCE):
+        while process.returncode is None and len(stored(out, ANSWERS)) <= known:
+            await asyncio.sleep(0.02)
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     options = [*write_challenge(tmp_path), "--uniprot", release, "--concurrency", "2"]
     rng = random.Random(5)
     async with asked_server(0.06) as one, asked_server(0.09) as two:
@@ -58,10 +60,12 @@ async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
         out = tmp_path / "out"
         kept: list[tuple[object, ...]] = []
         killed_at_work = 0
-        for _ in range(KILLS):
+        for number in range(KILLS):
             process = await start("run", *options, *named, "--out", out)
+            if number % 2:  # at work; the others at any moment, mostly while they start
+                await answered_more(process, out, len(kept))
             with suppress(TimeoutError):
-                async with asyncio.timeout(rng.uniform(0.2, 3.0)):
+                async with asyncio.timeout(rng.uniform(0.0, 2.0)):
                     await process.wait()
             with suppress(ProcessLookupError):
                 process.kill()

@@ -22,8 +22,8 @@ from metaserver.model.settings import LogLevel
 from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
 from scoring import ActGold
+from tests.hubs.inside import at_work, settings
 from tests.integration.kits import served
-from tests.integration.service import at_work, settings
 from tests.integration.test_roles import (
     BLUE,
     GOLD,
@@ -35,6 +35,7 @@ from tests.integration.test_roles import (
     hub_with_blue,
 )
 from tests.integration.test_service_lanes import annotate
+from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
@@ -203,7 +204,7 @@ async def frames(hub: Hub, who: str) -> Mapping[str, str]:
     for address in STREAMS:
         async with hub.client.get(address, headers=head) as response:
             if response.status == 200 and response.content_type == "text/event-stream":
-                async with asyncio.timeout(30):
+                async with patience():
                     told[address] = (await response.content.readuntil(b"\n\n")).decode()
     return told
 

@@ -12,7 +12,7 @@ from xmlrpc.client import Fault, dumps, loads
 
 import pytest
 from aiohttp import ClientSession
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
 from metaserver.config import WebSettings
 from metaserver.files.compression import pack
@@ -23,8 +23,8 @@ from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
 from metaserver.web.access.auth import GATE
 from metaserver.web.api import xmlrpc_api
-from metaserver.web.service import make_service_app
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import client_of
 
 SIZE = 6 * 2**20  # of a raw answer
 
@@ -34,7 +34,7 @@ async def hub(folder: Path, **web: Any) -> AsyncIterator[tuple[Running, TestClie
     given = await settings(folder, web=WebSettings(**web))
     async with (
         at_work(given) as running,
-        TestClient(TestServer(make_service_app(running.service))) as client,
+        client_of(running) as client,
     ):
         await running.do("teams.create", team="blue")
         yield running, client

@@ -20,7 +20,8 @@ from metaserver.files.cells import inert
 from metaserver.files.compression import pack, unpack
 from metaserver.store.database import alembic_config, migrate, sqlite_engine
 from metaserver.store.keys import keyed_digest
-from tests.integration.hub import boards, build_release, metaserver
+from tests.hubs.command import boards, metaserver
+from tests.hubs.release import release_at
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +113,7 @@ async def test_a_run_goes_on_and_reports_the_same(schema: str, tmp_path: Path) -
     out = tmp_path / "run"
     restore(schema, out / STORE)
     words: list[object] = ["run", "--articles", tmp_path / "articles", "--out", out]
-    words += ["--uniprot", await build_release(tmp_path / "release"), "--attempts", 2]
+    words += ["--uniprot", release_at(tmp_path / "release"), "--attempts", 2]
     (tmp_path / "articles").mkdir()
     found = rows(out / STORE)
     for article in found["articles"]:

@@ -20,8 +20,8 @@ from metaserver.model.errors import RefusedError
 from metaserver.model.records import TeamName
 from metaserver.store import notices, teams
 from metaserver.store.notices import Notice
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
 from tests.integration.test_service_lanes import annotate, registered
 
 

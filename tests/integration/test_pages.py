@@ -3,11 +3,13 @@
 import socket
 from pathlib import Path
 
-from tests.integration.hub import DEMO, asked_server, build_release, metaserver
+from tests.hubs.command import DEMO, metaserver
+from tests.hubs.release import release_at
+from tests.integration.kits import asked_server
 
 
 async def test_a_port_that_is_taken_is_told_in_one_line(tmp_path: Path) -> None:
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     async with asked_server() as one:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))

@@ -12,51 +12,42 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import RefusedError
 from metaserver.model.plans import DATES
 from metaserver.model.states import OPEN_STATES, PhaseState
-from metaserver.web.service import make_service_app
-from tests.integration.console import Visitor
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.fakes.clock import FakeClock
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Visitor, client_of
+from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
+from tests.waiting import patience
 
 BEGIN = datetime(2030, 5, 1, 12, tzinfo=UTC)
-
-
-class Clock:
-    """A clock that a test sets."""
-
-    def __init__(self) -> None:
-        self.now = BEGIN.timestamp()
-
-    def __call__(self) -> float:
-        return self.now
-
-    def set(self, hours: float) -> None:
-        self.now = (BEGIN + timedelta(hours=hours)).timestamp()
 
 
 def written(hours: float) -> str:
     return (BEGIN + timedelta(hours=hours)).isoformat()
 
 
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def after(hours: float) -> float:
+    """Return the time so many hours after the beginning."""
+    return (BEGIN + timedelta(hours=hours)).timestamp()
 
 
 @pytest.fixture
-async def pages(tmp_path: Path, clock: Clock) -> AsyncIterator[Pages]:
+def clock() -> FakeClock:
+    return FakeClock(BEGIN.timestamp())
+
+
+@pytest.fixture
+async def pages(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Pages]:
     """The pages of a hub on a clock of the test's own, with an organiser and team blue."""
     async with (
         at_work(await settings(tmp_path), clock=clock) as running,
-        TestClient(TestServer(make_service_app(running.service))) as client,
+        client_of(running) as client,
     ):
         pages = Pages(running, client)
         token = await running.do("tokens.create", role="organiser", label="o")
@@ -99,7 +90,7 @@ async def announced(pages: Pages) -> str:
 
 
 async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
-    pages: Pages, clock: Clock
+    pages: Pages, clock: FakeClock
 ) -> None:
     running = pages.running
     await plan_phase(running, opens=written(1), freezes=written(2), closes=written(3))
@@ -110,15 +101,15 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
     assert await announced(pages) == "closes 2030-05-01 15:00"
     page = await pages.get("/organise/phases/test", "organiser")
     assert page.count("changes nothing: it is frozen already") == 2
-    clock.set(1.5)  # its date to open has passed
+    clock.now = after(1.5)  # its date to open has passed
     await asyncio.sleep(1.5)  # a look of the clock at least: it does nothing
     assert running.service.phase("test").state is PhaseState.FROZEN
     assert await announced(pages) == "closes 2030-05-01 15:00"
     await running.do("phases.open", phase="test")  # again
     assert await announced(pages) == "freezes 2030-05-01 14:00"
-    clock.set(2)
+    clock.now = after(2)
     await running.until(lambda: running.service.phase("test").state is PhaseState.FROZEN)
-    clock.set(0.5)  # set back, before its first date
+    clock.now = after(0.5)  # set back, before its first date
     assert await announced(pages) == "closes 2030-05-01 15:00"
     await running.do("phases.close", phase="test")
     assert await announced(pages) == ""
@@ -126,7 +117,7 @@ async def test_after_a_hand_every_page_announces_what_the_clock_then_does(
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
-    pages: Pages, clock: Clock, seed: int
+    pages: Pages, clock: FakeClock, seed: int
 ) -> None:
     running, rng = pages.running, random.Random(seed)
     await plan_phase(running)
@@ -134,17 +125,17 @@ async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
     for _ in range(25):
         await _meddle(running, rng)
         hours += rng.choice([-3.0, 0.0, 1.0])
-        clock.set(hours)
+        clock.now = after(hours)
         await running.service.dispatcher.advance(running.service.phase("test"))
         detail = await running.do("phases.get", phase="test")
         running_phase = running.service.phase("test")
         assert detail.state is running_phase.state
         assert detail.state not in OPEN_STATES or detail.state is detail.kind
         if not detail.coming:
-            clock.set(hours + 1_000)
+            clock.now = after(hours + 1_000)
             await running.service.dispatcher.advance(running_phase)
             assert running_phase.state is detail.state
-            clock.set(hours)
+            clock.now = after(hours)
             continue
         change = detail.coming[0]
         clock.now = change.at.timestamp() - 1
@@ -272,7 +263,7 @@ async def test_a_frozen_board_is_shown_with_its_own_phase(pages: Pages) -> None:
     await plan_phase(running, "other", visibility="public")
     await running.do("phases.freeze", phase="test")
     source = "/p/test/t/INT"
-    async with asyncio.timeout(30):
+    async with patience():
         while not (found := re.search(r'href="(/b/\w+)"', await pages.get(source))):
             await asyncio.sleep(0.1)
     board = found[1]

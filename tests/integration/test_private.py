@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from annotators.server import Kit
+from metaserver.archive.exporting import Exporting
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
 from metaserver.files import private
@@ -18,10 +19,10 @@ from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.database import open_sqlite
-from metaserver.web.organise.export_job import Exporting
-from tests.integration.hub import build_release, metaserver
+from tests.hubs.command import metaserver
+from tests.hubs.inside import at_work, plan_phase, settings
+from tests.hubs.release import release_at
 from tests.integration.kits import served
-from tests.integration.service import at_work, plan_phase, settings
 from tests.integration.test_service_lanes import annotate
 
 pytestmark = pytest.mark.slow
@@ -115,7 +116,7 @@ async def test_what_a_run_leaves_is_private(tmp_path: Path) -> None:
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "a1.txt").write_text("A title\n\nTP53 binds MDM2.\n")
     (tmp_path / "gold.tsv").write_text("a1\t1\n")
-    release = await build_release(tmp_path / "release")
+    release = release_at(tmp_path / "release")
     before = os.umask(0)
     try:
         async with served(Kit(annotate)) as url:

@@ -12,17 +12,17 @@ from subprocess import PIPE, Popen
 
 import msgspec
 import pytest
-from aiohttp.test_utils import TestServer
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.conformance.steps import Conformance, Terms
-from metaserver.web.service import make_service_app
+from metaserver.model.conformance import Conformance, Terms
 from metaserver.wire.xmlrpc import encode_response
-from tests.integration.hub import answer_for, build_release, metaserver
-from tests.integration.kits import served
+from tests.hubs.command import metaserver
+from tests.hubs.inside import at_work, plan_phase, settings
+from tests.hubs.release import release_at
+from tests.hubs.sites import site_of
+from tests.integration.kits import answer_for, served
 from tests.integration.peers import answering, peer
-from tests.integration.service import at_work, plan_phase, settings
 from tests.shared import ROOT
 
 UNKNOWN = {"normalizations": [{"dbid": "Q0ZZZ9", "rank": 1, "confidence": 0.5}]}
@@ -69,7 +69,7 @@ async def test_the_steps_of_a_server_that_is_not_there_and_status_1() -> None:
 
 
 async def test_accessions_are_checked_by_form_or_by_a_release(tmp_path: Path) -> None:
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     async with peer(answering(encode_response(UNKNOWN))) as there:
         by_form = await metaserver("probe", there.url, "--tasks", "INT")
         by_release = await metaserver("probe", there.url, "--tasks", "INT", "--uniprot", release)
@@ -88,7 +88,7 @@ async def test_a_server_is_probed_as_a_phase_of_a_hub_asks(tmp_path: Path) -> No
     limits = {"timeout": 7.0, "answer_bytes": 100_000}
     async with (
         at_work(await settings(tmp_path)) as running,
-        TestServer(make_service_app(running.service)) as site,
+        site_of(running) as site,
         served(Kit(listens, workers=2)) as url,
     ):
         await plan_phase(running, limits=limits, tasks=["INT"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import gc
-import resource
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
@@ -14,17 +12,16 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
-from metaserver.cli.app import Hub, Plan, open_hub
-from metaserver.cli.options import read_gold, read_servers
 from metaserver.cli.results import write_results
+from metaserver.cli.single_phase import work_to_end
 from metaserver.config import Settings
-from metaserver.corpus import read_articles
-from metaserver.lanes.engine import work_lanes
 from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS
 from metaserver.model.errors import HubError
 from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.uniprot import Release
-from tests.integration.hub import DEMO, build_release
+from metaserver.operations.context import HubContext
+from metaserver.phases.runtime import RunningPhase
+from tests.hubs.release import release_at
+from tests.hubs.single import begun, single_phase
 from tests.integration.peers import GOOD, answering, peer, response
 
 SETTINGS = {
@@ -35,42 +32,29 @@ SETTINGS = {
 FAULT = response(Fault(7, "no\tmodel:\r\n  line 2\u2028line 3"))
 
 
-@pytest.fixture(autouse=True)
-def process_as_it_was() -> Iterator[None]:
-    """Undo what a hub sets for its whole process."""
-    files, thresholds = resource.getrlimit(resource.RLIMIT_NOFILE), gc.get_threshold()
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, files)
-    gc.set_threshold(*thresholds)
-
-
 @asynccontextmanager
-async def worked(folder: Path) -> AsyncIterator[Hub]:
+async def worked(folder: Path) -> AsyncIterator[tuple[HubContext, RunningPhase]]:
     """Run a small phase to its end: one server, which at first says twice that it failed."""
     async with peer(answering(FAULT, FAULT, FAULT, GOOD)) as there:
-        plan = Plan(
-            phase="test",
-            servers=read_servers([f"one={there.url}"], 1),
-            gold=read_gold({TaskName("INT"): DEMO / "gold_int.tsv"}),
-            release=Release.open(await build_release(folder / "uniprot")),
-            folder=folder / "out",
-            settings=msgspec.convert(SETTINGS, Settings),
-        )
-        async with open_hub(plan, read_articles([DEMO / "articles"])) as hub:
-            await work_lanes(hub.lanes)
-            yield hub
+        settings = msgspec.convert(SETTINGS | {"folder": str(folder / "out")}, Settings)
+        release = release_at(folder / "uniprot")
+        phase = single_phase(release, {"one": there.url}, tasks=("INT",))
+        async with begun(settings, phase) as (hub, running):
+            await work_to_end(hub, running)
+            yield hub, running
 
 
 async def test_attempts_are_a_table_of_what_is_stored(tmp_path: Path) -> None:
-    async with worked(tmp_path) as hub:
-        await write_results(hub)
+    async with worked(tmp_path) as (hub, running):
+        await write_results(hub, running)
         name = ServerName("one")
-        kept = [row async for row in hub.store.attempts(hub.keys[name], name, hub.corpus)]
+        key = running.key(running.servers[name])
+        kept = [row async for row in hub.store.attempts(key, name, running.corpus)]
     with (tmp_path / "out" / "attempts.tsv").open(encoding="utf-8", newline="") as file:
         table = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE, strict=True)
         assert tuple(next(table)) == ATTEMPT_COLUMNS
         rows = [dict(zip(ATTEMPT_COLUMNS, row, strict=True)) for row in table]
-    assert len(rows) == len(kept) > len(hub.corpus)
+    assert len(rows) == len(kept) > len(running.corpus)
     for row, (_, attempt, final) in zip(rows, kept, strict=True):
         assert (row["server"], row["article"]) == (attempt.server, attempt.article)
         assert (int(row["attempt"]), row["outcome"]) == (attempt.number, attempt.outcome)
@@ -86,22 +70,22 @@ async def test_attempts_are_a_table_of_what_is_stored(tmp_path: Path) -> None:
 
 
 async def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
-    async with worked(tmp_path) as hub:
+    async with worked(tmp_path) as (hub, running):
         out = tmp_path / "out"
         (out / "leaderboard.json").mkdir()
         with pytest.raises(HubError, match=r"leaderboard\.json: .*the same command"):
-            await write_results(hub)
+            await write_results(hub, running)
         assert [path.name for path in out.iterdir() if path.name.endswith(".new")] == []
         (out / "leaderboard.json").rmdir()
-        await write_results(hub)
+        await write_results(hub, running)
     assert (out / "leaderboard.json").is_file()
 
 
 async def test_boards_that_differ_from_what_is_stored_are_not_published(tmp_path: Path) -> None:
-    async with worked(tmp_path) as hub:
-        article = ArticleId(next(iter(hub.corpus.ids)))
+    async with worked(tmp_path) as (hub, running):
+        article = ArticleId(next(iter(running.corpus.ids)))
         never_sent = {TaskName("INT"): [["P04637", 1, 1.0]]}
-        hub.boards.scoreboard.put(ServerName("one"), article, never_sent)
+        running.boards.scoreboard.put(ServerName("one"), article, never_sent)
         with pytest.raises(HubError, match="the live INT board"):
-            await write_results(hub)
+            await write_results(hub, running)
     assert not (tmp_path / "out" / "leaderboard.json").exists()

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from xmlrpc.client import Fault, loads
 
 import pytest
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient
 
 from annotators.server import Kit
 from metaserver.config import WebSettings
@@ -23,11 +23,11 @@ from metaserver.model.states import Role
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
-from metaserver.web.service import make_service_app
 from metaserver.wire.xmlrpc import encode_call
-from tests.integration.hub import DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import client_of
+from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
@@ -95,6 +95,9 @@ ROWS: Mapping[str, Row] = {
     "gold.list": organisers(phase="test"),
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
+    "hub.last-export": organisers(),
+    "phases.plan": organisers(phase="test"),
+    "releases.list": organisers(),
     "jobs.list": organisers(),
     "jobs.get": organisers(job="{job}"),
     "teams.list": organisers(),
@@ -107,9 +110,12 @@ ROWS: Mapping[str, Row] = {
     "servers.list": each(),
     "servers.measures": own(**SERVER),
     "servers.queue": own(**SERVER),
+    "servers.test-status": own(**SERVER),
     "teams.get": own(team="blue"),
+    "teams.get-notices": own(team="blue"),
     "tokens.list": each(),
     # what is done; what ends something comes last
+    "hub.export": organisers(),
     "challenges.set": organisers(challenge="bc"),
     "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
     "gold.set": organisers(**FILED),
@@ -125,6 +131,7 @@ ROWS: Mapping[str, Row] = {
         {"server": "new-{who}", "team": "blue", "url": "http://127.0.0.1:1/"}, red=FORBIDDEN
     ),
     "servers.test": own(server=BLUE),
+    "servers.begin-test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
     "servers.pause": own(**SERVER),
@@ -227,7 +234,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
     given = await settings(folder, web=WebSettings(requests_a_minute=10**6))
     async with (
         at_work(given) as running,
-        TestClient(TestServer(make_service_app(running.service))) as client,
+        client_of(running) as client,
         served(Kit(lambda text, _context: answer_for(text))) as url,
     ):
         hub = Hub(running, client)
@@ -333,7 +340,7 @@ async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
 
 PLACES = {"server": BLUE, "phase": "test", "task": "INT", "article": ARTICLE, "number": "1",
           "id": "1", "run": "blue-run", "corpus": "demo", "version": "1", "team": "blue",
-          "challenge": "bc", "act": "start", "lead": "open"}  # fmt: skip
+          "challenge": "bc", "act": "start", "advance": "open"}  # fmt: skip
 LET_IN = {200, 202, 204, 302, 303}
 
 

@@ -1,30 +1,20 @@
 """`metaserver run` as an organiser uses it: a process, real servers, real files."""
 
-import socket
 from pathlib import Path
 
 import pytest
 
 from scoring import evaluate_files
-from tests.integration.hub import (
-    DEMO,
-    GOLD,
-    NAMES,
-    Ended,
-    asked_server,
-    boards,
-    boards_in,
-    build_release,
-    metaserver,
-    stored,
-)
+from tests.hubs.command import DEMO, GOLD, Ended, boards, boards_in, metaserver, stored
+from tests.hubs.release import NAMES, release_at
+from tests.integration.kits import asked_server, refusing
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 
 
 @pytest.fixture
 async def release(tmp_path: Path) -> Path:
-    return await build_release(tmp_path / "uniprot")
+    return release_at(tmp_path / "uniprot")
 
 
 def given(release: Path, out: Path, **servers: str) -> list[object]:
@@ -32,13 +22,6 @@ def given(release: Path, out: Path, **servers: str) -> list[object]:
     return [
         "run", "--articles", DEMO / "articles", *GOLD, "--uniprot", release, "--out", out, *named,
     ]  # fmt: skip
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def test_a_run_leaves_its_results_and_started_again_asks_for_nothing(
@@ -78,19 +61,19 @@ async def test_a_result_file_scores_as_the_leaderboard_says(
 async def test_a_server_that_is_down_is_left_and_asked_when_it_is_back(
     release: Path, tmp_path: Path
 ) -> None:
-    out, config, port = tmp_path / "out", tmp_path / "config.yaml", free_port()
+    out, config, down = tmp_path / "out", tmp_path / "config.yaml", refusing()
     config.write_text(
         "circuit: {failures: 2, probe_base: 0.05, probe_cap: 0.1, patience: 0.5}\n"
         "retry: {base: 0.05, cap: 0.1}\n"
     )
-    url = f"http://127.0.0.1:{port}/"
+    url = f"http://127.0.0.1:{down.getsockname()[1]}/"
     async with asked_server() as up:
         arguments = [*given(release, out, up=up.url, down=url), "--config", config]
         ended = await metaserver(*arguments)
         assert ended.status == 1
         assert "not all articles were sent to down" in ended.stdout
         assert up.texts.total() == ARTICLES
-        async with asked_server(port=port) as back:
+        async with asked_server(at=down) as back:
             ended = await metaserver(*arguments)
             assert ended.status == 0, ended.stderr
             assert back.texts.total() == ARTICLES

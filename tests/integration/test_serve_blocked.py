@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, Asked, asked_server, stored
-from tests.integration.serving import (
-    PATIENCE,
+from tests.hubs.command import DEMO, stored
+from tests.hubs.process import (
     STORE,
     Api,
     Hub,
@@ -27,6 +26,8 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
+from tests.waiting import until
 
 GOLD = {task: DEMO / f"gold_{task.lower()}.tsv" for task in ("ACT", "INT", "IPT")}
 ARTICLES = len(list((DEMO / "articles").iterdir()))
@@ -61,12 +62,6 @@ def full(hub: Hub, folder: Path) -> Iterator[str]:
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
     async with aiohttp.ClientSession() as session:
         yield session
-
-
-async def until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not await true():
-            await asyncio.sleep(0.05)
 
 
 async def ready(hub: Hub, session: aiohttp.ClientSession) -> bool:

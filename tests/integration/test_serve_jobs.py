@@ -16,9 +16,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, asked_server, metaserver, stored
-from tests.integration.serving import (
-    PATIENCE,
+from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.process import (
     Api,
     RefusedRequestError,
     challenge,
@@ -28,7 +27,9 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import asked_server
 from tests.integration.test_serve_blocked import locked
+from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +61,7 @@ def another(number: int) -> Mapping[str, str]:
 
 
 async def ended(api: Api, job: Mapping[str, Any]) -> Mapping[str, Any]:
-    async with asyncio.timeout(PATIENCE):
+    async with patience():
         while job["state"] == "running":
             job = await api("GET", f"/jobs/{job['job']}", wait=5)
     return job
@@ -71,7 +72,7 @@ async def answered(organiser: Api, url: str) -> None:
     blue = organiser.of(await enrol(organiser, "blue", {"blue-1": url}))
     await organiser("POST", "/phases/test/open")
     await blue("POST", "/servers/blue-1/start")
-    async with asyncio.timeout(PATIENCE):
+    async with patience():
         while (await lane(organiser, "blue-1")).get("done", 0) < ARTICLES:
             await asyncio.sleep(0.05)
 
@@ -160,7 +161,7 @@ async def test_a_lost_client_changes_nothing_for_its_job(
             stdout=asyncio.subprocess.DEVNULL,
         )
         mine: list[Mapping[str, Any]] = []
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             while not mine:
                 jobs = await organiser("GET", "/jobs")
                 mine = [job for job in jobs if job["asked_by"] != "config"]

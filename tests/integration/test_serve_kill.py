@@ -15,8 +15,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.integration.hub import Asked, asked_server, stored
-from tests.integration.serving import (
+from tests.hubs.command import stored
+from tests.hubs.process import (
     Api,
     Hub,
     RefusedRequestError,
@@ -27,7 +27,9 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
 from tests.integration.test_kill import write_challenge
+from tests.waiting import patience
 
 KILLS = 20
 ARTICLES = 150
@@ -147,7 +149,7 @@ async def finish(organiser: Api, tokens: dict[str, str]) -> None:
             await asyncio.sleep(0.05)
         assert (await api("POST", f"/servers/{team}/test"))["passed"]
         await api("POST", f"/servers/{team}/start")
-    async with asyncio.timeout(120):
+    async with patience():
         for team in TEAMS:
             while (await lane(organiser, team))["done"] < ARTICLES:
                 await asyncio.sleep(0.1)

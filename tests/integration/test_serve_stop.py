@@ -14,8 +14,8 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
-from tests.integration.hub import DEMO, Asked, asked_server, metaserver, stored
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, metaserver, stored
+from tests.hubs.process import (
     STORE,
     Api,
     Hub,
@@ -26,6 +26,8 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.kits import Asked, asked_server
+from tests.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -59,8 +61,7 @@ async def busy(hub: Hub, session: aiohttp.ClientSession, config: Path, slow: Ask
     await organiser("POST", "/phases/test/open")
     before, slow.seconds = slow.texts.total(), 3600.0
     await blue("POST", "/servers/blue-1/start")
-    while slow.texts.total() == before:
-        await asyncio.sleep(0.02)
+    await until(lambda: slow.texts.total() != before)
     return blue
 
 

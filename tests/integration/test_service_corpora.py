@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.model.errors import Refusal, RefusedError
-from tests.integration.service import Running, at_work, settings
+from tests.hubs.inside import Running, at_work, settings
 
 XML = b"<article><front><article-meta><title-group><article-title>T</article-title></title-group>"
 

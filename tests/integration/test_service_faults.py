@@ -22,22 +22,13 @@ from metaserver.model.settings import LimitSettings
 from metaserver.model.states import PhaseState
 from metaserver.store import audit
 from metaserver.store.tables import articles
-from tests.integration.hub import answer_for, asked_server
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.fakes.clock import ShiftedClock
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, asked_server, refusing, served
 from tests.integration.test_service_lanes import ARTICLES, annotate, registered
+from tests.waiting import until
 
 HOUR, YEAR = 3_600.0, 366 * 86_400.0
-
-
-class Clock:
-    """A wall clock that can be set."""
-
-    def __init__(self) -> None:
-        self.ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 async def begin(running: Running, url: str) -> None:
@@ -56,7 +47,7 @@ def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
 
 @pytest.mark.parametrize("ahead", [YEAR, -YEAR, 2 * LimitSettings().timeout])
 async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahead: float) -> None:
-    clock, jumped = Clock(), asyncio.Event()
+    clock, jumped = ShiftedClock(), asyncio.Event()
 
     async def after_the_jump(text: str, _context: Context) -> Answer:
         if running.service.phase("test").state is PhaseState.TEST:
@@ -82,7 +73,7 @@ async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahea
 async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
     tmp_path: Path,
 ) -> None:
-    clock = Clock()
+    clock = ShiftedClock()
     given = await settings(
         tmp_path, circuit=CircuitSettings(failures=1, probe_base=0.1, probe_cap=0.2)
     )
@@ -90,16 +81,17 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
         async with asked_server() as asked:
             await begin(running, asked.url)
             port = int(asked.url.rstrip("/").rpartition(":")[2])
+        down = refusing(port)
         await running.do("servers.start", running.team("blue"), server="blue-1")
         watch = running.service.phase("test").boards.watch
         await running.until(lambda: watch.state("blue-1")[0] == "down")
         clock.ahead = -YEAR
-        async with asked_server(port=port):
+        async with asked_server(at=down):
             await running.until(done(running))
 
 
 async def test_a_clock_that_is_set_back_opens_no_frozen_phase(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ShiftedClock()
     given = await settings(tmp_path)
 
     def date(ahead: float) -> str:
@@ -216,9 +208,7 @@ async def test_attempts_leave_nothing_in_memory(tmp_path: Path) -> None:
         watch = running.service.phase("test").boards.watch
 
         async def held_after(attempts: int) -> int:
-            async with asyncio.timeout(300):
-                while watch.outcomes().total() < attempts:
-                    await asyncio.sleep(0.05)
+            await until(lambda: watch.outcomes().total() >= attempts, seconds=300)
             gc.collect()
             return tracemalloc.get_traced_memory()[0]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +20,20 @@ from metaserver.model.records import ServerName
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.gold import NewGold, _proposal
+from metaserver.operations.regrading import Regrading
 from metaserver.operations.table import perform
 from metaserver.operations.turns import RETRY_SECONDS
 from metaserver.phases.archiver import LOOK_SECONDS
-from metaserver.phases.jobs import Job
+from metaserver.phases.jobs import Job, Progress
 from metaserver.store import runs as kept_runs
 from metaserver.tasks.plugin import installed_tasks
 from scoring import ItemGold, Task
-from tests.integration.hub import ACCESSIONS, DEMO, answer_for
-from tests.integration.kits import served
-from tests.integration.service import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.release import ACCESSIONS
+from tests.integration.kits import answer_for, served
+from tests.waiting import patience
 
 ARTICLES = 32
 ANYBODY = Caller()
@@ -74,7 +78,7 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url)
     boards = running.service.phase("test").boards
-    before = boards.board("INT").rows[0].score
+    before = boards.board("INT").rows[0].values
     text = answer_for((DEMO / "articles" / "sample01.txt").read_text("utf-8"))
     hit = text["normalizations"][0]["dbid"]
     changed = INT_GOLD + f"sample01\t{hit}\n".encode() + b"nowhere\tP04637\n"
@@ -88,16 +92,16 @@ async def test_gold_that_is_changed_scores_anew_and_keeps_the_board(running: Run
         ("sample01", (hit,)),
     ]
     [run] = seen.runs
-    assert run.before == dict(before.values)
-    assert run.after["tp"] == before.values["tp"] + 1
-    assert boards.board("INT").rows[0].score == before  # a preview changes nothing
+    assert run.before == dict(before)
+    assert run.after["tp"] == before["tp"] + 1
+    assert boards.board("INT").rows[0].values == before  # a preview changes nothing
     assert len(await running.do("gold.list", phase="test")) == 3
 
     kept = await running.do("gold.set", **given)
     assert (kept.version, kept.replaces, kept.runs) == (2, 1, seen.runs)
-    assert boards.board("INT").rows[0].score.values == run.after
+    assert boards.board("INT").rows[0].values == run.after
     frozen = await running.do("boards.get-frozen", board=kept.frozen)
-    assert frozen.rows[0].values == dict(before.values)
+    assert frozen.rows[0].values == dict(before)
     assert frozen.rows[0].interval is not None
     versions = await running.do("gold.list", phase="test")
     marks = {one.version: one.checksum[:16] for one in versions if one.task == "INT"}
@@ -138,7 +142,7 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
     await phase.score_answers(afresh)
     for task in afresh.tasks():
         board = afresh.board(task.name)
-        assert board.rows[0].score.articles_scored > 0
+        assert board.rows[0].articles_scored > 0
         assert phase.boards.scoreboard.board(task.name) == board
 
 
@@ -198,6 +202,67 @@ async def begin_job(running: Running, **values: Any) -> Job:
     return job
 
 
+@dataclass
+class Recorded(Progress):
+    """The progress of a job that keeps its steps: (step, whether it can be cancelled)."""
+
+    steps: list[tuple[str, bool]] = field(default_factory=list)
+
+    def begin(self, step: str, total: int = 0) -> None:
+        super().begin(step, total)
+        self.steps.append((step, not self.fixed))
+
+
+async def test_a_gold_change_reports_each_step_and_is_fixed_when_it_stores(
+    running: Running,
+) -> None:
+    async with served(Kit(annotate)) as url:
+        await run_to_end(running, url)
+    request = NewGold(phase="test", task="INT", content=INT_GOLD[:-1], source="g.tsv")
+    looked_at, changed, same = Recorded(), Recorded(), Recorded()
+    for progress, work in ((looked_at, "preview"), (changed, "set"), (same, "set")):
+        regrading = Regrading(
+            hub=running.service,
+            caller=ORGANISER,
+            proposal=await _proposal(running.service, request),
+        )
+        change = await getattr(regrading, work)(progress)
+        assert change.changed is (progress is not same)
+    steps = [step for step, _ in looked_at.steps]
+    assert steps[0] == "waiting for its turn"
+    assert len(steps) > 1
+    assert not looked_at.fixed
+    more = [step for step, _ in changed.steps][len(steps) :]
+    assert [step for step, _ in changed.steps][: len(steps)] == steps
+    assert (more[0], more[-1]) == ("keeping the board as it was", "storing")
+    assert changed.fixed
+    assert [step for step, _ in same.steps] == ["waiting for its turn"]
+    assert not same.fixed
+    [entry] = [
+        one
+        for one in await running.do("audit.list", subject="test")
+        if one.action == "gold.set" and one.actor == ORGANISER.name
+    ]
+    detail = dict(entry.detail)
+    assert detail.pop("frozen")
+    assert detail == {"task": "INT", "version": 2, "source": "g.tsv", "added": 0, "removed": 0}
+
+
+async def test_gold_that_is_not_there_is_refused(running: Running) -> None:
+    for task, version in (("INT", 2), ("NER", None), ("nothing", None)):
+        with pytest.raises(RefusedError) as refused:
+            await running.do("gold.get", phase="test", task=task, version=version)
+        assert (refused.value.refusal, refused.value.field) == (Refusal.UNKNOWN, "task")
+        assert f"phase test has no gold of {task!r}, or none of that version" in str(refused.value)
+    with pytest.raises(RefusedError) as refused:
+        await running.do("gold.set", phase="test", task="no", source="g.tsv", content=INT_GOLD)
+    assert refused.value.field == "task"
+    for content in (b"", gzip.compress(b"")):
+        with pytest.raises(RefusedError, match=r"g\.tsv: empty") as refused:
+            await running.do("gold.set", phase="test", task="INT", source="g.tsv", content=content)
+        assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "content")
+
+
 async def test_scoring_holds_no_phase_open(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await run_to_end(running, url)
@@ -247,7 +312,7 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         async with served(Kit(annotate)) as url:
             await run_to_end(running, url)
         await running.do("phases.freeze", phase="test")
-        async with asyncio.timeout(30):
+        async with patience():
             while len(kept := await running.do("boards.frozen", phase="test")) < 3:
                 await asyncio.sleep(0.05)
     assert {(one.task, one.gold_version, one.reason) for one in kept} == {
@@ -260,10 +325,9 @@ async def test_a_frozen_phase_keeps_its_boards_once(tmp_path: Path) -> None:
         # killed before they were kept: as if there were none
         async with running.service.store.writing() as connection:
             await connection.exec_driver_sql("DELETE FROM frozen_boards")
-    async with at_work(given) as running:
-        async with asyncio.timeout(30):
-            while len(await running.do("boards.frozen", phase="test")) < 3:
-                await asyncio.sleep(0.05)
+    async with at_work(given) as running, patience():
+        while len(await running.do("boards.frozen", phase="test")) < 3:
+            await asyncio.sleep(0.05)
 
 
 async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> None:
@@ -274,7 +338,7 @@ async def test_a_kept_board_is_on_the_gold_that_it_names(running: Running) -> No
         await running.do("phases.freeze", phase="test")
         await asyncio.sleep(2 * LOOK_SECONDS)
         phase.gold = {task: replace(gold, version=2) for task, gold in phase.gold.items()}
-    async with asyncio.timeout(30):
+    async with patience():
         while len(frozen := await running.do("boards.frozen", phase="test")) < 3:
             await asyncio.sleep(0.05)
     assert {(one.task, one.gold_version) for one in frozen} == {

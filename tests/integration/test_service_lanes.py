@@ -12,9 +12,9 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import PhaseState
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.integration.kits import answer_for, served
+from tests.waiting import until
 
 ARTICLES = 32
 
@@ -69,12 +69,14 @@ async def test_next_sends_one_article(running: Running) -> None:
         await registered(running, url)
         await running.do("phases.open", phase="test")
         phase = running.service.phase("test")
+        engine = running.service.dispatcher.lanes.engine
+
+        def ended() -> bool:
+            return not engine.at_work(phase.key(phase.servers["blue-1"]))
+
         for done in (1, 2):
             await running.do("servers.next", blue, server="blue-1")
-            key = phase.key(phase.servers["blue-1"])
-            engine = running.service.dispatcher.lanes.engine
-            while engine.at_work(key):
-                await asyncio.sleep(0.01)
+            await until(ended)
             assert phase.boards.watch.status("blue-1").done == done
         queue = await running.do("servers.queue", blue, server="blue-1")
         assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")
@@ -144,11 +146,134 @@ async def test_given_up_articles_are_queued_again(running: Running) -> None:
         await running.do("servers.start", blue, server="blue-1")
         watch = running.service.phase("test").boards.watch
         await running.until(lambda: watch.status("blue-1").given_up == ARTICLES)
+        queue = await running.do("servers.queue", blue, server="blue-1")
+        assert (queue.phase, queue.waiting, queue.in_flight, queue.next) == ("test", 0, 0, ())
+        with pytest.raises(RefusedError, match="phase test has no article 'sample99'") as refused:
+            await running.do("servers.requeue", server="blue-1", articles=["sample99"])
+        assert (refused.value.refusal, refused.value.field) == (Refusal.UNKNOWN, "article")
         failing = False
+        some = ["sample03", "sample01"]
+        requeued = await running.do("servers.requeue", server="blue-1", articles=some)
+        assert requeued.articles == 2
+        await running.until(lambda: watch.status("blue-1").done == 2)
+        assert watch.status("blue-1").given_up == ARTICLES - 2
         requeued = await running.do("servers.requeue", server="blue-1")
-        assert requeued.articles == ARTICLES
+        assert requeued.articles == ARTICLES - 2
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
         assert watch.status("blue-1").given_up == 0
+
+
+async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running, served(Kit(annotate)) as url:
+        await plan_phase(running)
+        await running.do("phases.open", phase="test")
+        for team in ("blue", "red"):
+            await running.do("teams.create", team=team)
+        blue, red = running.team("blue"), running.team("red")
+        for caller, name, concurrency in (
+            (blue, "b1", 3),
+            (blue, "b2", 4),
+            (blue, "b3", 1),
+            (red, "r1", 1),
+        ):
+            await running.do(
+                "servers.register", caller, server=name, url=url, concurrency=concurrency
+            )
+            assert (await running.do("servers.test", caller, server=name)).passed
+        limits = {"servers": 2, "concurrency": 3}
+        await running.do("phases.update", phase="test", limits=limits)
+
+        async def refused(action: str, server: str) -> tuple[Refusal, str | None, str]:
+            with pytest.raises(RefusedError) as caught:
+                await running.do(f"servers.{action}", blue, server=server)
+            return caught.value.refusal, caught.value.field, str(caught.value)
+
+        await running.do("servers.start", blue, server="b1")
+        for action in ("start", "next"):
+            assert await refused(action, "b2") == (
+                Refusal.STATE,
+                "concurrency",
+                "concurrency: phase test allows 3 requests in flight at most",
+            )
+        assert await refused("pause", "b2") == (
+            Refusal.STATE,
+            "server",
+            "server: b2 does not take part in phase test: start it first",
+        )
+        await running.do("servers.start", red, server="r1")  # another team's do not count
+        await running.do("servers.next", blue, server="b3")
+        await running.do("servers.update", blue, server="b2", concurrency=3)
+        assert (await running.do("servers.test", blue, server="b2")).passed
+        assert await refused("start", "b2") == (
+            Refusal.STATE,
+            "server",
+            "server: phase test allows a team 2 servers",
+        )
+        await running.do("servers.pause", blue, server="b1")
+        await running.do("servers.start", blue, server="b1")  # it takes part already
+
+
+async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(
+    running: Running,
+) -> None:
+    blue, answering = running.team("blue"), asyncio.Event()
+    answering.set()
+
+    async def waits(text: str, _context: Context) -> Answer:
+        await answering.wait()
+        return answer_for(text)
+
+    async with served(Kit(waits)) as url:
+        await registered(running, url)
+        answering.clear()
+        await running.do("phases.open", phase="test")
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.watch
+        await running.until(lambda: watch.status("blue-1").in_flight == 1)
+        queue = await running.do("servers.queue", blue, server="blue-1")
+        assert (queue.waiting, queue.in_flight, queue.next[0]) == (ARTICLES, 1, "sample01")
+        await running.do("servers.cancel", blue, server="blue-1")
+        [attempt] = await running.do("servers.attempts", blue, server="blue-1")
+        assert (attempt.outcome, attempt.message) == ("cancelled", "cancelled by team blue")
+        queue = await running.do("servers.queue", blue, server="blue-1")
+        assert (queue.state, queue.waiting, queue.in_flight) == ("paused", ARTICLES, 0)
+        assert len(queue.next) == 10
+        assert queue.next[0] == "sample01"
+        answering.set()
+        await running.do("servers.start", blue, server="blue-1")
+        await running.until(lambda: watch.status("blue-1").done == ARTICLES)
+
+
+async def test_who_did_what_to_a_lane_is_in_the_audit_log(running: Running) -> None:
+    blue = running.team("blue")
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        await running.do("phases.open", phase="test")
+        begun = len(await running.do("audit.list", subject="blue-1"))
+        for action, caller, said in (
+            ("next", blue, {}),
+            ("cancel", blue, {}),
+            ("suspend", ORGANISER, {"reason": "too slow"}),
+            ("resume", ORGANISER, {}),
+            ("pause", blue, {}),
+            ("requeue", ORGANISER, {}),
+            ("start", blue, {}),
+        ):
+            done = await running.do(f"servers.{action}", caller, server="blue-1", **said)
+            if action != "requeue":
+                assert done.server == "blue-1"
+        entries = await running.do("audit.list", subject="blue-1")
+    noted = [(entry.actor, entry.action, dict(entry.detail)) for entry in reversed(entries)][begun:]
+    phase = {"phase": "test"}
+    assert noted == [
+        ("team blue", "servers.next", phase),
+        ("team blue", "servers.cancel", phase),
+        ("organiser ana", "servers.suspend", phase | {"reason": "too slow"}),
+        ("organiser ana", "servers.resume", phase),
+        ("team blue", "servers.pause", phase),
+        ("organiser ana", "servers.requeue", phase | {"articles": 0}),
+        ("team blue", "servers.start", phase),
+    ]
 
 
 async def test_a_frozen_phase_sends_nothing_and_goes_on_after_a_restart(tmp_path: Path) -> None:

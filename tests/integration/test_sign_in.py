@@ -34,7 +34,7 @@ async def test_a_token_says_who_asks(tmp_path: Path) -> None:
         assert await me(web) == (200, "anonymous")
         for wrong in ("bcms_o" + "A" * 43, organiser[:-1], "x", ""):
             status, message = await me(web, token=wrong)
-            assert (status, message) == (401, "this token does not hold: ask for a new one")
+            assert (status, message) == (401, "this token is invalid or expired: ask for a new one")
         async with web.client.get("/api/v1/me", headers={"Authorization": "Basic YTpi"}) as basic:
             assert basic.status == 401
             assert basic.headers["WWW-Authenticate"] == "Bearer"
@@ -103,7 +103,7 @@ async def test_what_is_wrong_is_told_next_to_the_field(tmp_path: Path) -> None:
     async with gated_site(tmp_path) as site, browser(site) as web:
         for secret, status, told in (
             ("", 422, "Enter your token."),
-            ("bcms_x", 401, "does not hold"),
+            ("bcms_x", 401, "invalid or expired"),
         ):
             async with web.client.post("/signin", data={"token": secret, "next": "/own"}) as page:
                 text = await page.text()
@@ -305,3 +305,44 @@ async def test_the_id_of_a_request_is_taken_from_trusted_proxies_alone(tmp_path:
                 made = response.headers["X-Request-Id"]
             assert made != "abcdef0123456789"
             assert len(made) == 32
+
+
+async def used_at(site: Site, secret: str) -> float | None:
+    async with site.store.reading() as connection:
+        token = await tokens.find(connection, secret, site.gate.now())
+    assert token is not None
+    return token.used_at
+
+
+async def test_a_tokens_last_use_is_kept_to_the_minute(tmp_path: Path) -> None:
+    async with gated_site(tmp_path) as site, browser(site) as web:
+        secret = await site.token()
+        begun = site.gate.now()
+        assert await used_at(site, secret) is None
+        for later, kept in ((0.0, 0.0), (59.0, 0.0), (61.0, 61.0)):
+            now = begun + later
+            site.gate.now = lambda now=now: now
+            assert (await me(web, token=secret))[0] == 200
+            assert await used_at(site, secret) == begun + kept
+
+
+async def test_sessions_behind_one_address_are_counted_by_team(tmp_path: Path) -> None:
+    """Two browsers of a team share its requests; another team's browser has its own."""
+    async with (
+        gated_site(tmp_path, requests_a_minute=6, anonymous_requests_a_minute=100) as site,
+        browser(site) as blue,
+        browser(site) as too,
+        browser(site) as red,
+        browser(site) as ana,
+        browser(site) as bob,
+    ):
+        assert await blue.sign_in(await site.token(team="blue")) == 303
+        assert await too.sign_in(await site.token(team="blue")) == 303
+        assert await red.sign_in(await site.token(team="red")) == 303
+        for web in (ana, bob):
+            assert await web.sign_in(await site.token(Role.ORGANISER)) == 303
+        statuses = [(await web.get("/own"))[0] for web in [blue] * 3 + [too] * 4]
+        assert statuses == [200] * 6 + [429]
+        assert [(await red.get("/own"))[0] for _ in range(7)] == [200] * 6 + [429]
+        assert [(await ana.get("/"))[0] for _ in range(7)] == [200] * 6 + [429]
+        assert (await bob.get("/"))[0] == 200

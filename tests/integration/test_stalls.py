@@ -15,13 +15,11 @@ from metaserver.client.caller import MAX_QUERIES, MAX_VOIDED
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.watchdog import STALL
 from metaserver.conformance.procedure import conformance
-from metaserver.conformance.steps import Conformance, StepState
+from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
-from tests.integration.callers import VOCABULARY, article_caller, server
-from tests.integration.hub import DEMO, asked_server, stored
-from tests.integration.peers import GOOD, Connection, peer
-from tests.integration.serving import (
+from tests.hubs.command import DEMO, stored
+from tests.hubs.process import (
     PATIENCE,
     Api,
     challenge,
@@ -31,6 +29,10 @@ from tests.integration.serving import (
     new_token,
     write_config,
 )
+from tests.integration.callers import VOCABULARY, article_caller, server
+from tests.integration.kits import asked_server
+from tests.integration.peers import GOOD, Connection, peer
+from tests.waiting import patience, until
 
 LIMIT = 2.0  # seconds for an article
 LONG = LIMIT + STALL + 0.5
@@ -107,7 +109,7 @@ async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
 
 
 async def conform(blocking: Blocking) -> Conformance:
-    async with peer(blocking) as there, open_client(HttpLimits(connect=0.1)) as client:
+    async with peer(blocking) as there, open_client(HttpLimits(connect=1.0)) as client:
         await awake()
         tasks = list(installed_tasks().values())
         return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
@@ -153,14 +155,12 @@ async def test_a_hub_that_is_stopped_and_goes_on_charges_nobody(tmp_path: Path) 
         before, asked.seconds = asked.texts.total(), 1.0
         await organiser("POST", "/phases/test/open")
         await blue("POST", "/servers/blue-1/start")
-        async with asyncio.timeout(PATIENCE):
-            while asked.texts.total() == before:
-                await asyncio.sleep(0.02)
+        await until(lambda: asked.texts.total() != before)
         hub.process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(6.0)
         hub.process.send_signal(signal.SIGCONT)
         asked.seconds = 0.0
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             while (await lane(blue, "blue-1"))["state"] != "finished":
                 await asyncio.sleep(0.1)
         metrics = await (await session.get(f"{hub.address}metrics")).text()

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import resource
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.hub import (
-    DEMO,
-    GOLD,
-    Asked,
-    asked_server,
-    boards,
-    boards_in,
-    build_release,
-    metaserver,
-    start,
-    stored,
-)
+from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver, start, stored
+from tests.hubs.release import release_at
+from tests.integration.kits import Asked, asked_server
+from tests.waiting import patience, until
 
 pytestmark = pytest.mark.slow
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 STOPPED = 130
-PATIENCE = 60.0  # seconds, of the test, not of the hub
 
 
 @pytest.fixture
 async def release(tmp_path: Path) -> Path:
-    return await build_release(tmp_path / "uniprot")
+    return release_at(tmp_path / "uniprot")
 
 
 @pytest.fixture
@@ -49,13 +39,6 @@ def given(release: Path, out: Path, url: str) -> list[object]:
     ]  # fmt: skip
 
 
-async def until(happened: Callable[[], bool]) -> None:
-    """Wait until something happened."""
-    async with asyncio.timeout(PATIENCE):
-        while not happened():
-            await asyncio.sleep(0.02)
-
-
 def answered(out: Path) -> int:
     rows = stored(out, "SELECT count(*) FROM answers")
     return rows[0][0] if rows else 0
@@ -69,7 +52,7 @@ async def test_a_run_that_is_told_to_stop_stops_and_goes_on_later(
     process = await start(*given(release, out, slow.url))
     await until(lambda: answered(out) > 1)
     process.send_signal(number)
-    async with asyncio.timeout(PATIENCE):
+    async with patience():
         _, stderr = await process.communicate()
     assert process.returncode == STOPPED
     assert stderr.decode() == "metaserver: stopped\n"
@@ -89,7 +72,7 @@ async def test_a_run_stops_though_a_server_does_not_answer(release: Path, tmp_pa
         process = await start(*given(release, tmp_path / "out", silent.url), "--web", "0")
         await until(lambda: silent.texts.total() == 1)
         process.terminate()
-        async with asyncio.timeout(PATIENCE):
+        async with patience():
             await process.communicate()
     assert process.returncode == STOPPED
 
@@ -126,13 +109,13 @@ async def test_a_full_disk_holds_the_run_says_so_and_loses_nothing(
             log = out / "metaserver.sqlite-wal"
             _, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, hard))
-            async with asyncio.timeout(PATIENCE):
+            async with patience():
                 while b"answers cannot be stored" not in await process.stderr.readline():
                     pass
             asked = one.texts.total()
             assert asked < ARTICLES  # nothing more is sent
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (hard, hard))
-            async with asyncio.timeout(PATIENCE):
+            async with patience():
                 stdout, _ = await process.communicate()
         finally:
             if process.returncode is None:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import Context
-from annotators.server import Kit, application
+from annotators.server import Kit
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring
-from tests.integration.hub import DEMO, NAMES, boards, build_release, metaserver, stored
+from tests.fakes.vocabulary import FakeVocabulary
+from tests.hubs.command import DEMO, boards, metaserver, stored
+from tests.hubs.release import NAMES, release_at
+from tests.integration.kits import served
 from tests.shared import ROOT
 
 GOLD_NER = DEMO / "gold_ner.tsv"
@@ -52,21 +53,10 @@ def untyped(_: str, __: Context) -> Any:
     return {"mentions": [{"offset": 0, "mention": "MDM4"}, {"offset": "x"}]}
 
 
-@asynccontextmanager
-async def serving(annotate: Callable[[str, Context], Any]) -> AsyncIterator[str]:
-    runner = web.AppRunner(application(Kit(annotate)), shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
-    finally:
-        await runner.cleanup()
-
-
 @pytest.fixture
 async def run(tmp_path: Path) -> list[object]:
     """The beginning of a command that runs the sample articles."""
-    release = await build_release(tmp_path / "uniprot")
+    release = release_at(tmp_path / "uniprot")
     return ["run", "--articles", DEMO / "articles", "--uniprot", release, "--attempts", "1"]
 
 
@@ -74,7 +64,7 @@ async def test_a_result_file_scores_as_the_ner_board_says(
     run: Sequence[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"
-    async with serving(found) as one, serving(found_sometimes) as two:
+    async with served(Kit(found)) as one, served(Kit(found_sometimes)) as two:
         servers = ["--server", f"one={one}", "--server", f"two={two}"]
         ended = await metaserver(*run, "--gold-ner", GOLD_NER, *servers, "--out", out)
     assert ended.status == 0, ended.stderr
@@ -94,7 +84,7 @@ async def test_mentions_without_a_type_are_for_display_unless_ner_is_asked_for(
     run: Sequence[object], tmp_path: Path
 ) -> None:
     outcomes = "SELECT DISTINCT outcome FROM attempts"
-    async with serving(untyped) as one:
+    async with served(Kit(untyped)) as one:
         for task, outcome in (("int", Outcome.OK), ("ner", Outcome.SHAPE)):
             out = tmp_path / task
             gold = [f"--gold-{task}", DEMO / f"gold_{task}.tsv"]
@@ -127,24 +117,24 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     installed_tasks.cache_clear()
 
 
-class Anything:
-    def rulings(self, accessions: object) -> dict[int, Any]:
-        return {}
-
-
 def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:
     task = installed_tasks()[TaskName("ORG")]
     gold = outside / "gold.tsv"
     gold.write_text("1\t9606\n2\t10090\n")
     board = Scoreboard([ScoredTask(plugin=task, gold=task.read_gold(gold), release="r")])
     for article, sent in (("1", 9606), ("2", "9606"), ("3", 9606)):
-        answer = check({"organism": sent}, [task], Anything())
+        answer = check({"organism": sent}, [task], FakeVocabulary.of_everything())
         assert answer.outcome is Outcome.OK
         board.put(ServerName("one"), ArticleId(article), answer.payloads)
     [row] = board.board(task.name).rows
-    assert row.score.values == {"right": 1, "accuracy": 0.5}
-    assert check({"organism": 0}, [task], Anything()).outcome is Outcome.NO_VALID_HIT
-    assert check({"organism": "man"}, [task], Anything()).outcome is Outcome.SHAPE
+    assert row.values == {"right": 1, "accuracy": 0.5}
+    assert (
+        check({"organism": 0}, [task], FakeVocabulary.of_everything()).outcome
+        is Outcome.NO_VALID_HIT
+    )
+    assert (
+        check({"organism": "man"}, [task], FakeVocabulary.of_everything()).outcome is Outcome.SHAPE
+    )
 
 
 async def test_a_task_from_outside_runs(
@@ -156,9 +146,9 @@ async def test_a_task_from_outside_runs(
     def annotate(text: str, _: Context) -> Any:
         return {"organism": 9606}
 
-    async with serving(annotate) as one:
+    async with served(Kit(annotate)) as one:
         ended = await metaserver(
-            *run, "--gold-org", gold, "--server", f"one={one}", "--out", out
+            *run, "--gold-org", gold, "--server", f"one={one}", "--out", out, fresh=True
         )  # fmt: skip
     assert ended.status == 0, ended.stderr
     assert "Accuracy" in ended.stdout

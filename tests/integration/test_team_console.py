@@ -17,10 +17,10 @@ from aiohttp.typedefs import Handler
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 from metaserver.model.plans import NoticePlan
-from tests.integration.console import Visitor, organiser_token, token_of, visiting
-from tests.integration.hub import answer_for
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
+from tests.integration.kits import answer_for, served
+from tests.waiting import patience
 
 ARTICLES = 32
 MARKUP = '<img src=x onerror="alert(1)">'
@@ -33,8 +33,7 @@ def annotate(text: str, _context: Context) -> Answer:
 
 
 @pytest.fixture
-async def running(tmp_path: Path, releases: Path) -> AsyncIterator[Running]:
-    (tmp_path / "releases").symlink_to(releases)
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
     async with at_work(await settings(tmp_path)) as running:
         await plan_phase(running)
         for team in ("blue", "red"):
@@ -158,7 +157,7 @@ async def test_a_failed_test_tells_its_steps_and_start_is_refused_with_the_reaso
     assert re.search(
         r'data-state="down"><span class="shape"></span>failed</span> <b>connect', page.text
     )
-    assert "Mend what is told below" in page.said
+    assert "Correct what is listed below" in page.said
     page = await blue.post("/team/servers/blue-1/start", {"phase": "test", "from": "server"})
     assert page.status == 409
     assert "Start was refused: Its test for phase test failed: connect" in page.said
@@ -416,8 +415,8 @@ async def test_the_parts_of_the_stream_are_those_of_the_page(partial: Visitor, p
     shown = await partial.get(path)
     stream = re.search(r'data-stream="([^"]+)"', shown.text)
     assert stream
-    async with partial.client.get(stream[1].replace("&amp;", "&")) as response:
-        frame = await asyncio.wait_for(next_frame(response), 10)
+    async with partial.client.get(stream[1].replace("&amp;", "&")) as response, patience():
+        frame = await next_frame(response)
     assert frame["html"]
     for key, part in frame["html"].items():
         assert re.sub(r"\s+", " ", part) in re.sub(r"\s+", " ", shown.text), key
@@ -455,7 +454,7 @@ async def test_a_stream_ends_with_the_token_it_began_with(
     async with blue.client.get("/team/events?page=overview") as response:
         await next_frame(response)
         await running.do("tokens.revoke", id=token_id)
-        async with asyncio.timeout(10):
+        async with patience():
             with pytest.raises((ClientPayloadError, asyncio.IncompleteReadError)):
                 await last_frame(response)
 

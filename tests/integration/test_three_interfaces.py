@@ -14,9 +14,11 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from tests.integration.hub import DEMO, answer_for, build_release, metaserver, start
+from tests.hubs.command import DEMO, metaserver, start
+from tests.hubs.release import release_at
 from tests.integration.interfaces import Command, Interface, Json, RefusedError, XmlRpc
-from tests.integration.kits import served
+from tests.integration.kits import answer_for, served
+from tests.waiting import patience
 
 TEAMS = ("blue", "green", "red")
 OFFLINE = b"sample01\tP04637\t1\t0.9\nsample01\tP38398\t2\t0.5\nsample02\tP00533\t1\t0.7\n"
@@ -42,7 +44,7 @@ def zipped_articles() -> bytes:
 @asynccontextmanager
 async def hub(folder: Path) -> AsyncIterator[tuple[str, str]]:
     """Run `metaserver serve`; gives its address and an organiser's token."""
-    await build_release(folder / "releases" / "test")
+    release_at(folder / "releases" / "test")
     config = folder / "config.yaml"
     config.write_text(
         f"folder: {folder}/hub\n"
@@ -141,7 +143,7 @@ async def play(interface: Interface, organiser: str) -> dict[str, Any]:
 
 async def finished(interface: Interface, token: str, server: str) -> None:
     """Wait until a server has finished its queue."""
-    async with asyncio.timeout(60):
+    async with patience():
         while True:
             detail = await interface.do(token, "Servers.get", server=server)
             if [lane["state"] for lane in detail["phases"]] == ["finished"]:

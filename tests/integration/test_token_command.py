@@ -14,8 +14,8 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.tokens import IssuedToken
 from metaserver.store import audit, teams, tokens
 from metaserver.store.store import open_store
-from tests.integration.hub import metaserver
-from tests.integration.service import ORGANISER, Running, at_work, settings
+from tests.hubs.command import metaserver
+from tests.hubs.inside import ORGANISER, Running, at_work, settings
 
 pytestmark = pytest.mark.slow
 

@@ -12,13 +12,13 @@ import pytest
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.conformance.steps import Conformance
+from metaserver.model.conformance import Conformance
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.settings import LimitSettings
-from tests.integration.console import token_of, visiting
-from tests.integration.hub import answer_for, build_release
-from tests.integration.kits import served
-from tests.integration.service import Running, at_work, plan_phase, settings
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.release import release_at
+from tests.hubs.sites import token_of, visiting
+from tests.integration.kits import answer_for, served
 
 OTHERS = "Q0ZZZ9"  # well formed, and in no release
 
@@ -32,7 +32,7 @@ def annotate(text: str, _context: Context) -> Answer:
 async def running(tmp_path: Path) -> AsyncIterator[Running]:
     """A hub with the phases early (planned) and late (planned for later), and team blue."""
     given = await settings(tmp_path, limits=LimitSettings(timeout=20.0, connect=2.0))
-    await build_release(tmp_path / "releases" / "second")
+    release_at(tmp_path / "releases" / "second")
     async with at_work(given) as running:
         later = {"opens": "2031-02-01T00:00", "release": "second", "tasks": ["INT"]}
         await plan_phase(running, "late", **later, limits={"timeout": 7.0, "answer_bytes": 100_000})

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from annotators.contract import Context
-from annotators.server import Kit, application
+from annotators.server import Kit
 from metaserver.cli.main import main
 from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
-from tests.integration.hub import boards, metaserver, stored
+from tests.hubs.command import boards, metaserver, stored
+from tests.integration.kits import served
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
 
 pytestmark = pytest.mark.slow
@@ -61,14 +61,8 @@ class Server:
 @asynccontextmanager
 async def serving(sent: dict[str, list[str]]) -> AsyncIterator[Server]:
     server = Server(sent)
-    runner = web.AppRunner(application(Kit(server.annotate)), shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    async with served(Kit(server.annotate)) as server.url:
         yield server
-    finally:
-        await runner.cleanup()
 
 
 @pytest.fixture

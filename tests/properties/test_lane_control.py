@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -24,11 +24,12 @@ from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.lanes.queue import NEW
 from metaserver.model.errors import StaleLaneError
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey, LaneState, Tries
-from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
+from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey, LaneState, Tries
+from metaserver.model.records import ArticleId, Server, ServerName
 from metaserver.model.states import ANSWERED, RULES, Backoff, Outcome
 from tests import virtual
-from tests.answers import ended
+from tests.fakes.caller import FakeCaller
+from tests.fakes.recorder import FakeRecorder
 
 ARTICLES = 6
 KEY = LaneKey(1, 1)
@@ -37,47 +38,44 @@ ENDINGS = st.sampled_from([Outcome.OK, Outcome.PARTIAL, Outcome.FAULT, Outcome.C
 
 
 class World:
-    """A server whose answers are released one by one, and a store."""
+    """A server whose answers come when they are asked for, and a store."""
 
     def __init__(self) -> None:
         self.epoch = 0
-        self.entries: list[AttemptRecord] = []
         self.calls: dict[int, asyncio.Future[Outcome]] = {}
         self.there = True
-        self.blocked: str | None = None
         self.quick = False
+        self.caller = FakeCaller(answer=self._answer, while_probed=self._look)
+        self.recorder = FakeRecorder(before=self._admit)
         self._in_order = asyncio.Lock()
 
-    async def call(
-        self, server: Server, position: int, number: int
-    ) -> tuple[Attempt, CheckedAnswer | None]:
+    @property
+    def entries(self) -> Sequence[AttemptRecord]:
+        return self.recorder.entries
+
+    async def _answer(self, server: Server, position: int, _number: int) -> Outcome:
         assert position not in self.calls  # never twice at a time
         assert len(self.calls) < server.concurrency
-        assert self.blocked is None
+        assert self.recorder.blocked is None
         assert not any(e.position == position and e.final for e in self.entries)
         answer = self.calls[position] = asyncio.get_running_loop().create_future()
         if self.quick:
             answer.set_result(Outcome.OK)
         try:
-            outcome = await answer
+            return await answer
         finally:
             del self.calls[position]
-        return ended(server, position, number, outcome)
 
-    async def probe(self, server: Server) -> str | None:
+    async def _look(self) -> None:
         await asyncio.sleep(1.0)
-        return None if self.there else "connect: refused"
+        self.caller.probes = [None if self.there else "connect: refused"]
 
-    async def state(self, server: Server) -> ServerReport | None:
-        return None
-
-    async def record(self, entry: AttemptRecord) -> None:
+    async def _admit(self, entry: AttemptRecord) -> None:
         async with self._in_order:
-            while self.blocked:
+            while self.recorder.blocked:
                 await asyncio.sleep(1.0)
             if entry.epoch != self.epoch:
                 raise StaleLaneError("another hub has taken this lane")
-            self.entries.append(entry)
 
     def take_lane(self) -> LaneState:
         """Take a lane, as the store does."""
@@ -132,8 +130,8 @@ class LaneMachine(RuleBasedStateMachine):
             ),
             self.world.take_lane(),
             self.limits,
-            caller=self.world,
-            recorder=self.world,
+            caller=self.world.caller,
+            recorder=self.world.recorder,
             publish=lambda event: None,
             rng=random.Random(1),
         )
@@ -166,7 +164,7 @@ class LaneMachine(RuleBasedStateMachine):
     @rule()
     def pause(self) -> None:
         self.told(lambda: self.engine.pause(KEY))
-        if self.world.blocked is None:
+        if self.world.recorder.blocked is None:
             assert self.at_work == bool(self.world.calls)
 
     @rule()
@@ -174,7 +172,7 @@ class LaneMachine(RuleBasedStateMachine):
         self.told(lambda: self.engine.resume(KEY))
         assert not self.engine.pausing(KEY)
 
-    @precondition(lambda self: self.world.blocked is None)
+    @precondition(lambda self: self.world.recorder.blocked is None)
     @rule()
     def cancel(self) -> None:
         in_flight, before = len(self.world.calls), len(self.world.entries)
@@ -210,7 +208,7 @@ class LaneMachine(RuleBasedStateMachine):
 
     @rule(full=st.booleans())
     def fill(self, full: bool) -> None:
-        self.world.blocked = "disk full" if full else None
+        self.world.recorder.blocked = "disk full" if full else None
         self.do(seconds=2.5)
 
     @rule(seconds=st.floats(0.0, 10.0))
@@ -244,7 +242,7 @@ class LaneMachine(RuleBasedStateMachine):
         """Check that every article comes to an end, once, whatever happened before."""
         if not hasattr(self, "runner"):
             return
-        self.world.quick, self.world.there, self.world.blocked = True, True, None
+        self.world.quick, self.world.there, self.world.recorder.blocked = True, True, None
 
         async def finish() -> None:
             for answer in self.world.calls.values():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hypothesis import given
@@ -13,18 +12,16 @@ from metaserver.model.states import ANSWERED
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.wire.validation import MAX_PROBLEMS, Ruling, check
 from metaserver.wire.values import Unreadable
+from tests.fakes.vocabulary import FakeVocabulary
 
-
-class Release:
-    """A vocabulary in which P is there, Q is P, and nothing else is."""
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {
-            place: Ruling("P" if accession == "Q" else None, f"{accession!r}")
-            for place, accession in enumerate(accessions)
-            if accession not in ("P", "R", "S")
-        }
-
+RELEASE = FakeVocabulary(
+    lambda accession: (
+        None
+        if accession in ("P", "R", "S")
+        else Ruling("P" if accession == "Q" else None, f"{accession!r}")
+    )
+)
+"""P, R and S are there, Q is P, and nothing else is."""
 
 SCALARS: st.SearchStrategy[Any] = (
     st.none()
@@ -92,7 +89,7 @@ def keeps_the_contract(answer: CheckedAnswer) -> bool:
 @given(NEARLY | ANYTHING)
 def test_any_value_gets_a_verdict(value: Any) -> None:
     tasks = list(installed_tasks().values())
-    answer = check(value, tasks, Release())
+    answer = check(value, tasks, RELEASE)
     assert keeps_the_contract(answer)
     kept = sum(task.count(answer.payloads.get(task.name, [])) for task in tasks)
     assert kept == answer.hits_kept

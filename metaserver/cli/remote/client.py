@@ -32,7 +32,7 @@ class AnsweredError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteHub:
-    """Where a hub is, and the token it is asked with; redirects are not followed."""
+    """A running hub at an address, asked with a token; redirects are not followed."""
 
     url: str
     token: str = ""

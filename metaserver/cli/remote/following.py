@@ -23,7 +23,7 @@ class JobError(Exception):
 def followed(hub: RemoteHub, job: Job) -> Any:
     """Return a job's report when it is done; raises `JobError`, or what asking the hub raises.
 
-    The job goes on in the hub whatever becomes of this process: who stops it is told how to ask.
+    The job continues in the hub without this process, which prints how to ask when it is stopped.
     """
     try:
         while job["state"] == RUNNING:

@@ -1,4 +1,4 @@
-"""What a hub answered, as one reads it in a terminal: tables, without what has no value."""
+"""Answers of a hub as tables for a terminal, without fields that have no value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metaserver.operations.outline import Outline, ValueKind
 
 UNCUT = 100_000  # columns, where the output is no terminal
 FOR_PROGRAMS = frozenset({"columns"})  # what tells of other fields: --json has it
-NOT_IN_TABLES = frozenset({"raw"})  # whole answers
+NOT_IN_TABLES = frozenset({"raw", "curve"})  # whole answers, drawn curves
 MOMENTS = frozenset({"at", "since", "until"})
 EMPTY: tuple[Any, ...] = (None, "", [], {})
 
@@ -117,7 +117,7 @@ def _rows(rows: Sequence[Struct]) -> Table:
 
 
 def _is_measured(value: Any) -> bool:
-    """Whether a value is a struct of numbers that are not all counts."""
+    """Return whether a value is a struct of numbers that are not all counts."""
     if not isinstance(value, dict):
         return False
     kinds = {type(one) for one in value.values()} - {type(None)}

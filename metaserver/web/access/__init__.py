@@ -1,1 +1,1 @@
-"""Who asks, what they may send, and how much: before any handler is called."""
+"""Access: callers, the bodies they may send and their limits, before any handler is called."""

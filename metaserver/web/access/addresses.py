@@ -1,4 +1,4 @@
-"""Where a request comes from, also behind proxies that are trusted to say so: pure."""
+"""Origins of requests, also behind proxies that are trusted to name them: pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ UNKNOWN = "unknown"  # a connection without an address: a Unix socket
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Origin:
-    """Whence a request came: the client's address, and whether it used TLS."""
+    """The origin of a request: the client's address, and whether it used TLS."""
 
     address: str
     secure: bool
 
     @property
     def key(self) -> str:
-        """What limits go by: an IPv4 address, or the /64 network that one IPv6 client has."""
+        """The key of its limits: an IPv4 address, or the /64 network that one IPv6 client has."""
         address = read_address(self.address)
         if isinstance(address, IPv6Address):
             return str(ip_network((address, 64), strict=False))
@@ -37,7 +37,7 @@ class Proxies:
     def origin(
         self, peer: str | None, *, secure: bool, forwarded: Sequence[str], protocol: str
     ) -> Origin:
-        """Return whence a request came.
+        """Return the origin of a request.
 
         `forwarded` are the values of `X-Forwarded-For`: each proxy adds whom it heard from at the
         end. So it is read from there, as long as who speaks is trusted: what comes before, anybody
@@ -55,7 +55,7 @@ class Proxies:
         return Origin(address=_plain(address), secure=secure or protocol.strip() == "https")
 
     def trusts(self, address: str | None) -> bool:
-        """Whether an address is one of a proxy."""
+        """Return whether an address is one of a proxy."""
         read = read_address(address)
         return read is not None and any(read in network for network in self._networks)
 

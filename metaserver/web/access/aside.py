@@ -12,7 +12,7 @@ from aiohttp import web
 LARGE = 65_536
 """More bytes than this are large."""
 CHARGE: web.RequestKey[Callable[[float], None]] = web.RequestKey("CHARGE")
-"""What charges seconds of work to whoever pays for a request."""
+"""A function that charges seconds of work to those who pay for a request."""
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -1,4 +1,4 @@
-"""Who asks: a token in the request's head, or a session that began with one.
+"""Authentication: a token in the request's header, or a session that began with one.
 
 `setup` puts a gate before every request: it is given an id, counted against what its client may
 ask for, and its `Caller` is found. A session's cookie alone changes nothing: what it sends must
@@ -12,7 +12,7 @@ import re
 import time
 import uuid
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from urllib.parse import quote, urlsplit
 
@@ -22,12 +22,11 @@ from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler, Middleware
 
 from metaserver.config import WebSettings
-from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
+from metaserver.model.tokens import Session, Token
 from metaserver.operations.caller import Caller
-from metaserver.store import tokens
-from metaserver.store.store import Store
-from metaserver.store.tokens import Session, Token
+from metaserver.operations.sessions import Sessions
 from metaserver.web.access import bodies
 from metaserver.web.access.addresses import Origin, Proxies
 from metaserver.web.access.aside import CHARGE
@@ -43,9 +42,9 @@ REQUEST_ID_HEADER = "X-Request-Id"
 REQUEST_ID = web.RequestKey("REQUEST_ID", str)
 SAFE = frozenset({hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS})
 PAYERS = web.RequestKey("PAYERS", list[Visitor])
-"""Whose processor time a request takes."""
+"""The visitors who pay for a request's processor time."""
 PROGRAMS = ("/api/", "/xmlrpc")
-"""How the paths for programs begin: these send no forms."""
+"""Prefixes of the paths for programs, which send no forms."""
 UNCOUNTED = ("/static/", "/healthz", "/readyz")
 STREAM = "/events"  # how the path of an event stream ends
 _SANE_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -53,21 +52,21 @@ _EVERYBODY = ""
 
 
 class Gate:
-    """What is before every request.
+    """The gate before every request.
 
     `now` gives Unix seconds, `clock` measures time and `work` the processor time of the event loop.
     """
 
     def __init__(
         self,
-        store: Store,
+        sessions: Sessions,
         settings: WebSettings,
         *,
         now: Callable[[], float] = time.time,
         clock: Clock = time.monotonic,
         work: Clock = time.thread_time,
     ) -> None:
-        self.store = store
+        self.sessions = sessions
         self.settings = settings
         self.now = now
         self.work = work
@@ -84,7 +83,7 @@ class Gate:
     # -- who asks --------------------------------------------------------------------------------
 
     def origin(self, request: web.Request) -> Origin:
-        """Return whence a request came."""
+        """Return the origin of a request."""
         return self.proxies.origin(
             request.remote,
             secure=request.secure,
@@ -93,18 +92,13 @@ class Gate:
         )
 
     async def token(self, secret: str, origin: Origin) -> Token:
-        """Return the token that this is; `RefusedError` where it does not hold."""
+        """Return the token of a secret; `RefusedError` where it is invalid or expired."""
         refuse_after(self._wrong.wait(origin.key), "too many wrong tokens")
-        now = self.now()
-        async with self.store.reading() as connection:
-            token = await tokens.find(connection, secret, now)
+        token = await self.sessions.token(secret, self.now())
         if token is None:
             self._wrong.take(origin.key)
-            raise RefusedError(Refusal.TOKEN, "this token does not hold: ask for a new one")
-        if tokens.must_touch(token, now):
-            with suppress(UnavailableError):  # a busy store is no reason to refuse
-                async with self.store.writing() as connection:
-                    await tokens.touch(connection, token, now)
+            message = "this token is invalid or expired: ask for a new one"
+            raise RefusedError(Refusal.TOKEN, message)
         return token
 
     async def signing_in(self, secret: str, origin: Origin) -> Token:
@@ -122,19 +116,18 @@ class Gate:
         return token
 
     async def session(self, request: web.Request, origin: Origin) -> Session | None:
-        """Return the session of a request's cookie, if it holds."""
+        """Return the session of a request's cookie, if it is valid."""
         cookie = request.cookies.get(self.cookie_name(origin))
         if not cookie:
             return None
-        async with self.store.reading() as connection:
-            return await tokens.find_session(connection, cookie, self.now())
+        return await self.sessions.session(cookie, self.now())
 
     def secure(self, origin: Origin) -> bool:
-        """Whether cookies are for https alone."""
+        """Return whether cookies are for https alone."""
         return origin.secure or self.settings.secure_cookies
 
     def cookie_name(self, origin: Origin) -> str:
-        """Return what the session's cookie is called: by https no other host can set it."""
+        """Return the name of the session's cookie: by https no other host can set it."""
         return "__Host-session" if self.secure(origin) else "session"
 
     # -- how much --------------------------------------------------------------------------------
@@ -186,7 +179,7 @@ def _held(slots: Slots, slot: Slot | None) -> Iterator[None]:
 
 
 def is_stream(request: web.Request) -> bool:
-    """Whether a request is for an event stream."""
+    """Return whether a request is for an event stream."""
     return request.path.endswith(STREAM) and not request.path.startswith("/api/")
 
 
@@ -200,18 +193,18 @@ def refuse_after(wait: float, message: str) -> None:
 
 def setup(
     app: web.Application,
-    store: Store,
+    sessions: Sessions,
     settings: WebSettings,
     *,
     clock: Clock = time.monotonic,
 ) -> Gate:
     """Put the gate before an application's requests; call it before the application starts.
 
-    The gate's middlewares stand around those of the application for what they log, and within them
+    The gate's middlewares are around those of the application for what they log, and within them
     for what they refuse: `error_pages` must be the application's first.
     """
     server_logger.addFilter(without_what_was_sent)
-    app[GATE] = gate = Gate(store, settings, clock=clock)
+    app[GATE] = gate = Gate(sessions, settings, clock=clock)
     app.middlewares.insert(0, identified(gate.proxies))
     app.middlewares.append(bodies.deadline(settings.body_seconds))
     app.middlewares.append(gated)
@@ -280,12 +273,12 @@ async def _answered(request: web.Request, handler: Handler, visitor: Visitor) ->
 
 
 async def authenticate(request: web.Request) -> Caller:
-    """Return who asks, by token or session; `RefusedError` for a token that does not hold."""
+    """Return who asks, by token or session; `RefusedError` for an invalid or expired token."""
     return (await _recognised(request, request.config_dict[GATE])).caller
 
 
 async def token_caller(request: web.Request, secret: str) -> Caller:
-    """Return who asks with a token that stands in the request's body (XML-RPC)."""
+    """Return the caller whose token is in the request's body (XML-RPC)."""
     gate = request.config_dict[GATE]
     origin = gate.origin(request)
     token = await gate.token(secret, origin)
@@ -324,7 +317,7 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
 
 
 def _payer(token: Token) -> Hashable:
-    """Return whose requests a token's are counted with: a team makes itself as many as it likes."""
+    """Return the account of a token's requests: a team makes itself as many tokens as it likes."""
     return ("token", token.id) if token.team_id is None else ("team", token.team_id)
 
 
@@ -341,7 +334,7 @@ def _caller(token: Token, request: web.Request) -> Caller:
 
 
 def may_upload(request: web.Request, caller: Caller) -> bool:
-    """Whether a request may bring more than others: it says it does, and may."""
+    """Return whether a request may bring more than others: it says it does, and may."""
     uploader = caller.role in (Role.TEAM, Role.ORGANISER)
     return uploader and bodies.is_large(request) and bodies.takes_upload(request.match_info.handler)
 

@@ -19,7 +19,7 @@ RETRY_SECONDS = 5.0
 LOST = 499
 """The status of a request whose client has gone; nobody is left to read it."""
 BYTES_A_SECOND = 65_536
-"""What brings a body more time: a large file over a slow line is no attack."""
+"""Bytes that earn a body another second: a large file over a slow line is no attack."""
 
 BODY_BYTES = 2**20
 """The most that a request brings which brings no file."""
@@ -35,12 +35,12 @@ def upload(handler: H) -> H:
 
 
 def takes_upload(handler: object) -> bool:
-    """Whether a handler was marked as `upload`."""
+    """Return whether a handler was marked as `upload`."""
     return bool(getattr(handler, _MARK, False))
 
 
 def is_large(request: web.Request) -> bool:
-    """Whether a request's body is larger than most, or of a size that it does not tell."""
+    """Return whether a request's body is larger than most, or of unknown size."""
     size = request.content_length
     return not request.content.is_eof() and (size is None or size > request.client_max_size)
 

@@ -1,4 +1,4 @@
-"""Headers of every response, and errors told without a traceback."""
+"""Headers of every response, and errors without a traceback."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HEADERS = {
     OPEN_TO: "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
     "Referrer-Policy": "same-origin",
-    "Server": "metaserver",  # aiohttp would tell its own and Python's version
+    "Server": "metaserver",  # aiohttp would name its own and Python's version
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
@@ -45,7 +45,7 @@ async def add_headers(request: web.Request, response: web.StreamResponse) -> Non
 
 
 def without_what_was_sent(record: logging.LogRecord) -> bool:
-    """Tell of a request that is not HTTP without its bytes, which aiohttp quotes.
+    """Log a request that is not HTTP without its bytes, which aiohttp quotes.
 
     A filter of the log: a token may be in them, and who sends rubbish must not fill the disk.
     """

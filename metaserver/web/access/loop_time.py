@@ -1,4 +1,4 @@
-"""How long something kept the event loop from everybody else."""
+"""Measurement of the time that one request keeps the event loop from others."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def _form_of(request: web.Request) -> SentForm | None:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Turn what is wrong with a form into the status that tells it."""
+    """Turn what is wrong with a form into its status."""
     try:
         yield
     except CharsetError as error:

@@ -6,7 +6,7 @@ import re
 
 from metaserver.model.errors import RefusedError
 
-# What the library that checks values says, and what a reader is told.
+# Messages of the library that checks values, and those that a reader is shown.
 WORDS = tuple(
     (re.compile(pattern), told)
     for pattern, told in (

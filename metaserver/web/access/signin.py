@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from aiohttp import hdrs, web
 
 from metaserver.model.errors import RefusedError, UnavailableError
-from metaserver.store import audit, tokens
-from metaserver.store.tokens import Token
+from metaserver.model.tokens import Token
 from metaserver.web.access.auth import Gate, check_same_site
 from metaserver.web.access.headers import refusal_headers
 from metaserver.web.access.posted import fields
@@ -36,14 +35,14 @@ class SignIn:
         ]
 
     async def ask(self, request: web.Request) -> web.Response:
-        """Answer with the form, or lead on who is signed in already."""
+        """Answer with the form, or redirect a reader who is signed in already."""
         after = own_path(request.query.get("next", HOME))
         if request[VISITOR].session is not None:
             raise web.HTTPSeeOther(after)
         return self._form(after)
 
     async def begin(self, request: web.Request) -> web.Response:
-        """Begin a session; or answer with the form and what was wrong."""
+        """Begin a session; or answer with the form and the reason why not."""
         check_same_site(request)
         sent = await fields(request, FORM_BYTES)
         after = own_path(str(sent.get("next", "")))
@@ -59,7 +58,7 @@ class SignIn:
             cookie = await self._begin(request, token)
         except UnavailableError:
             return self._form(after, "The hub cannot keep sessions now: try again.", 503)
-        return self._leading_on(request, after, cookie)
+        return self._redirect(request, after, cookie)
 
     async def end(self, request: web.Request) -> web.Response:
         """End the session. Without one there is nothing to do."""
@@ -67,30 +66,22 @@ class SignIn:
         origin = request[VISITOR].origin
         name = self.gate.cookie_name(origin)
         if cookie := request.cookies.get(name):
-            async with self.gate.store.writing() as connection:
-                await tokens.end_session(connection, cookie)
+            await self.gate.sessions.end(cookie)
         response.del_cookie(name, path="/", secure=self.gate.secure(origin), httponly=True)
         return response
 
     async def _begin(self, request: web.Request, token: Token) -> str:
-        """Keep a new session; the one that the browser had, whoever gave it, is over."""
-        visitor, now = request[VISITOR], self.gate.now()
-        async with self.gate.store.writing() as connection:
-            await tokens.purge_sessions(connection, now)
-            if old := request.cookies.get(self.gate.cookie_name(visitor.origin)):
-                await tokens.end_session(connection, old)
-            seconds = self.gate.settings.session_hours * 3600
-            cookie, _ = await tokens.begin_session(connection, token, now, seconds)
-            await audit.add(
-                connection,
-                actor=token.bearer,
-                action="signin",
-                subject=f"token {token.id}",
-                request_id=visitor.caller.request_id,
-            )
-        return cookie
+        """Begin a new session; the one that the browser had, whoever gave it, is over."""
+        visitor = request[VISITOR]
+        return await self.gate.sessions.begin(
+            token,
+            self.gate.now(),
+            seconds=self.gate.settings.session_hours * 3600,
+            old=request.cookies.get(self.gate.cookie_name(visitor.origin)),
+            request_id=visitor.caller.request_id,
+        )
 
-    def _leading_on(self, request: web.Request, after: str, cookie: str) -> web.Response:
+    def _redirect(self, request: web.Request, after: str, cookie: str) -> web.Response:
         response = web.Response(status=303, headers={hdrs.LOCATION: after})
         origin = request[VISITOR].origin
         response.set_cookie(
@@ -117,7 +108,7 @@ class SignIn:
 
 
 def own_path(path: str) -> str:
-    """Return a path of this site to lead on to; for anything else, the first page.
+    """Return a path of this site to redirect to; for anything else, the first page.
 
     Browsers read two slashes as the start of a host's name, a backslash as a slash, and pass over
     tabs and line ends.

@@ -1,4 +1,4 @@
-"""How much one client may ask for: pure, with the clock as an argument and bounded memory.
+"""Limits of a client's requests: pure, with the clock as an argument and bounded memory.
 
 A client is a key: a token's id, or an address as `addresses.bundled` gives it. At most `size`
 clients are remembered, the longest unseen forgotten first.
@@ -81,7 +81,7 @@ class Buckets:
 
 
 class Shares:
-    """What each client takes of something: `share` of the time on the whole.
+    """Use of something by each client: `share` of the time on the whole.
 
     It is charged after the fact. A client may owe `burst` seconds before it has to wait, and never
     owes more than `debt`, so that it waits for (`debt` - `burst`) / `share` seconds at most.
@@ -116,7 +116,7 @@ class Shares:
 
 
 class Allowances:
-    """What each client may ask for: `requests`, and `seconds` of the event loop's time."""
+    """Allowances of each client: `requests`, and `seconds` of the event loop's time."""
 
     def __init__(self, a_minute: float, *, clock: Clock = time.monotonic) -> None:
         self.requests = Buckets(a_minute, clock=clock)
@@ -127,7 +127,7 @@ class Allowances:
 class Delays:
     """After `free` failures a client waits `base` seconds, each time twice as long, up to `cap`.
 
-    After `forget` seconds without a failure it begins anew.
+    After `forget` seconds without a failure it begins again.
     """
 
     free: int = 5
@@ -161,7 +161,7 @@ class Failures:
         self._known.put(key, (self._failures(key)[0] + 1, self._clock()))
 
     def succeeded(self, key: Hashable) -> None:
-        """Begin anew."""
+        """Begin again."""
         self._known.drop(key)
 
     def _failures(self, key: Hashable) -> tuple[int, float]:
@@ -171,7 +171,7 @@ class Failures:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Slot:
-    """One of what a client holds; `alive` tells whether its client is still there."""
+    """One of what a client holds; `alive` returns whether its client is still there."""
 
     key: Hashable
     alive: Callable[[], bool]
@@ -179,7 +179,7 @@ class Slot:
 
 
 class Slots:
-    """What may be held at the same time: `each` of a client, `total` in all.
+    """Places that may be held at the same time: `each` of a client, `total` in all.
 
     `kept` of them are for favoured clients alone. Whoever holds one may learn late that its client
     has gone, so that is asked when one is missing.

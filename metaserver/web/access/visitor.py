@@ -1,4 +1,4 @@
-"""Who a page is made for."""
+"""Visitors: the readers that pages are made for."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.model.viewer import Viewer
+from metaserver.model.tokens import Session
 from metaserver.operations.caller import Caller
-from metaserver.store.tokens import Session
 from metaserver.web.access.addresses import Origin
 from metaserver.web.public.source import READER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Visitor:
-    """Who asks, and from where; `session` None: nobody who is signed in.
+    """The caller of a web request and its origin; `session` None: not signed in.
 
     `payer` is whose requests are counted together: a team, a token of no team; None: the address.
     """
@@ -42,14 +41,13 @@ def caller_of(request: web.Request) -> Caller:
 def visitor() -> Visitor | None:
     """Return who the page under way is made for; None where one cannot sign in.
 
-    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    Every page's header shows it, so that it comes by the request's context, not by arguments.
     """
     return _current.get()
 
 
 def remember(request: web.Request, known: Visitor) -> None:
     """Keep who asks, for the handlers of a request and for its pages."""
-    caller = known.caller
     request[VISITOR] = known
-    request[READER] = Viewer(team=caller.team or "", organiser=caller.organiser)
+    request[READER] = known.caller.viewer
     _current.set(known)

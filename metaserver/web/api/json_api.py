@@ -33,7 +33,7 @@ NO_STORE = {hdrs.CACHE_CONTROL: "no-store"}
 JSON = "application/json"
 TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 MESSAGE_LENGTH = 2_000
-"""The most characters of an error that are told: what was sent may be in it."""
+"""The most characters of an error that are shown: the request may be quoted in it."""
 RETRY_SECONDS = 10.0
 """After which a hub whose store could not take a change is worth asking again."""
 
@@ -161,7 +161,7 @@ def answer(result: Any) -> web.Response:
 
 @web.middleware
 async def api_errors(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell errors under `/api/v1` as JSON, whoever raised them: within `error_pages`."""
+    """Answer errors under `/api/v1` as JSON, whoever raised them: within `error_pages`."""
     if not request.path.startswith(f"{PREFIX}/"):
         return await handler(request)
     try:
@@ -197,7 +197,7 @@ def _reason(error: web.HTTPException) -> str:
 
 
 def told(request: web.Request, status: int, message: str, *, field: str = "") -> web.Response:
-    """Return an error as the API tells it."""
+    """Return an error as the API represents it."""
     error = {"status": int(status), "message": message[:MESSAGE_LENGTH]}
     if field:
         error["field"] = field[:MESSAGE_LENGTH]

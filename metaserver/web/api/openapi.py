@@ -17,7 +17,7 @@ PATH = f"{PREFIX}/openapi.json"
 REFERENCE = "#/components/schemas/{name}"
 ERRORS = {
     "400": "The body is not JSON",
-    "401": "A token is needed, or this one does not hold",
+    "401": "A token is needed, or this one is invalid or expired",
     "403": "The token's role does not allow it",
     "404": "There is no such thing, or none that the caller may know of",
     "408": "The body did not come in time",
@@ -33,7 +33,7 @@ WITH_BODY = frozenset({"400", "408", "413", "415"})
 
 
 class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """What went wrong; `field` is the parameter at fault, if one is."""
+    """An error; `field` is the parameter at fault, if one is."""
 
     status: int
     message: str
@@ -42,7 +42,7 @@ class ErrorDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Error(msgspec.Struct, frozen=True, kw_only=True):
-    """How every error is told."""
+    """The body of every error."""
 
     error: ErrorDetail
 

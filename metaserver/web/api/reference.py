@@ -1,4 +1,4 @@
-"""The pages that tell programmers what can be asked: `/api/` and, for XML-RPC, `/xmlrpc/`."""
+"""Pages for programmers: everything that can be asked: `/api/` and, for XML-RPC, `/xmlrpc/`."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ TokenReader = Callable[[web.Request, str], Awaitable[Caller]]
 
 
 class SystemMethod(NamedTuple):
-    """One of the methods that tell of methods, or call several."""
+    """A method about methods, or one that calls several."""
 
     run: Callable[..., Any]
     signature: Sequence[str]
@@ -149,7 +149,7 @@ class Rpc:
 
     def _known(self, name: str) -> tuple[Operation, Outline]:
         if name not in self._methods:
-            message = f"there is no method {name[:80]!r}: system.listMethods tells all"
+            message = f"there is no method {name[:80]!r}: system.listMethods lists all"
             raise CallError(Code.METHOD, message)
         return self._methods[name]
 
@@ -225,7 +225,7 @@ def _call_in(given: Value) -> MethodCall:
 
 @web.middleware
 async def rpc_faults(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell errors of calls as faults, whoever raised them: within `error_pages`."""
+    """Answer errors of calls as faults, whoever raised them: within `error_pages`."""
     if request.path not in PATHS or request.method != hdrs.METH_POST:
         return await handler(request)
     try:
@@ -238,7 +238,7 @@ async def rpc_faults(request: web.Request, handler: Handler) -> web.StreamRespon
 
 
 def fault_of(error: Exception) -> tuple[int, str]:
-    """Return the code and the string of the fault that an error is; ours are logged, not told."""
+    """Return the code and the string of the fault that an error is; ours are logged, not shown."""
     match error:
         case CallError():
             return int(error.code), _clean(str(error))

@@ -122,7 +122,7 @@ def _carried(value: Any) -> Any:
 
 
 def _is(value: Any) -> bool:
-    """Whether there is a value: JSON tells of a float that is no number as of None."""
+    """Return whether there is a value: JSON has null for a float that is no number."""
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 

@@ -1,8 +1,8 @@
-"""The audit log: who did what when."""
+"""The audit log: each change, its time and its author."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 from aiohttp import web
 
-from metaserver.store.audit import AuditEntry
+from metaserver.operations import monitoring
 from metaserver.web.organise.form_helpers import number
 from metaserver.web.ui.console import ConsoleContext
 
@@ -19,7 +19,7 @@ PAGE = 100
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AuditFilter:
-    """Which entries are shown, as in the address."""
+    """The entries that are shown, as in the address."""
 
     actor: str = ""
     subject: str = ""
@@ -51,8 +51,8 @@ class AuditPage:
         )
         chosen = {name: getattr(wanted, name) for name in wanted.__slots__}
         asked = {name: value for name, value in chosen.items() if value}
-        found: Sequence[AuditEntry] = await self.console.ask(
-            request, "audit.list", **asked, limit=PAGE + 1
+        found = await self.console.submit(
+            request, monitoring.list_audit, {**asked, "limit": PAGE + 1}
         )
         return self.console.answer(
             "organise_audit.html",

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations import challenges
 from metaserver.operations.challenges import ChallengeDetail, NewChallenge
 from metaserver.operations.fields import NAME_HELP
+from metaserver.operations.table import Nothing
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import NEW_CHALLENGE
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -16,17 +18,19 @@ from metaserver.web.ui.forms import Form, Wording
 
 WORDING = {
     "challenge": Wording(
-        label="Name", help=f"What it is called in addresses and files, for good: {NAME_HELP}."
+        label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."
     ),
     "title": Wording(help="What people call it: “BioCreative 2026”."),
     "timezone": Wording(
         label="Time zone",
-        help="The zone its dates are told in, such as Europe/Madrid or UTC. Dates that are"
-        " set already stay the moments that they are.",
+        help="The zone of its dates, such as Europe/Madrid or UTC. Dates that are set already"
+        " stay the same moments.",
     ),
 }
-MADE = OperationForm(given=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING)
-CHANGED = OperationForm(given=NewChallenge, names=("title", "timezone"), wording=WORDING)
+MADE = OperationForm(
+    request=NewChallenge, names=("challenge", "title", "timezone"), wording=WORDING
+)
+CHANGED = OperationForm(request=NewChallenge, names=("title", "timezone"), wording=WORDING)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +58,17 @@ class ChallengePages:
         return self._answer(MADE.form())
 
     async def make(self, request: web.Request) -> web.Response:
-        """Make a challenge; the overview leads on from it."""
+        """Make a challenge, and show the overview, which has the next step."""
         sent = await posted(request)
         values = MADE.values(sent)
-        known = [one.challenge for one in await self.console.ask(request, "challenges.list")]
-        if (name := values.get("challenge")) in known:  # the operation would change that one
+        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
+        done: ChallengeDetail | RefusedError
+        name = values.get("challenge")
+        if name in [one.challenge for one in listed]:  # the operation would change that one
             message = f"there is a challenge {name!r} already"
             done = RefusedError(Refusal.STATE, message, field="challenge")
         else:
-            done = await tried(self.console, request, "challenges.set", **values)
+            done = await tried(self.console.submit(request, challenges.set_challenge, values))
         if isinstance(done, RefusedError):
             return self._answer(MADE.form(sent, done), status=done.refusal)
         raise web.HTTPSeeOther("/organise")
@@ -76,20 +82,14 @@ class ChallengePages:
     async def change(self, request: web.Request) -> web.Response:
         """Change a challenge."""
         known, sent = await self._known(request), await posted(request)
-        done = await tried(
-            self.console,
-            request,
-            "challenges.set",
-            challenge=known.challenge,
-            **CHANGED.values(sent),
-        )
+        values = {**CHANGED.values(sent), "challenge": known.challenge}
+        done = await tried(self.console.submit(request, challenges.set_challenge, values))
         if isinstance(done, RefusedError):
             return self._answer(CHANGED.form(sent, done), known.challenge, done.refusal)
         raise web.HTTPSeeOther("/organise")
 
     async def _known(self, request: web.Request) -> ChallengeDetail:
-        known: list[ChallengeDetail] = await self.console.ask(request, "challenges.list")
-        for one in known:
+        for one in await self.console.ask(request, challenges.list_challenges, Nothing()):
             if one.challenge == request.match_info["challenge"]:
                 return one
         raise web.HTTPNotFound(text="There is no challenge of that name.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
-from metaserver.operations.corpora import CorpusDetail, CorpusImported, ImportCorpus
+from metaserver.operations import corpora
+from metaserver.operations.corpora import ArticlesOf, CorpusImported, ImportCorpus
 from metaserver.operations.fields import NAME_HELP
+from metaserver.operations.table import Nothing
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.form_helpers import OperationForm, no_file, number, sent_file, tried
 from metaserver.web.ui.console import ConsoleContext, posted
@@ -27,7 +28,7 @@ WORDING = {
     ),
 }
 IMPORTED = OperationForm(
-    given=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING
+    request=ImportCorpus, names=("corpus", "content", "partial"), wording=WORDING
 )
 
 
@@ -66,19 +67,19 @@ class CorpusPages:
         done: CorpusImported | None = None,
         status: int = 200,
     ) -> web.Response:
-        known: Sequence[CorpusDetail] = await self.console.ask(request, "corpora.list")
+        known = await self.console.ask(request, corpora.list_, Nothing())
         return self.console.answer(
             "organise_corpora.html", status=status, corpora=known, form=form, done=done
         )
 
     @upload
     async def bring(self, request: web.Request) -> web.Response:
-        """Import a corpus; or tell every file's fault at the field of the file."""
+        """Import a corpus; or show every file's fault at the field of the file."""
         sent = await posted(request)
         values, file = IMPORTED.values(sent), sent_file(sent)
         values |= {"content": file.content, "source": file.source or "-"}
         done: CorpusImported | RefusedError = (
-            await tried(self.console, request, "corpora.import", ("content",), **values)
+            await tried(self.console.submit(request, corpora.import_, values), ("content",))
             if file.content
             else no_file()
         )
@@ -89,13 +90,12 @@ class CorpusPages:
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with a corpus's articles, in pages."""
         name, query = request.match_info["corpus"], request.query
-        known: Sequence[CorpusDetail] = await self.console.ask(request, "corpora.list")
+        known = await self.console.ask(request, corpora.list_, Nothing())
         versions = [one for one in known if one.corpus == name]
         newest = versions[0].version if versions else 1
         wanted, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
-        found = await self.console.ask(
-            request, "corpora.articles", corpus=name, version=wanted, start=start, limit=PAGE + 1
-        )
+        asked = ArticlesOf(corpus=name, version=wanted, start=start, limit=PAGE + 1)
+        found = await self.console.ask(request, corpora.list_articles, asked)
         return self.console.answer(
             "organise_corpus.html",
             corpus=next(one for one in versions if one.version == wanted),

@@ -1,4 +1,4 @@
-"""Everything that the hub holds as one archive: asked for, watched, fetched."""
+"""Exports: everything that the hub holds as one archive, asked for, watched, fetched."""
 
 from __future__ import annotations
 
@@ -6,41 +6,25 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from aiohttp import hdrs, web
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
-from metaserver.model.states import JobState
-from metaserver.operations.context import audit_log
-from metaserver.phases.jobs import Job, Jobs
+from metaserver.operations import exports
+from metaserver.operations.exports import ExportDetail, archive_of, kept_exports
+from metaserver.operations.table import Nothing
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.export_job import FOLDER, KIND, Exporting
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ExportPages:
-    """The handlers of the export; `last` is the job that began last."""
+    """The handlers of the export."""
 
     console: ConsoleContext
-    exporting: Exporting
-    last: Job | None = None
-
-    @classmethod
-    def of(cls, console: ConsoleContext) -> ExportPages:
-        """Return the pages of a service's export."""
-        hub = console.hub
-        folder = Path(hub.settings.folder) / FOLDER
-        exporting = Exporting(hub.store.place, folder, hub.settings)
-        return cls(console=console, exporting=exporting)
-
-    @property
-    def _jobs(self) -> Jobs:
-        return self.console.hub.jobs
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
@@ -52,57 +36,47 @@ class ExportPages:
 
     async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
         """Keep archives for as long as an application serves."""
-        self.exporting.clear()
-        yield
-        if self.last is not None and self.last.ended_at is None:
-            self._jobs.cancel(self.last)
-            await self.last.ended()
-        self.exporting.clear()
+        async with kept_exports(self.console.hub):
+            yield
 
-    async def show(self, _: web.Request) -> web.Response:
-        """Answer with how the export stands."""
-        return self._show()
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the state of the export."""
+        return await self._show(request)
 
-    def _show(self, refused: str = "", status: int = 200) -> web.Response:
+    async def _last(self, request: web.Request) -> ExportDetail:
+        return await self.console.ask(request, exports.last_export, Nothing())
+
+    async def _show(
+        self, request: web.Request, refused: str = "", status: int = 200
+    ) -> web.Response:
         return self.console.answer(
             "organise_export.html",
             status=status,
-            job=self.last,
-            size=self._size(),
+            last=await self._last(request),
             now=time.time(),
             refused=refused,
         )
 
-    def _size(self) -> int:
-        return self.exporting.archive.stat().st_size if self._there() else 0
-
-    def _there(self) -> bool:
-        done = self.last is not None and self.last.state is JobState.DONE
-        return done and self.exporting.archive.is_file()
-
     async def begin(self, request: web.Request) -> web.Response:
         """Begin an export, or join the one under way."""
-        if self._jobs.at_work(KIND) is None:
-            caller = caller_of(request)
-            try:
-                async with self.console.hub.store.writing() as connection:
-                    await audit_log(connection, caller, "export", "hub")
-                if self._jobs.at_work(KIND) is None:  # nobody else has begun one meanwhile
-                    self.last = self._jobs.begin(KIND, "hub", caller.name, self.exporting.write)
-            except UnavailableError as error:
-                refused = f"Not begun, the hub can store nothing now: {error.reason}. Try again."
-                return self._show(refused, Refusal.STATE)
-            except RefusedError as error:
-                return self._show(f"Not begun: {error.message}.", Refusal.STATE)
+        try:
+            await self.console.ask(request, exports.export, Nothing())
+        except UnavailableError as error:
+            refused = f"Not begun, the hub can store nothing now: {error.reason}. Try again."
+            return await self._show(request, refused, Refusal.STATE)
+        except RefusedError as error:
+            return await self._show(request, f"Not begun: {error.message}.", Refusal.STATE)
         raise web.HTTPSeeOther("/organise/export")
 
-    async def fetch(self, _: web.Request) -> web.StreamResponse:
+    async def fetch(self, request: web.Request) -> web.StreamResponse:
         """Answer with the archive."""
-        if not self._there() or self.last is None or self.last.ended_at is None:
+        archive = archive_of(self.console.hub, caller_of(request))
+        job = (await self._last(request)).job
+        if archive is None or job is None or job.ended_at is None:
             raise web.HTTPNotFound(text="There is no archive: make one first.")
-        made = f"{datetime.fromtimestamp(self.last.ended_at, UTC):%Y-%m-%d-%H%M}"
+        made = f"{datetime.fromtimestamp(job.ended_at, UTC):%Y-%m-%d-%H%M}"
         return web.FileResponse(
-            self.exporting.archive,
+            archive,
             headers={
                 hdrs.CONTENT_TYPE: "application/zip",
                 hdrs.CONTENT_DISPOSITION: f'attachment; filename="metaserver-{made}.zip"',
@@ -110,7 +84,8 @@ class ExportPages:
             },
         )
 
-    async def parts(self) -> LiveParts:
+    async def parts(self, request: web.Request) -> LiveParts:
         """Return the live part of the page."""
-        part = self.console.templates.part(PARTS, "export", self.last, self._size(), time.time())
+        last = await self._last(request)
+        part = self.console.templates.part(PARTS, "export", last.job, last.size, time.time())
         return LiveParts(html={"export": part})

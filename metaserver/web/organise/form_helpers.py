@@ -1,29 +1,30 @@
-"""What the console's forms share: their fields, what was sent, and refusals to be mended there."""
+"""Forms of the console: their fields, their values, and refusals that are shown in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
-from aiohttp import web
 from multidict import MultiMapping
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.web.access.form_bodies import SentFile
-from metaserver.web.ui.console import MENDED, ConsoleContext
+from metaserver.web.ui.console import MENDED
 from metaserver.web.ui.forms import Form, Wording, values_of
 
 SOURCE_LENGTH = 200
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, kw_only=True)
 class OperationForm:
-    """A form over some fields of what an operation is given."""
+    """A form over some fields of an operation's request."""
 
-    given: type[msgspec.Struct]
+    request: type[msgspec.Struct]
     names: Sequence[str]
     wording: Mapping[str, Wording] = field(default_factory=dict)
     name: str = "form"
@@ -36,7 +37,7 @@ class OperationForm:
     ) -> Form:
         """Return the form, empty or with values in it; `wording` is of this page alone."""
         return Form.of(
-            self.given,
+            self.request,
             self.names,
             values=values,
             wording={**self.wording, **wording},
@@ -45,23 +46,17 @@ class OperationForm:
         )
 
     def values(self, sent: MultiMapping[Any]) -> dict[str, Any]:
-        """Return an operation's values from what was sent."""
-        return values_of(self.given, self.names, sent)
+        """Return an operation's values from the form that was sent."""
+        return values_of(self.request, self.names, sent)
 
 
-async def tried(
-    console: ConsoleContext,
-    request: web.Request,
-    name: str,
-    fields: Sequence[str] = (),
-    **values: Any,
-) -> Any:
-    """Do an operation; return its result, or the `RefusedError` that the reader can mend.
+async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | RefusedError:
+    """Await an operation; return its result, or the `RefusedError` that the reader can mend.
 
-    Any refusal of one of `fields` is shown at it; what cannot be stored now is told, too.
+    Any refusal of one of `fields` is shown at it, and so is one because nothing can be stored now.
     """
     try:
-        return await console.ask(request, name, **values)
+        return await operation
     except RefusedError as error:
         if error.refusal in MENDED or error.field in fields:
             return error
@@ -85,9 +80,9 @@ def no_file() -> RefusedError:
     return RefusedError(Refusal.INVALID, "choose a file that is not empty", field="content")
 
 
-def one_of(names: Sequence[str], told: str) -> Wording:
+def one_of(names: Sequence[str], text: str) -> Wording:
     """Return the choices of a field that takes one of some names."""
-    return Wording(help=told, choices=[(name, name) for name in names])
+    return Wording(help=text, choices=[(name, name) for name in names])
 
 
 def number(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
 from typing import NamedTuple
@@ -12,13 +12,15 @@ from typing import NamedTuple
 import msgspec
 from aiohttp import hdrs, web
 
-from metaserver.leaderboards.gold_diff import GoldChange, RunChange
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.operations.boards import FrozenDetail
-from metaserver.operations.gold import GoldDetail, GoldFile, NewGold
-from metaserver.operations.jobs import JobDetail
+from metaserver.model.gold_changes import GoldChange, RunChange
+from metaserver.model.scores import Column
+from metaserver.operations import boards, gold, jobs, phases
+from metaserver.operations.fields import OnePhase
+from metaserver.operations.gold import NewGold
+from metaserver.operations.jobs import JobDetail, JobQuery
 from metaserver.operations.phases import PhaseDetail
-from metaserver.tasks.plugin import Column, TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.drafts import Drafts, GoldDraft
 from metaserver.web.organise.form_helpers import OperationForm, no_file, sent_file, tried
@@ -33,12 +35,12 @@ WORDING = {
     "content": Wording(
         label="Gold file",
         kind="file",
-        help="As docs/scoring.md tells. First you are shown what it changes; nothing is set before"
-        " you say so.",
+        help="In the format of docs/scoring.md. First you are shown the changes; nothing is set"
+        " before you confirm them.",
     )
 }
-LOOKED_AT = OperationForm(given=NewGold, names=("content",), wording=WORDING)
-SET = OperationForm(given=NewGold, names=())
+LOOKED_AT = OperationForm(request=NewGold, names=("content",), wording=WORDING)
+SET = OperationForm(request=NewGold, names=())
 
 
 class Cell(NamedTuple):
@@ -49,7 +51,7 @@ class Cell(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether the value is another now."""
+        """True where the value has changed."""
         return self.before != self.after
 
 
@@ -120,9 +122,9 @@ class GoldPages:
         status: int = 200,
     ) -> web.Response:
         phase, plugin = await self._of(request)
-        asked = {"phase": phase.phase}
-        known: Sequence[GoldDetail] = await self.console.ask(request, "gold.list", **asked)
-        boards: Sequence[FrozenDetail] = await self.console.ask(request, "boards.frozen", **asked)
+        asked = OnePhase(phase=phase.phase)
+        known = await self.console.ask(request, gold.list_, asked)
+        frozen = await self.console.ask(request, boards.list_frozen, asked)
         versions = [one for one in known if one.task == plugin.name]
         return self.console.answer(
             "organise_gold.html",
@@ -131,7 +133,7 @@ class GoldPages:
             plugin=plugin,
             path=gold_path(phase.phase, plugin.name),
             versions=versions,
-            boards={board.gold_version: board for board in boards if board.task == plugin.name},
+            boards={board.gold_version: board for board in frozen if board.task == plugin.name},
             form=form,
             just_set=next(
                 (one for one in versions if str(one.version) == request.query.get("set")), None
@@ -140,7 +142,7 @@ class GoldPages:
 
     async def _of(self, request: web.Request) -> tuple[PhaseDetail, TaskPlugin]:
         name, task = request.match_info["phase"], request.match_info["task"]
-        phase: PhaseDetail = await self.console.ask(request, "phases.get", phase=name)
+        phase = await self.console.ask(request, phases.get, OnePhase(phase=name))
         for plugin in installed_tasks().values():
             if plugin.name == task:
                 return phase, plugin
@@ -149,7 +151,7 @@ class GoldPages:
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a version's file as it was set."""
         asked = {name: request.match_info[name] for name in ("phase", "task", "version")}
-        found: GoldFile = await self.console.ask(request, "gold.get", **asked)
+        found = await self.console.submit(request, gold.get, asked)
         end = "".join(PurePath(found.gold.source).suffixes[-2:])
         end = end if re.fullmatch(r"(\.[A-Za-z0-9]{1,5}){1,2}", end) else ".txt"
         name = "gold_{phase}_{task}_v{version}".format(**asked)
@@ -177,7 +179,7 @@ class GoldPages:
             replaces=phase.gold.get(plugin.name, 0),
         )
         begun: JobDetail | RefusedError = (
-            await tried(self.console, request, "gold.preview", ("content",), **asdict(draft))
+            await tried(self.console.ask(request, gold.preview, _request(draft)), ("content",))
             if sent.content
             else no_file()
         )
@@ -190,7 +192,7 @@ class GoldPages:
     async def show_preview(self, request: web.Request) -> web.Response:
         """Answer with what a file would change; one that was looked at here can be set."""
         phase, plugin = await self._of(request)
-        job: JobDetail = await self.console.ask(request, "jobs.get", job=request.match_info["job"])
+        job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
         if result_path(job) != request.path:
             raise web.HTTPSeeOther(job_path(job))
         change = msgspec.convert(job.report, GoldChange)
@@ -210,15 +212,14 @@ class GoldPages:
         )
 
     async def set(self, request: web.Request) -> web.Response:
-        """Begin to set the file that was looked at; the task's page tells which version it is."""
+        """Begin to set the file that was looked at; the task's page then shows its version."""
         phase, plugin = await self._of(request)
         key = str((await posted(request)).get("draft", ""))
         begun = await self._set(request, phase, plugin, self.drafts.get(key))
         if isinstance(begun, RefusedError):
             return await self._show(request, LOOKED_AT.form(refused=begun), status=begun.refusal)
-        job = self.console.hub.jobs.get(begun.job)
-        if job is not None:
-            job.when_done(partial(self.drafts.drop, key))  # else it can be set once more
+        # A draft whose job fails can be set once more.
+        jobs.when_done(self.console.hub, begun.job, partial(self.drafts.drop, key))
         raise web.HTTPSeeOther(await soon(self.console, request, begun))
 
     async def _set(
@@ -228,7 +229,15 @@ class GoldPages:
         if draft is None or (draft.phase, draft.task) != (phase.phase, plugin.name):
             message = "the file that was looked at is kept no longer: choose it again"
             return RefusedError(Refusal.STATE, message, field="content")
-        begun: JobDetail | RefusedError = await tried(
-            self.console, request, "gold.set", ("content",), **asdict(draft)
-        )
-        return begun
+        set_gold = self.console.ask(request, gold.set_, _request(draft))
+        return await tried(set_gold, ("content",))
+
+
+def _request(draft: GoldDraft) -> NewGold:
+    return NewGold(
+        phase=draft.phase,
+        task=draft.task,
+        content=draft.content,
+        source=draft.source,
+        replaces=draft.replaces,
+    )

@@ -1,4 +1,4 @@
-"""Background jobs: what is at work, how far it is, and where its result is shown."""
+"""Background jobs: their progress, and links to their results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import JobState
-from metaserver.operations.jobs import JobDetail
+from metaserver.operations import exports, jobs
+from metaserver.operations.jobs import JobDetail, JobQuery, OneJob
+from metaserver.operations.table import Nothing
 from metaserver.web.organise.overview import phase_path
 from metaserver.web.ui.console import ConsoleContext, mended
 from metaserver.web.ui.live import LiveParts
@@ -37,8 +39,8 @@ class JobPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the jobs that are kept."""
-        jobs = await self.console.ask(request, "jobs.list")
-        return self.console.answer("organise_jobs.html", jobs=jobs, now=time.time())
+        known = await self.console.ask(request, jobs.list_, Nothing())
+        return self.console.answer("organise_jobs.html", jobs=known, now=time.time())
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer with how a job stands; one that is done leads to its result."""
@@ -47,7 +49,7 @@ class JobPages:
     async def _show(
         self, request: web.Request, refused: RefusedError | None = None
     ) -> web.Response:
-        job: JobDetail = await self.console.ask(request, "jobs.get", job=request.match_info["job"])
+        job = await self.console.ask(request, jobs.get, JobQuery(job=request.match_info["job"]))
         if job.state is JobState.DONE and refused is None and result_path(job) != job_path(job):
             raise web.HTTPSeeOther(result_path(job))
         return self.console.answer(
@@ -63,49 +65,48 @@ class JobPages:
         """End a job."""
         key = request.match_info["job"]
         try:
-            await self.console.ask(request, "jobs.cancel", job=key)
+            await self.console.ask(request, jobs.cancel, OneJob(job=key))
         except RefusedError as error:
             return await self._show(request, mended(error))
         raise web.HTTPSeeOther(f"{PATH}/{key}")
 
     async def parts(self, request: web.Request, key: str) -> LiveParts:
         """Return the live part of a job's page."""
-        job: JobDetail = await self.console.ask(request, "jobs.get", job=key)
+        job = await self.console.ask(request, jobs.get, JobQuery(job=key))
         part = self.console.templates.part(PARTS, "job", job, result_path(job), time.time())
         return LiveParts(html={"job": part})
 
     async def list_parts(self, request: web.Request) -> LiveParts:
         """Return the live part of the list."""
-        jobs = await self.console.ask(request, "jobs.list")
+        known = await self.console.ask(request, jobs.list_, Nothing())
         return LiveParts(
-            html={"jobs": self.console.templates.part(PARTS, "jobs", jobs, time.time())}
+            html={"jobs": self.console.templates.part(PARTS, "jobs", known, time.time())}
         )
 
 
 async def soon(console: ConsoleContext, request: web.Request, begun: JobDetail) -> str:
-    """Return where a job's result is shown if it is there soon, else where the job is."""
-    job: JobDetail = await console.ask(request, "jobs.get", job=begun.job, wait=SOON)
-    return result_path(job)
+    """Return the path of a job's result if it ends soon, else that of the job."""
+    return result_path(await console.ask(request, jobs.get, JobQuery(job=begun.job, wait=SOON)))
 
 
 def job_path(job: JobDetail) -> str:
-    """Return where a job is shown."""
+    """Return the path of a job's page."""
     return f"{PATH}/{job.job}"
 
 
 def gold_path(phase: str, task: str) -> str:
-    """Return where a task's gold is."""
+    """Return the path of a task's gold."""
     return f"{phase_path(phase)}/gold/{quote(task, safe='')}"
 
 
 def result_path(job: JobDetail) -> str:
-    """Return where what a job has done is shown: its own page where it is not done."""
+    """Return the path of a job's result: that of its own page where it is not done."""
     report = job.report or {}
     match job.kind if job.state is JobState.DONE else "":
         case "gold.set":
             return f"{gold_path(report['phase'], report['task'])}?set={report['version']}"
         case "gold.preview":
             return f"{gold_path(report['phase'], report['task'])}/previews/{job.job}"
-        case "export":
+        case exports.KIND:
             return "/organise/export"
     return job_path(job)

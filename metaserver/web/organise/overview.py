@@ -1,30 +1,36 @@
-"""All that a hub has, as the overview tells it: how far its challenge is, and what needs a look."""
+"""The overview of a hub: its challenges, the steps to the first article, and open problems."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
 from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
+from metaserver.operations import (
+    challenges,
+    corpora,
+    phases,
+    releases,
+    servers,
+    teams,
+    tokens,
+)
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.conformance import TrialState
-from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import CorpusDetail
-from metaserver.operations.fields import NAME
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
-"""So many names are told of what needs a look; the others are counted."""
+"""The most names that are listed of a problem; the others are counted."""
 
 NEW_PHASE, NEW_CHALLENGE = "/organise/new-phase", "/organise/new-challenge"
 
@@ -39,7 +45,7 @@ class SetupStep(NamedTuple):
 
 
 class Need(NamedTuple):
-    """Something that needs an organiser's look; `state` is the shape and colour it is told in."""
+    """A problem that needs an organiser; `state` is the shape and colour of its pill."""
 
     state: str
     word: str
@@ -49,7 +55,7 @@ class Need(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Overview:
-    """What a hub has, as of now."""
+    """A hub's challenges, phases, teams and servers, as of now."""
 
     challenges: Sequence[ChallengeDetail]
     corpora: Sequence[CorpusDetail]
@@ -80,27 +86,19 @@ class Overview:
         return token.expires_at is not None and token.expires_at <= self.now
 
 
-async def outlook(console: ConsoleContext, request: web.Request) -> Overview:
+async def overview_of(console: ConsoleContext, request: web.Request) -> Overview:
     """Ask for all that a hub has."""
+    nothing = Nothing()
     return Overview(
-        challenges=await console.ask(request, "challenges.list"),
-        corpora=await console.ask(request, "corpora.list"),
-        phases=await console.ask(request, "phases.list"),
-        teams=await console.ask(request, "teams.list"),
-        tokens=await console.ask(request, "tokens.list"),
-        servers=await console.ask(request, "servers.list"),
-        releases=releases(console.hub),
+        challenges=await console.ask(request, challenges.list_challenges, nothing),
+        corpora=await console.ask(request, corpora.list_, nothing),
+        phases=await console.ask(request, phases.list_, nothing),
+        teams=await console.ask(request, teams.list_, nothing),
+        tokens=await console.ask(request, tokens.list_, nothing),
+        servers=await console.ask(request, servers.list_, nothing),
+        releases=await console.ask(request, releases.list_, nothing),
         now=console.hub.clock(),
     )
-
-
-def releases(hub: HubContext) -> Sequence[str]:
-    """Return the names of the UniProt releases that were built, the newest name first."""
-    folder = Path(hub.settings.uniprot.releases)
-    if not folder.is_dir():
-        return []
-    found = (path.name for path in folder.iterdir() if path.is_dir())
-    return sorted((name for name in found if re.fullmatch(NAME, name)), reverse=True)
 
 
 def steps(known: Overview) -> Sequence[SetupStep]:
@@ -108,12 +106,12 @@ def steps(known: Overview) -> Sequence[SetupStep]:
     newest = known.phases[-1].phase if known.phases else ""
     phase = f"/organise/phases/{quote(newest, safe='')}" if newest else ""
     gold = any(one.gold for one in known.phases)
-    teams = [team for team in known.teams if team.retired_at is None]
+    playing = [team for team in known.teams if team.retired_at is None]
     return [
         SetupStep(
             bool(known.challenges),
             "Make a challenge",
-            "Its title, and the time zone its dates are told in.",
+            "Its title, and the time zone of its dates.",
             NEW_CHALLENGE,
         ),
         SetupStep(
@@ -137,9 +135,9 @@ def steps(known: Overview) -> Sequence[SetupStep]:
         SetupStep(
             gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase
         ),
-        SetupStep(bool(teams), "Let a team take part", "By its name.", "/organise/teams"),
+        SetupStep(bool(playing), "Let a team take part", "By its name.", "/organise/teams"),
         SetupStep(
-            len(known.tokenless) < len(teams),  # those of later teams are told as needs
+            len(known.tokenless) < len(playing),  # later teams without one are listed as problems
             "Give it a token",
             "It is shown once; the team signs in with it.",
             team_path(known.tokenless[0]) if known.tokenless else "",
@@ -148,20 +146,20 @@ def steps(known: Overview) -> Sequence[SetupStep]:
 
 
 def team_path(team: str) -> str:
-    """Return where a team's page is."""
+    """Return the path of a team's page."""
     return f"/organise/teams/{quote(team, safe='')}"
 
 
 def phase_path(phase: str) -> str:
-    """Return where a phase's page is."""
+    """Return the path of a phase's page."""
     return f"/organise/phases/{quote(phase, safe='')}"
 
 
-# -- what needs a look -----------------------------------------------------------------------------
+# -- problems --------------------------------------------------------------------------------------
 
 
 def needs(known: Overview) -> Sequence[Need]:
-    """Return what needs a look, the worst first."""
+    """Return the problems that need an organiser, the worst first."""
     return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
 
 
@@ -218,7 +216,7 @@ def _waiting(known: Overview) -> Iterator[Need]:
         yield Need("waiting", "no token", text, team_path(known.tokenless[0]))
     for phase in known.phases:
         if phase.state is PhaseState.SETUP and phase.opens is None:
-            text = f"Phase {phase.phase} has no date to open: open it by hand, or give it one"
+            text = f"Phase {phase.phase} has no date to open: open it yourself, or give it one"
             yield Need("waiting", "no date", text, phase_path(phase.phase))
 
 
@@ -229,5 +227,5 @@ def _servers(**query: str) -> str:
 def _some(names: Sequence[str]) -> str:
     names = list(dict.fromkeys(names))
     more = len(names) - NAMED
-    told = ", ".join(names[:NAMED])
-    return f"{told} and {more} more" if more > 0 else told
+    listed = ", ".join(names[:NAMED])
+    return f"{listed} and {more} more" if more > 0 else listed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aiohttp import web
 
@@ -15,7 +15,7 @@ from metaserver.web.organise.exports import ExportPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
 from metaserver.web.organise.jobs import JobPages
-from metaserver.web.organise.overview import needs, outlook, steps
+from metaserver.web.organise.overview import needs, overview_of, steps
 from metaserver.web.organise.phases import PhasePages
 from metaserver.web.organise.servers import OrganiserServerPages
 from metaserver.web.organise.teams import OrganiserTeamPages
@@ -32,15 +32,11 @@ class OrganiserPages:
     """The organiser console of a service."""
 
     console: ConsoleContext
-    exports: ExportPages = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "exports", ExportPages.of(self.console))
 
     def mount(self, app: web.Application) -> None:
         """Put the console onto an application; what it exports ends with it."""
         app.add_routes(self.routes())
-        app.cleanup_ctx.append(self.exports.while_serving)
+        app.cleanup_ctx.append(ExportPages(console=self.console).while_serving)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for organisers alone."""
@@ -58,13 +54,13 @@ class OrganiserPages:
             *UploadPages(console=console).routes(),
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
-            *self.exports.routes(),
+            *ExportPages(console=console).routes(),
         ]
         return reserved(Role.ORGANISER, known)
 
     async def overview(self, request: web.Request) -> web.Response:
-        """Answer with how the hub and its phases are, and what needs a look."""
-        known = await outlook(self.console, request)
+        """Answer with the state of the hub and its phases, and the problems that there are."""
+        known = await overview_of(self.console, request)
         return self.console.answer(
             "organise.html",
             known=known,
@@ -84,7 +80,8 @@ class OrganiserPages:
             key = f"organise servers {wanted.query()}"
             return await console.follow(request, key, lambda: servers.parts(request, wanted))
         if page == "export":
-            return await console.follow(request, "organise export", self.exports.parts)
+            exports = ExportPages(console=console)
+            return await console.follow(request, "organise export", lambda: exports.parts(request))
         if page == "jobs":
             jobs = JobPages(console=console)
             key = request.query.get("job", "")
@@ -96,7 +93,7 @@ class OrganiserPages:
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
     async def _parts(self, request: web.Request) -> LiveParts:
-        known, part = await outlook(self.console, request), self.console.templates.part
+        known, part = await overview_of(self.console, request), self.console.templates.part
         return LiveParts(
             html={
                 "health": part(PARTS, "health", await health(self.console, request)),

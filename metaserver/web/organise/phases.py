@@ -1,4 +1,4 @@
-"""A phase: planned, changed, and led on by hand."""
+"""Phases: planned, changed, and advanced manually."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from multidict import MultiMapping
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.plans import DATES
 from metaserver.model.states import PhaseState, Visibility
-from metaserver.operations.challenges import ChallengeDetail
+from metaserver.operations import boards, challenges, corpora, gold, phases, releases
 from metaserver.operations.corpora import CorpusDetail
-from metaserver.operations.fields import NAME_HELP
-from metaserver.operations.phases import NewPhase, PhaseChange, PhaseDetail
-from metaserver.store import phases as kept
+from metaserver.operations.fields import NAME_HELP, OnePhase
+from metaserver.operations.phases import NewPhase, PhaseChange, PhaseDetail, PhasePlanDetail
+from metaserver.operations.table import Nothing
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.web.organise.form_helpers import OperationForm, tried
-from metaserver.web.organise.overview import NEW_PHASE, phase_path, releases
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.organise.overview import NEW_PHASE, phase_path
+from metaserver.web.ui.console import AskedOperation, ConsoleContext, posted
 from metaserver.web.ui.forms import Wording
 
 LIMITS = ("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs")
@@ -34,7 +34,7 @@ PLANNED = (
     *(f"limits.{name}" for name in LIMITS),
 )
 FIXED = ("corpus", "release", "tasks")
-"""What stays as it is once there is a run."""
+"""The fields that cannot be changed once there is a run."""
 
 VISIBLE = {
     Visibility.HIDDEN: "nobody, until you change this",
@@ -52,7 +52,7 @@ WORDING: Mapping[str, Wording] = {
     "visibility": Wording(
         label="Who sees the scores",
         help="Organisers always see them.",
-        choices=[(seen.value, f"{seen} – {told}") for seen, told in VISIBLE.items()],
+        choices=[(seen.value, f"{seen} – {who}") for seen, who in VISIBLE.items()],
     ),
     "limits.timeout": Wording(
         label="Time limit", help="Seconds for one article; empty: the hub's own setting."
@@ -71,28 +71,33 @@ WORDING: Mapping[str, Wording] = {
 }
 
 
-class Lead(StrEnum):
-    """What leads a phase on by hand; the names are those of the operations."""
+class Advance(StrEnum):
+    """A manual change of a phase's state; the names are those of the operations."""
 
     OPEN = "open"
     FREEZE = "freeze"
     CLOSE = "close"
 
 
-LEADS: Mapping[PhaseState, Sequence[Lead]] = {
-    PhaseState.SETUP: (Lead.OPEN, Lead.FREEZE, Lead.CLOSE),
-    PhaseState.TRAINING: (Lead.FREEZE, Lead.CLOSE),
-    PhaseState.TEST: (Lead.FREEZE, Lead.CLOSE),
-    PhaseState.FROZEN: (Lead.CLOSE, Lead.OPEN),
-    PhaseState.CLOSED: (Lead.OPEN,),
+ADVANCES: Mapping[PhaseState, Sequence[Advance]] = {
+    PhaseState.SETUP: (Advance.OPEN, Advance.FREEZE, Advance.CLOSE),
+    PhaseState.TRAINING: (Advance.FREEZE, Advance.CLOSE),
+    PhaseState.TEST: (Advance.FREEZE, Advance.CLOSE),
+    PhaseState.FROZEN: (Advance.CLOSE, Advance.OPEN),
+    PhaseState.CLOSED: (Advance.OPEN,),
 }
-"""What can be done by hand in a state; back only as far as no date has led on."""
+"""The manual changes that each state offers; back only as far as no date has passed."""
 
-ASKED: Mapping[Lead, str] = {
-    Lead.OPEN: "Servers that are started are sent articles from now on.",
-    Lead.FREEZE: "No article is sent any more. What is in flight is finished and counted; then the"
-    " boards stand still and are kept under permanent links.",
-    Lead.CLOSE: "It is over. Where scores are public, answers can then be read by everybody.",
+ADVANCE_OPERATIONS: Mapping[Advance, AskedOperation[OnePhase, PhaseDetail]] = {
+    Advance.OPEN: phases.open_,
+    Advance.FREEZE: phases.freeze,
+    Advance.CLOSE: phases.close,
+}
+EFFECTS: Mapping[Advance, str] = {
+    Advance.OPEN: "Servers that are started are sent articles from now on.",
+    Advance.FREEZE: "No article is sent any more. What is in flight is finished and counted; then"
+    " the boards are final and are kept under permanent links.",
+    Advance.CLOSE: "It is over. Where scores are public, answers can then be read by everybody.",
 }
 
 
@@ -104,15 +109,15 @@ class PhasePages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return their routes."""
-        one, leads = "/organise/phases/{phase}", "|".join(Lead)
+        one, advances = "/organise/phases/{phase}", "|".join(Advance)
         return [
             web.get(NEW_PHASE, self.new),
             web.post(NEW_PHASE, self.make),
             web.get(one, self.show),
             web.get(f"{one}/edit", self.edit),
             web.post(f"{one}/edit", self.change),
-            web.get(f"{one}/{{lead:{leads}}}", self.confirm),
-            web.post(f"{one}/{{lead:{leads}}}", self.lead),
+            web.get(f"{one}/{{advance:{advances}}}", self.confirm),
+            web.post(f"{one}/{{advance:{advances}}}", self.advance),
         ]
 
     # -- a new one -------------------------------------------------------------------------------
@@ -128,40 +133,39 @@ class PhasePages:
         sent: MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        challenges: Sequence[ChallengeDetail] = await self.console.ask(request, "challenges.list")
-        named = {one.challenge: one for one in challenges}
+        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
+        named = {one.challenge: one for one in listed}
         if name is not None and name not in named:
             raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
-        newest = challenges[-1] if challenges else None
+        newest = listed[-1] if listed else None
         challenge = newest if name is None else named[name]
-        corpora = await self.console.ask(request, "corpora.list")
-        known = releases(self.console.hub)
+        imported = await self.console.ask(request, corpora.list_, Nothing())
+        built = await self.console.ask(request, releases.list_, Nothing())
         form = None
-        if challenge is not None and corpora and known:
+        if challenge is not None and imported and built:
             names = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
-            sheet = OperationForm(given=NewPhase, names=names, wording=WORDING)
-            choices = {"corpus": _corpora(corpora), "release": _releases(known)}
-            form = sheet.form(sent, refused, **choices, **_dates(challenge.timezone))
+            blank = OperationForm(request=NewPhase, names=names, wording=WORDING)
+            choices = {"corpus": _corpora(imported), "release": _releases(built)}
+            form = blank.form(sent, refused, **choices, **_dates(challenge.timezone))
         return self.console.answer(
             "organise_new_phase.html",
             status=refused.refusal if refused else 200,
-            challenges=challenges,
+            challenges=listed,
             challenge=challenge,
-            corpora=corpora,
-            releases=known,
+            corpora=imported,
+            releases=built,
             folder=self.console.hub.settings.uniprot.releases,
             form=form,
         )
 
     async def make(self, request: web.Request) -> web.Response:
-        """Plan a phase; its page leads on to its gold."""
+        """Plan a phase; its page links to its gold."""
         sent = await posted(request)
         challenge = str(sent.get("challenge", ""))
         names = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
-        values = OperationForm(given=NewPhase, names=names).values(sent)
-        done = await tried(
-            self.console, request, "phases.create", FIXED, challenge=challenge, **values
-        )
+        values = OperationForm(request=NewPhase, names=names).values(sent)
+        asked = {**values, "challenge": challenge}
+        done = await tried(self.console.submit(request, phases.create, asked), FIXED)
         if isinstance(done, RefusedError):
             return await self._new(request, challenge, sent, done)
         raise web.HTTPSeeOther(phase_path(done.phase))
@@ -171,78 +175,66 @@ class PhasePages:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with a phase: its plan, its gold, what can be done with it."""
         phase = await self._phase(request)
-        gold = await self.console.ask(request, "gold.list", phase=phase.phase)
-        boards = await self.console.ask(request, "boards.frozen", phase=phase.phase)
+        asked = OnePhase(phase=phase.phase)
+        plan = await self.console.ask(request, phases.get_plan, asked)
         return self.console.answer(
             "organise_phase.html",
             phase=phase,
-            corpus=await self._corpus(request, phase),
-            leads=LEADS[phase.state],
-            idle=_idle(phase, self.console.hub.clock()),
-            gold=gold,
+            corpus=plan.corpus,
+            advances=ADVANCES[phase.state],
+            idle=phase.idle_dates(self.console.hub.clock()),
+            gold=await self.console.ask(request, gold.list_, asked),
             tasks=gold_tasks(phase),
             titles={name: task.title for name, task in installed_tasks().items()},
-            boards=boards,
+            boards=await self.console.ask(request, boards.list_frozen, asked),
             visible=VISIBLE,
         )
 
     async def _phase(self, request: web.Request) -> PhaseDetail:
-        detail: PhaseDetail = await self.console.ask(
-            request, "phases.get", phase=request.match_info["phase"]
-        )
-        return detail
+        asked = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get, asked)
 
-    async def _corpus(self, request: web.Request, phase: PhaseDetail) -> str:
-        """Return what the phase's corpus is called."""
-        running = self.console.hub.phase(phase.phase)
-        async with self.console.hub.store.reading() as connection:
-            for version in await kept.list_corpora(connection):
-                if version.corpus_id == running.phase.corpus_id:
-                    return f"{version.name}@{version.version}"
-        return ""
+    async def _plan(self, request: web.Request) -> PhasePlanDetail:
+        asked = OnePhase(phase=request.match_info["phase"])
+        return await self.console.ask(request, phases.get_plan, asked)
 
     async def edit(self, request: web.Request) -> web.Response:
         """Answer with the form that changes a phase."""
         phase = await self._phase(request)
-        planned = self.console.hub.phase(phase.phase).phase.plan.tasks
-        return await self._edit(request, phase, _standing(phase) | {"tasks": planned})
+        plan = await self._plan(request)
+        return await self._edit(request, phase, plan, _standing(phase) | {"tasks": plan.tasks})
 
     async def _edit(
         self,
         request: web.Request,
         phase: PhaseDetail,
+        plan: PhasePlanDetail,
         values: Mapping[str, Any] | MultiMapping[Any],
         refused: RefusedError | None = None,
     ) -> web.Response:
-        sheet = OperationForm(given=PhaseChange, names=self._changed(phase), wording=WORDING)
+        blank = OperationForm(request=PhaseChange, names=_changed(plan), wording=WORDING)
         choices = {}
-        if "corpus" in sheet.names:
-            current = await self._corpus(request, phase)
-            corpora = await self.console.ask(request, "corpora.list")
+        if not plan.fixed:
+            imported = await self.console.ask(request, corpora.list_, Nothing())
+            built = await self.console.ask(request, releases.list_, Nothing())
             choices = {
-                "corpus": _corpora(corpora),
-                "release": _releases(sorted({*releases(self.console.hub), phase.release})),
+                "corpus": _corpora(imported),
+                "release": _releases(sorted({*built, phase.release})),
             }
             if not isinstance(values, MultiMapping):
-                values = {**values, "corpus": current}
-        form = sheet.form(values, refused, **choices, **_dates(phase.timezone))
+                values = {**values, "corpus": plan.corpus}
+        form = blank.form(values, refused, **choices, **_dates(phase.timezone))
         status = refused.refusal if refused else 200
         return self.console.answer(
             "organise_phase_edit.html", status=status, phase=phase, form=form, fixed=not choices
         )
 
-    def _changed(self, phase: PhaseDetail) -> Sequence[str]:
-        """Return the fields that may be changed now."""
-        running = self.console.hub.phase(phase.phase)
-        return (
-            PLANNED if running.servers or running.offline else (*PLANNED[:2], *FIXED, *PLANNED[2:])
-        )
-
     async def change(self, request: web.Request) -> web.Response:
         """Change a phase; dates that were left as shown stay the moments that they are."""
         phase, sent = await self._phase(request), await posted(request)
-        sheet = OperationForm(given=PhaseChange, names=self._changed(phase))
-        before, values = _standing(phase), sheet.values(sent)
+        plan = await self._plan(request)
+        blank = OperationForm(request=PhaseChange, names=_changed(plan))
+        before, values = _standing(phase), blank.values(sent)
         values = {
             name: value
             for name, value in values.items()
@@ -250,39 +242,44 @@ class PhasePages:
         }
         done: PhaseDetail | RefusedError | None = _other_zone(phase, sent, values)
         if done is None:
-            done = await tried(
-                self.console, request, "phases.update", FIXED, phase=phase.phase, **values
-            )
+            asked = {**values, "phase": phase.phase}
+            done = await tried(self.console.submit(request, phases.update, asked), FIXED)
         if isinstance(done, RefusedError):
-            return await self._edit(request, phase, sent, done)
+            return await self._edit(request, phase, plan, sent, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))
 
-    # -- by hand ---------------------------------------------------------------------------------
+    # -- manual changes --------------------------------------------------------------------------
 
     async def confirm(self, request: web.Request) -> web.Response:
-        """Ask whether a phase is to be led on."""
+        """Ask whether a phase's state is to be changed."""
         phase = await self._phase(request)
-        return self._confirm(phase, Lead(request.match_info["lead"]))
+        return self._confirm(phase, Advance(request.match_info["advance"]))
 
     def _confirm(
-        self, phase: PhaseDetail, lead: Lead, refused: RefusedError | None = None
+        self, phase: PhaseDetail, advance: Advance, refused: RefusedError | None = None
     ) -> web.Response:
         return self.console.answer(
-            "organise_lead.html",
+            "organise_advance.html",
             status=refused.refusal if refused else 200,
             phase=phase,
-            lead=lead,
-            told=ASKED[lead],
-            form=OperationForm(given=PhaseChange, names=()).form(refused=refused),
+            advance=advance,
+            effect=EFFECTS[advance],
+            form=OperationForm(request=PhaseChange, names=()).form(refused=refused),
         )
 
-    async def lead(self, request: web.Request) -> web.Response:
-        """Lead a phase on; its page shows where it stands then."""
-        phase, lead = await self._phase(request), Lead(request.match_info["lead"])
-        done = await tried(self.console, request, f"phases.{lead}", phase=phase.phase)
+    async def advance(self, request: web.Request) -> web.Response:
+        """Change a phase's state; its page shows the new one."""
+        phase, advance = await self._phase(request), Advance(request.match_info["advance"])
+        change = ADVANCE_OPERATIONS[advance]
+        done = await tried(self.console.ask(request, change, OnePhase(phase=phase.phase)))
         if isinstance(done, RefusedError):
-            return self._confirm(phase, lead, done)
+            return self._confirm(phase, advance, done)
         raise web.HTTPSeeOther(phase_path(phase.phase))
+
+
+def _changed(plan: PhasePlanDetail) -> Sequence[str]:
+    """Return the fields that may be changed now."""
+    return PLANNED if plan.fixed else (*PLANNED[:2], *FIXED, *PLANNED[2:])
 
 
 def gold_tasks(phase: PhaseDetail) -> Sequence[str]:
@@ -303,15 +300,8 @@ def _other_zone(
     return RefusedError(Refusal.STATE, message, field=dated)
 
 
-def _idle(phase: PhaseDetail, now: float) -> Sequence[str]:
-    """Return the dates ahead by which the clock changes nothing any more."""
-    coming = {change.date for change in phase.coming}
-    dated = [(name, getattr(phase, name)) for name in DATES]
-    return [name for name, at in dated if at and at.timestamp() > now and name not in coming]
-
-
 def _standing(phase: PhaseDetail) -> dict[str, Any]:
-    """Return what stands in a phase's form."""
+    """Return the values in a phase's form."""
     values: dict[str, Any] = {name: _written(getattr(phase, name)) for name in DATES}
     for name in ("title", "kind", "visibility", "release"):
         values[name] = getattr(phase, name)
@@ -327,15 +317,15 @@ def _written(at: datetime | None) -> str:
 
 
 def _dates(zone: str) -> dict[str, Wording]:
-    told = {
-        "opens": "From then on articles are sent; empty: opened by hand. A time that comes twice,"
-        " where clocks are set back, is the first.",
-        "freezes": "From then on none are; empty: by hand.",
-        "closes": "It is over; empty: by hand.",
+    help_texts = {
+        "opens": "From then on articles are sent; empty: you open it yourself. A time that comes"
+        " twice, where clocks are set back, is the first.",
+        "freezes": "From then on none are; empty: you freeze it yourself.",
+        "closes": "It is over; empty: you close it yourself.",
     }
     return {
         name: Wording(
-            label=f"{name.capitalize()}, {zone} time", kind="datetime-local", help=told[name]
+            label=f"{name.capitalize()}, {zone} time", kind="datetime-local", help=help_texts[name]
         )
         for name in DATES
     }

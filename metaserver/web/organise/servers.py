@@ -1,4 +1,4 @@
-"""All servers: how each stands in each phase, and what an organiser can do about it."""
+"""All servers: the state of each in each phase, and the actions of an organiser."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from multidict import MultiDict, MultiMapping
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState, ServerState
+from metaserver.operations import lanes, phases, servers
 from metaserver.operations.conformance import TrialState
-from metaserver.operations.lanes import Requeue, Requeued, Suspension
-from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
 from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
@@ -32,11 +33,11 @@ TESTS = {
 }
 GIVEN_UP = "given up"
 STATES = (*ServerState, GIVEN_UP, *TESTS)
-"""What can be filtered for."""
+"""The states that can be filtered for."""
 
 
 class OrganiserLaneAction(StrEnum):
-    """What an organiser does with a lane; the names are those of the operations."""
+    """An action of an organiser on a lane; the names are those of the operations."""
 
     SUSPEND = "suspend"
     RESUME = "resume"
@@ -51,15 +52,17 @@ WORDS = {
     OrganiserLaneAction.CANCEL: "Cancel in flight",
 }
 AT_ONCE = (OrganiserLaneAction.RESUME, OrganiserLaneAction.CANCEL)
-"""Acts that need nothing to be said; the others have a page that asks."""
+"""Actions without a request; the others have a page with a form."""
 
 SUSPENDED = OperationForm(
-    given=Suspension,
+    request=Suspension,
     names=("reason",),
-    wording={"reason": Wording(kind="long", help="Its team is told this; at most 500 characters.")},
+    wording={
+        "reason": Wording(kind="long", help="Its team is shown this; at most 500 characters.")
+    },
 )
 REQUEUED = OperationForm(
-    given=Requeue,
+    request=Requeue,
     names=("articles",),
     wording={
         "articles": Wording(
@@ -71,7 +74,7 @@ REQUEUED = OperationForm(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LaneFilter:
-    """Which lanes are shown, as in the address."""
+    """The lanes that are shown, as in the address."""
 
     phase: str = ""
     state: str = ""
@@ -83,7 +86,7 @@ class LaneFilter:
         return urlencode({name: value for name, value in chosen.items() if value})
 
     def shows(self, lane: OrganiserLaneRow) -> bool:
-        """Whether a lane passes."""
+        """Return whether a lane passes."""
         found = self.find.lower() in f"{lane.server.team or ''} {lane.server.server}".lower()
         there = self.phase in ("", lane.phase)
         return found and there and (not self.state or lane.is_in(self.state))
@@ -108,7 +111,7 @@ class OrganiserLaneRow(NamedTuple):
 
     @property
     def acts(self) -> Sequence[OrganiserLaneAction]:
-        """What can be done now."""
+        """The actions that are possible now."""
         if self.standing is None or self.closed or self.server.retired:
             return ()
         acts = []
@@ -121,17 +124,17 @@ class OrganiserLaneRow(NamedTuple):
 
     @property
     def tested(self) -> TrialState:
-        """How its test for this phase stands; for none how the newest one does."""
+        """The state of its test for this phase; without a phase that of the newest one."""
         tests = {tested.phase: tested.state for tested in self.server.tests}
         return tests.get(self.phase, self.server.tested)
 
     @property
     def untested(self) -> str:
-        """What is wrong with its test, in words; empty where it has passed."""
+        """The problem with its test, in words; empty where it has passed."""
         return next((words for words, state in TESTS.items() if state is self.tested), "")
 
     def is_in(self, state: str) -> bool:
-        """Whether the lane is in a state that can be filtered for."""
+        """Return whether the lane is in a state that can be filtered for."""
         if state in TESTS:
             return not self.server.retired and self.tested is TESTS[state]
         if self.standing is None:
@@ -140,14 +143,14 @@ class OrganiserLaneRow(NamedTuple):
 
     @property
     def words(self) -> str:
-        """How it stands, in a sentence."""
+        """Its state, in a sentence."""
         if self.standing is None:
             return f"{self.server.server} takes part in no phase yet"
         note = f" ({self.standing.note})" if self.standing.note else ""
         return f"{self.server.server} is {self.standing.state} in phase {self.phase}{note}"
 
     def path(self, act: OrganiserLaneAction) -> str:
-        """Return where an act is asked about, or done."""
+        """Return the path where an action is confirmed, or done."""
         return f"/organise/servers/{quote(self.server.server, safe='')}/{act}"
 
 
@@ -170,7 +173,7 @@ class OrganiserServerPages:
         ]
 
     def wanted(self, request: web.Request) -> LaneFilter:
-        """Return what the address filters for."""
+        """Return the filter of the address."""
         query = request.query
         state = query.get("state", "")
         everywhere = query.getall("phase", [""]) == [""]  # the form's choice of all phases
@@ -187,41 +190,45 @@ class OrganiserServerPages:
     async def _list(
         self, request: web.Request, wanted: LaneFilter, refused: str = "", status: int = 200
     ) -> web.Response:
-        lanes = await self._lanes(request)
+        rows = await self._lanes(request)
+        known = await self.console.ask(request, phases.list_, Nothing())
         return self.console.answer(
             "organise_servers.html",
             status=status,
-            known_phases=list(reversed(await self.console.ask(request, "phases.list"))),
+            known_phases=list(reversed(known)),
             states=STATES,
             wanted=wanted,
-            total=len(lanes),
-            lanes=[lane for lane in lanes if wanted.shows(lane)],
+            total=len(rows),
+            lanes=[lane for lane in rows if wanted.shows(lane)],
             words=WORDS,
             at_once=AT_ONCE,
-            notice=_notice(request, lanes),
+            notice=_notice(request, rows),
             refused=refused,
         )
 
     async def _lanes(self, request: web.Request) -> Sequence[OrganiserLaneRow]:
-        servers: Sequence[ServerDetail] = await self.console.ask(request, "servers.list")
-        phases: Sequence[PhaseDetail] = await self.console.ask(request, "phases.list")
-        closed = {phase.phase for phase in phases if phase.state is PhaseState.CLOSED}
-        return [*_lanes(servers, closed)]
+        registered = await self.console.ask(request, servers.list_, Nothing())
+        known = await self.console.ask(request, phases.list_, Nothing())
+        closed = {phase.phase for phase in known if phase.state is PhaseState.CLOSED}
+        return [*_lane_rows(registered, closed)]
 
     async def parts(self, request: web.Request, wanted: LaneFilter) -> LiveParts:
         """Return the live parts of the page: a row a lane."""
-        lanes = [lane for lane in await self._lanes(request) if wanted.shows(lane)]
         part = self.console.templates.part
-        rows = {lane.id: part(PARTS, "lane", lane, WORDS, AT_ONCE) for lane in lanes}
+        rows = {
+            lane.id: part(PARTS, "lane", lane, WORDS, AT_ONCE)
+            for lane in await self._lanes(request)
+            if wanted.shows(lane)
+        }
         return LiveParts(html=rows, lists={"lanes": list(rows)})
 
-    # -- what is done ----------------------------------------------------------------------------
+    # -- actions ---------------------------------------------------------------------------------
 
     async def confirm(self, request: web.Request) -> web.Response:
-        """Ask for what an act needs: a reason, articles."""
+        """Ask for the request of an action: a reason, articles."""
         act = OrganiserLaneAction(request.match_info["act"])
         lane = await self._lane(request, request.query.get("phase", ""))
-        return self._confirm(lane, act, _sheet(act).form())
+        return self._confirm(lane, act, _form_of(act).form())
 
     def _confirm(
         self, lane: OrganiserLaneRow, act: OrganiserLaneAction, form: Form, status: int = 200
@@ -240,30 +247,43 @@ class OrganiserServerPages:
         """Suspend, resume, ...: then show how the server stands, or why it was refused."""
         act, sent = OrganiserLaneAction(request.match_info["act"]), await posted(request)
         lane = await self._lane(request, str(sent.get("phase", "")))
-        values = {} if act in AT_ONCE else _sheet(act).values(_by_line(sent, act))
-        done = await tried(
-            self.console,
-            request,
-            f"servers.{act}",
-            ("article",),
-            server=lane.server.server,
-            phase=lane.phase,
-            **values,
-        )
+        done = await tried(self._do(request, lane, act, sent), ("article",))
         if not isinstance(done, RefusedError):
-            told = {"server": lane.server.server, "phase": lane.phase, "act": act.value}
+            query = {"server": lane.server.server, "phase": lane.phase, "act": act.value}
             if isinstance(done, Requeued):
-                told["articles"] = str(done.articles)
-            raise web.HTTPSeeOther(f"/organise/servers?{urlencode(told)}")
+                query["articles"] = str(done.articles)
+            raise web.HTTPSeeOther(f"/organise/servers?{urlencode(query)}")
         if act in AT_ONCE:
             return await self._list(request, LaneFilter(), in_words(done), done.refusal)
         at = "articles" if done.field == "article" else done.field
         refused = RefusedError(done.refusal, done.message, field=at)
-        return self._confirm(lane, act, _sheet(act).form(sent, refused), done.refusal)
+        return self._confirm(lane, act, _form_of(act).form(sent, refused), done.refusal)
+
+    async def _do(
+        self,
+        request: web.Request,
+        lane: OrganiserLaneRow,
+        act: OrganiserLaneAction,
+        sent: MultiMapping[Any],
+    ) -> ServerDetail | Requeued:
+        server, phase = lane.server.server, lane.phase
+        values = {} if act in AT_ONCE else _form_of(act).values(_by_line(sent, act))
+        values |= {"server": server, "phase": phase}
+        match act:
+            case OrganiserLaneAction.SUSPEND:
+                return await self.console.submit(request, lanes.suspend, values)
+            case OrganiserLaneAction.REQUEUE:
+                return await self.console.submit(request, lanes.requeue, values)
+            case OrganiserLaneAction.RESUME:
+                asked = InLane(server=server, phase=phase)
+                return await self.console.ask(request, lanes.resume, asked)
+            case OrganiserLaneAction.CANCEL:
+                asked = InLane(server=server, phase=phase)
+                return await self.console.ask(request, lanes.cancel, asked)
 
 
-def _lanes(servers: Sequence[ServerDetail], closed: set[str]) -> Iterator[OrganiserLaneRow]:
-    for server in sorted(servers, key=lambda one: (one.retired, one.team or "", one.server)):
+def _lane_rows(registered: Sequence[ServerDetail], closed: set[str]) -> Iterator[OrganiserLaneRow]:
+    for server in sorted(registered, key=lambda one: (one.retired, one.team or "", one.server)):
         for standing in reversed(server.phases):
             yield OrganiserLaneRow(server, standing, standing.phase in closed)
         if not server.phases:
@@ -277,16 +297,16 @@ def _by_line(sent: MultiMapping[Any], act: OrganiserLaneAction) -> MultiMapping[
     return MultiDict(("articles", line) for line in str(sent.get("articles", "")).split())
 
 
-def _sheet(act: OrganiserLaneAction) -> OperationForm:
+def _form_of(act: OrganiserLaneAction) -> OperationForm:
     return SUSPENDED if act is OrganiserLaneAction.SUSPEND else REQUEUED
 
 
-def _notice(request: web.Request, lanes: Sequence[OrganiserLaneRow]) -> str:
-    """Return what to say after an act: how the server stands by now."""
+def _notice(request: web.Request, rows: Sequence[OrganiserLaneRow]) -> str:
+    """Return the notice after an action: the server's state by now."""
     query = request.query
-    for lane in lanes:
+    for lane in rows:
         if (lane.server.server, lane.phase) == (query.get("server"), query.get("phase")):
             articles = query.get("articles", "")
-            told = f"{articles} articles are in its queue again. " if articles.isdecimal() else ""
-            return f"{told}{lane.words}."
+            queued = f"{articles} articles are in its queue again. " if articles.isdecimal() else ""
+            return f"{queued}{lane.words}."
     return ""

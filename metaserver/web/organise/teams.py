@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import Role
+from metaserver.operations import servers, teams, tokens
 from metaserver.operations.fields import NAME_HELP
-from metaserver.operations.servers import ServerDetail
+from metaserver.operations.table import Nothing
 from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
-from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.operations.tokens import IssuedToken, NewToken
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import team_path
@@ -22,7 +22,7 @@ from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.held import holds, made_with
 
 MADE = OperationForm(
-    given=NewTeam,
+    request=NewTeam,
     names=("team", "title", "email"),
     wording={
         "team": Wording(label="Name", help=f"For good: {NAME_HELP}."),
@@ -31,17 +31,17 @@ MADE = OperationForm(
     },
 )
 TOKEN = OperationForm(
-    given=NewToken,
+    request=NewToken,
     names=("label", "days"),
     wording={
         "label": Wording(help="Who or what holds it: “Ana's laptop”, “nightly script”."),
         "days": Wording(
             label="Days",
-            help="It holds so many days; empty: until it is revoked. No longer than yours.",
+            help="Days until it expires; empty: it is valid until revoked. No longer than yours.",
         ),
     },
 )
-RETIRED = OperationForm(given=OneTeam, names=())
+RETIRED = OperationForm(request=OneTeam, names=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,23 +67,23 @@ class OrganiserTeamPages:
         return await self._list(request, MADE.form())
 
     async def _list(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
-        servers: Sequence[ServerDetail] = await self.console.ask(request, "servers.list")
-        tokens: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        registered = await self.console.ask(request, servers.list_, Nothing())
+        issued = await self.console.ask(request, tokens.list_, Nothing())
         now = self.console.hub.clock()
         return self.console.answer(
             "organise_teams.html",
             status=status,
-            teams=await self.console.ask(request, "teams.list"),
-            servers=Counter(server.team for server in servers if not server.retired),
-            tokens=Counter(token.team for token in tokens if holds(token, now)),
+            teams=await self.console.ask(request, teams.list_, Nothing()),
+            servers=Counter(server.team for server in registered if not server.retired),
+            tokens=Counter(token.team for token in issued if holds(token, now)),
             path=team_path,
             form=form,
         )
 
     async def make(self, request: web.Request) -> web.Response:
-        """Let a team take part; its page leads on to its token."""
+        """Let a team take part; its page links to its token."""
         sent = await posted(request)
-        done = await tried(self.console, request, "teams.create", **MADE.values(sent))
+        done = await tried(self.console.submit(request, teams.create, MADE.values(sent)))
         if isinstance(done, RefusedError):
             return await self._list(request, MADE.form(sent, done), done.refusal)
         raise web.HTTPSeeOther(team_path(done.team))
@@ -102,26 +102,25 @@ class OrganiserTeamPages:
         status: int = 200,
     ) -> web.Response:
         team = await self._team(request)
-        tokens: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
-        servers: Sequence[ServerDetail] = await self.console.ask(request, "servers.list")
+        known = await self.console.ask(request, tokens.list_, Nothing())
+        registered = await self.console.ask(request, servers.list_, Nothing())
         return self.console.answer(
             "organise_team.html",
             status=status,
             team=team,
             path=team_path(team.team),
-            tokens=[token for token in tokens if token.team == team.team],
-            servers=[server for server in servers if server.team == team.team],
+            tokens=[token for token in known if token.team == team.team],
+            servers=[server for server in registered if server.team == team.team],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
-            made=made_with(tokens, self.console.hub.clock()),
+            made=made_with(known, self.console.hub.clock()),
             form=form,
             issued=issued,
         )
 
     async def _team(self, request: web.Request) -> TeamDetail:
         """Return the team of the address; one that is retired as well."""
-        known: Sequence[TeamDetail] = await self.console.ask(request, "teams.list")
-        for team in known:
+        for team in await self.console.ask(request, teams.list_, Nothing()):
             if team.team == request.match_info["team"]:
                 return team
         raise web.HTTPNotFound(text="There is no team of that name.")
@@ -129,10 +128,8 @@ class OrganiserTeamPages:
     async def issue(self, request: web.Request) -> web.Response:
         """Make a token for a team and show it, this once: no page that was posted for is kept."""
         team, sent = await self._team(request), await posted(request)
-        values = TOKEN.values(sent)
-        done = await tried(
-            self.console, request, "tokens.create", role=Role.TEAM, team=team.team, **values
-        )
+        values = {**TOKEN.values(sent), "role": Role.TEAM, "team": team.team}
+        done = await tried(self.console.submit(request, tokens.create, values))
         if isinstance(done, RefusedError):
             return await self._show(request, TOKEN.form(sent, done), status=done.refusal)
         return await self._show(request, TOKEN.form(), done)
@@ -153,7 +150,9 @@ class OrganiserTeamPages:
     async def retire(self, request: web.Request) -> web.Response:
         """Retire a team; its page says so."""
         team = await self._team(request)
-        done = await tried(self.console, request, "teams.retire", ("team",), team=team.team)
+        done = await tried(
+            self.console.ask(request, teams.retire, OneTeam(team=team.team)), ("team",)
+        )
         if isinstance(done, RefusedError):
             return self._confirm(team, done)
         raise web.HTTPSeeOther(team_path(team.team))

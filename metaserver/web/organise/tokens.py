@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
-from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.operations import tokens
+from metaserver.operations.table import Nothing
+from metaserver.operations.tokens import IssuedToken, NewToken
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import team_path
@@ -18,7 +19,7 @@ from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.held import made_with
 
 MADE = OperationForm(
-    given=NewToken,
+    request=NewToken,
     names=("label", "role", "days"),
     wording={
         **TOKEN.wording,
@@ -58,7 +59,7 @@ class OrganiserTokenPages:
         refused: RefusedError | None = None,
         status: int = 200,
     ) -> web.Response:
-        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        known = await self.console.ask(request, tokens.list_, Nothing())
         return self.console.answer(
             "organise_tokens.html",
             status=refused.refusal if refused else status,
@@ -74,7 +75,7 @@ class OrganiserTokenPages:
     async def issue(self, request: web.Request) -> web.Response:
         """Make a token and show it, this once."""
         sent = await posted(request)
-        done = await tried(self.console, request, "tokens.create", **MADE.values(sent))
+        done = await tried(self.console.submit(request, tokens.create, MADE.values(sent)))
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form(sent, done), status=done.refusal)
         return await self._show(request, MADE.form({"role": "organiser"}), issued=done)
@@ -82,9 +83,9 @@ class OrganiserTokenPages:
     async def revoke(self, request: web.Request) -> web.Response:
         """Revoke a token; the page that lists it says so."""
         number, sent = request.match_info["id"], await posted(request)
-        given = {"id": number, "made_with_it": "made_with_it" in sent}
-        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
-        done = await tried(self.console, request, "tokens.revoke", ("id",), **given)
+        values = {"id": number, "made_with_it": "made_with_it" in sent}
+        known = await self.console.ask(request, tokens.list_, Nothing())
+        done = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form({"role": "organiser"}), refused=done)
         team = next((token.team for token in known if str(token.id) == number), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -12,9 +12,10 @@ from multidict import MultiMapping
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState
-from metaserver.operations.fields import NAME_HELP
-from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.runs import RunContent, RunDetail, UploadRun
+from metaserver.operations import phases, runs, teams
+from metaserver.operations.fields import NAME_HELP, OnePhase
+from metaserver.operations.runs import OneRun, RunContent, RunDetail, RunsOf, UploadRun
+from metaserver.operations.table import Nothing
 from metaserver.operations.text_files import MOST_BYTES
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.form_helpers import OperationForm, no_file, one_of, sent_file, tried
@@ -23,7 +24,7 @@ from metaserver.web.ui.forms import Wording
 
 NAMES = ("team", "task", "run", "content")
 SHEET = OperationForm(
-    given=UploadRun,
+    request=UploadRun,
     names=NAMES,
     wording={
         "run": Wording(
@@ -37,7 +38,7 @@ SHEET = OperationForm(
         ),
     },
 )
-DELETED = OperationForm(given=UploadRun, names=())
+DELETED = OperationForm(request=UploadRun, names=())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,57 +69,55 @@ class UploadPages:
         sent: Mapping[str, Any] | MultiMapping[Any] | None = None,
         refused: RefusedError | None = None,
     ) -> web.Response:
-        phases: Sequence[PhaseDetail] = list(
-            reversed(await self.console.ask(request, "phases.list"))
-        )
-        phase = next((one for one in phases if name in (None, one.phase)), None)
-        teams = [
+        known = list(reversed(await self.console.ask(request, phases.list_, Nothing())))
+        phase = next((one for one in known if name in (None, one.phase)), None)
+        playing = [
             team.team
-            for team in await self.console.ask(request, "teams.list")
+            for team in await self.console.ask(request, teams.list_, Nothing())
             if team.retired_at is None
         ]
-        runs: Sequence[RunDetail] = (
-            await self.console.ask(request, "runs.list", phase=phase.phase) if phase else []
+        uploaded = (
+            await self.console.ask(request, runs.list_, RunsOf(phase=phase.phase)) if phase else []
         )
         form = None
-        if phase is not None and teams and phase.state is not PhaseState.CLOSED:
+        if phase is not None and playing and phase.state is not PhaseState.CLOSED:
             choices = {
-                "team": one_of(teams, "Whose run it is."),
+                "team": one_of(playing, "Whose run it is."),
                 "task": one_of(phase.tasks, "What its file answers."),
             }
             form = SHEET.form(sent, refused, **choices)
         return self.console.answer(
             "organise_uploads.html",
             status=refused.refusal if refused else 200,
-            known_phases=phases,
+            known_phases=known,
             phase=phase,
-            teams=teams,
-            runs=runs,
+            teams=playing,
+            runs=uploaded,
             form=form,
             path=run_path,
-            done=next((run for run in runs if run.run == request.query.get("run")), None),
+            done=next((run for run in uploaded if run.run == request.query.get("run")), None),
         )
 
     @upload
     async def bring(self, request: web.Request) -> web.Response:
-        """Upload a run; the list tells what was left out of its file."""
+        """Upload a run; the list then shows what was left out of its file."""
         sent = await posted(request)
         phase, file = str(sent.get("phase", "")), sent_file(sent)
         values = SHEET.values(sent) | {"content": file.content, "phase": phase}
         done: RunDetail | RefusedError = (
-            await tried(self.console, request, "runs.upload", NAMES, **values)
+            await tried(self.console.submit(request, runs.upload, values), NAMES)
             if file.content
             else no_file()
         )
         if isinstance(done, RefusedError):
-            return await self._list(request, self.console.hub.phase(phase).name, sent, done)
+            known = await self.console.ask(request, phases.get, OnePhase(phase=phase))
+            return await self._list(request, known.phase, sent, done)
         asked = urlencode({"phase": done.phase, "run": done.run})
         raise web.HTTPSeeOther(f"/organise/uploads?{asked}")
 
     async def _run(self, request: web.Request) -> RunContent:
-        phase, run = request.match_info["phase"], request.match_info["run"]
-        found: RunContent = await self.console.ask(request, "runs.get", phase=phase, run=run)
-        return found
+        asked = OneRun(phase=request.match_info["phase"], run=request.match_info["run"])
+        return await self.console.ask(request, runs.get, asked)
 
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a run's file as it was uploaded."""
@@ -150,12 +149,13 @@ class UploadPages:
     async def delete(self, request: web.Request) -> web.Response:
         """Delete a run; the list is without it then."""
         run = (await self._run(request)).run
-        done = await tried(self.console, request, "runs.delete", phase=run.phase, run=run.run)
+        asked = OneRun(phase=run.phase, run=run.run)
+        done = await tried(self.console.ask(request, runs.delete, asked))
         if isinstance(done, RefusedError):
             return self._confirm(run, done)
         raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")
 
 
 def run_path(run: RunDetail) -> str:
-    """Return where an offline run's file is."""
+    """Return the path of an offline run's file."""
     return f"/organise/uploads/{quote(run.phase, safe='')}/{quote(run.run, safe='')}"

@@ -1,4 +1,4 @@
-"""How hard a task's articles are, as one reader sees it: a scatter and a table.
+"""Articles of a task by how hard they are, as one reader sees it: a scatter and a table.
 
 After Fig. 4 of the BC II.5 overview (Leitner et al. 2010): an article's mean rank over the runs
 against its standard deviation. Only means of several teams are shown: no gold, no single answer.
@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from metaserver.leaderboards.boards import ArticleBoard
-from metaserver.tasks.plugin import ArticleLevel, Column, TaskPlugin
+from metaserver.model.boards import ArticleBoard
+from metaserver.model.scores import ArticleLevel, Column
+from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.choices import Choice
 from metaserver.web.ui.plots import Axis, Point
 from metaserver.web.ui.tables import lines
@@ -60,7 +61,7 @@ class Articles:
     task: TaskPlugin
     choice: Choice
     views: Sequence[str]
-    base: str = ""  # what the addresses of the phase's pages begin with
+    base: str  # the beginning of the addresses of the phase's pages
 
     columns = COLUMNS
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from metaserver.leaderboards.boards import BoardRow
+from metaserver.model.boards import BoardRow
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles
@@ -138,7 +138,7 @@ class BoardPages:
         )
 
     def _row(self, site: Site, shown: Leaderboard, row: BoardRow) -> str:
-        """Return a row of the table; it is drawn anew where it has changed."""
+        """Return a row of the table; it is drawn again where it has changed."""
 
         def render() -> str:
             return self.templates.part("leaderboard_parts.html", "run_row", shown, row)
@@ -154,8 +154,7 @@ class BoardPages:
         html = {
             name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
         }
-        if head := site.head():
-            html["phase-head"] = part("phase_parts.html", "head", head)
+        html["phase-head"] = part("phase_parts.html", "head", site.summary())
         for name in BOARD_PARTS:
             html[name] = self._chart(site, name, shown, reader)
         for task_name, count in site.source.counts(reader).items():
@@ -216,16 +215,15 @@ def _chosen(shown: Leaderboard | Articles) -> str:
 
 def csv_file(text: str, phase: str, name: str) -> web.Response:
     """Return an answer with a table to be saved under a name, which begins with its phase's."""
-    named = f"{phase}-{name}" if phase else name
     return web.Response(
         text=text,
         content_type="text/csv",
-        headers={"Content-Disposition": f'attachment; filename="{named}.csv"'},
+        headers={"Content-Disposition": f'attachment; filename="{phase}-{name}.csv"'},
     )
 
 
 def or_400(parse: Callable[[], T]) -> T:
-    """Return what was parsed; what is wrong with a query is told to who asked."""
+    """Return the parsed query; the answer to a wrong one is status 400 with the reason."""
     try:
         return parse()
     except ValueError as error:

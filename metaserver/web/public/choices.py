@@ -1,4 +1,4 @@
-"""What a reader of a board has chosen: the view, which runs, and their order; as in the address."""
+"""Choices of a board's reader: the view, the runs, and their order; as in the address."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import urlencode
 
-from metaserver.leaderboards.scoreboard import RAW
-from metaserver.tasks.plugin import Column
+from metaserver.model.boards import RAW
+from metaserver.model.scores import Column
 
 RISING = frozenset({"place", "run", "mode", "article"})
 """Columns that are first sorted upwards: the others have their best values on top."""
@@ -43,7 +43,7 @@ class Sort:
 
 
 class Show(StrEnum):
-    """Which runs are shown."""
+    """The runs that are shown."""
 
     ALL = "all"
     ONLINE = "online"  # those of annotation servers, not those uploaded as files

@@ -1,4 +1,4 @@
-"""What went wrong in a server's attempts, the same things together."""
+"""Problems of a server's attempts, the same ones grouped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACCESSION = re.compile(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Group:
-    """One thing that went wrong: how often, in how many attempts, in which one last."""
+    """A problem: how often it came, in how many attempts, and the newest of them."""
 
     outcome: Outcome
     text: str
@@ -28,7 +28,7 @@ class Group:
 
 
 def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
-    """Return what went wrong in attempts (newest first), most attempts first.
+    """Return the problems of attempts (newest first), those of most attempts first.
 
     Problems are the same whatever place in a list and whichever accession they are about; the
     first 100 of an answer are kept, so only those are counted.

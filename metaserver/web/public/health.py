@@ -1,4 +1,4 @@
-"""How the hub is, for those who watch over it: alive, ready, and its metrics."""
+"""Health of the hub: alive, ready, and its metrics."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ from aiohttp import hdrs, web
 
 from metaserver.config import MetricsReaders
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.states import Role
-from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
-from metaserver.operations.monitoring import hub_status
-from metaserver.store import servers
+from metaserver.operations.monitoring import is_ready, metrics_for
 from metaserver.web.access.addresses import read_address
-from metaserver.web.access.visitor import VISITOR
+from metaserver.web.access.visitor import VISITOR, caller_of
 
 NO_STORE = {"Cache-Control": "no-store"}
 FORWARDED = ("Forwarded", "X-Forwarded-For", "Via")
 
 
 async def alive(_: web.Request) -> web.Response:
-    """Tell that the hub answers."""
+    """Answer: the hub does."""
     return web.json_response({"status": "ok"}, headers=NO_STORE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthPages:
-    """The handlers of a service."""
+    """The handlers."""
 
     hub: HubContext
 
@@ -40,13 +37,13 @@ class HealthPages:
         ]
 
     async def ready(self, _: web.Request) -> web.Response:
-        """Tell whether the hub can do its work; status 503 while answers cannot be stored."""
-        ready = hub_status(self.hub).ready
-        told = {"status": "ready" if ready else "blocked"}
-        return web.json_response(told, status=200 if ready else 503, headers=NO_STORE)
+        """Answer whether the hub can do its work; status 503 while answers cannot be stored."""
+        ready = is_ready(self.hub)
+        status = {"status": "ready" if ready else "blocked"}
+        return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Answer with the metrics, to who may read them (`web.metrics`).
+        """Answer with the metrics, to who may read them (`web.metrics`; in a run, everybody).
 
         A team's token gives those of its servers, a reader's those that name no server.
         """
@@ -54,20 +51,12 @@ class HealthPages:
             raise RefusedError(
                 Refusal.TOKEN, "an API token is needed to read the metrics from here"
             )
-        body, kind = await self._metrics_for(request[VISITOR].caller)
+        body, kind = await metrics_for(self.hub, caller_of(request))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
 
-    async def _metrics_for(self, caller: Caller) -> tuple[bytes, str]:
-        metrics = self.hub.metrics
-        if caller.team is not None:
-            async with self.hub.store.reading() as connection:
-                own = await servers.list_all(connection, caller.team)
-            return metrics.render_of({registered.server.name for registered in own})
-        return metrics.render_hub() if caller.role is Role.READER else metrics.render()
-
     def _may_read(self, request: web.Request) -> bool:
-        known, readers = request[VISITOR], self.hub.settings.web.metrics
-        if known.caller.role is not None or readers is MetricsReaders.PUBLIC:
+        known, readers = request.get(VISITOR), self.hub.settings.web.metrics
+        if known is None or known.caller.role is not None or readers is MetricsReaders.PUBLIC:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
             return False  # a proxy on this machine asks for others

@@ -1,4 +1,4 @@
-"""The first page of a service: its challenges, their phases, and how to take part."""
+"""The first page: challenges, their phases, and how to take part."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from metaserver.operations.challenges import list_challenges
 from metaserver.operations.context import HubContext
-from metaserver.store import phases
-from metaserver.web.public.boards import page, reader_of
+from metaserver.operations.table import Nothing, ask
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.ui.templates import Templates
 
@@ -23,13 +25,13 @@ class Home:
 
     async def home(self, request: web.Request) -> web.Response:
         """Answer with the challenges and their phases."""
-        async with self.hub.store.reading() as connection:
-            challenges = await phases.list_challenges(connection)
+        caller = caller_of(request)
+        challenges = await ask(self.hub, caller, list_challenges, Nothing())
         return page(
             self.templates.page(
                 "home.html",
                 challenges=challenges,
-                heads=self.sites.heads(),
-                organiser=reader_of(request).organiser,
+                summaries=self.sites.summaries(),
+                organiser=caller.organiser,
             )
         )

@@ -13,10 +13,9 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from metaserver.leaderboards.boards import Board, BoardRow
-from metaserver.leaderboards.frozen import FrozenBoard
+from metaserver.model.boards import Board, BoardRow, FrozenBoard
 from metaserver.model.records import TaskName
-from metaserver.tasks.plugin import Column
+from metaserver.model.scores import Column
 from metaserver.web.public.choices import Choice, Show
 from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
 
@@ -38,7 +37,7 @@ VIEW_HELP = {
 
 
 class ShowWords(NamedTuple):
-    """What a choice of runs is called: on its link, and above the table."""
+    """Names of a choice of runs: on its link, and above the table."""
 
     pill: str
     heading: str
@@ -52,15 +51,15 @@ SHOWS = {
 
 
 class ShownTask(Protocol):
-    """What a board shows of its task: that of a plug-in, or of a frozen board."""
+    """A task as a board shows it: that of a plug-in, or of a frozen board."""
 
     @property
     def name(self) -> TaskName:
-        """What it is called in addresses."""
+        """Its name in addresses."""
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """Its name for people."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -72,7 +71,7 @@ class ShownTask(Protocol):
 
 
 class IntervalStatus(Enum):
-    """What a run's interval is worth."""
+    """Status of a run's interval."""
 
     CURRENT = "current"
     OLD = "old"  # of an earlier score of the run
@@ -87,11 +86,11 @@ class Leaderboard:
     board: Board
     task: ShownTask
     choice: Choice
+    phase: str
+    base: str  # the beginning of the addresses of the phase's pages
     views: Sequence[str] = ("raw",)
     frozen: FrozenBoard | None = None
     key: str = ""  # of the frozen board's link
-    phase: str = ""  # its name, where there are several
-    base: str = ""  # what the addresses of the phase's pages begin with
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -140,17 +139,17 @@ class Leaderboard:
 
     @property
     def teams(self) -> bool:
-        """Whether a team has more than one run, so that some are its best."""
+        """True where a team has more than one run, so that some are its best."""
         return bool(self._best)
 
     def best(self, row: BoardRow) -> bool:
-        """Tell whether the run is the best of its team, where that is worth a word."""
+        """Return whether the run is the best of its team, where that is worth a word."""
         return row.place is not None and row.run in self._best
 
     def text(self, row: BoardRow, column: Column) -> str:
         """Return a cell's text; `n/a` where the value is undefined."""
         if column.key == "articles":
-            return f"{row.score.articles_scored}/{row.score.articles_in_gold}"
+            return f"{row.articles_scored}/{row.articles_in_gold}"
         found = value(row, column.key)
         if found is None:
             return "n/a"
@@ -159,12 +158,12 @@ class Leaderboard:
         return f"{found:.{column.decimals}f}"
 
     def few(self, row: BoardRow) -> bool:
-        """Tell whether the run answered too few articles to be compared with the others."""
-        return row.score.articles_scored < FEW * row.score.articles_in_gold
+        """Return whether the run answered too few articles to be compared with the others."""
+        return row.articles_scored < FEW * row.articles_in_gold
 
     def share(self, row: BoardRow) -> float | None:
         """Return the value of the board's first measure for a bar, if it lies in [0, 1]."""
-        found = row.score.values.get(self.main)
+        found = row.values.get(self.main)
         return float(found) if found is not None and 0 <= found <= 1 else None
 
     @property
@@ -178,8 +177,8 @@ class Leaderboard:
         return next(column for column in self.task.columns if column.key == self.main)
 
     def standing(self, row: BoardRow) -> IntervalStatus:
-        """Tell what the run's interval is worth."""
-        score = row.score.values.get(self.main)
+        """Return the status of the run's interval."""
+        score = row.values.get(self.main)
         if score is None or not self.board.resampling:
             return IntervalStatus.NONE
         if row.interval is None:
@@ -212,7 +211,7 @@ class Leaderboard:
             return []
         series, found = self.series(), []
         for row in self.leaders:
-            x, y = (row.score.values.get(key) for key in (self.task.order[1], self.main))
+            x, y = (row.values.get(key) for key in (self.task.order[1], self.main))
             if x is not None and y is not None:
                 found.append(Point(name=name(row), x=x, y=y, series=series.get(name(row))))
         return found
@@ -227,16 +226,16 @@ class Leaderboard:
 
     @property
     def curved(self) -> bool:
-        """Whether the task's runs have curves."""
-        return bool(self.board.resampling) or any(row.score.curve for row in self.board.rows)
+        """True where the task has runs with curves."""
+        return bool(self.board.resampling) or any(row.curve for row in self.board.rows)
 
     def curves(self) -> list[Curve]:
         """Return the precision/recall curves of the best runs that have one."""
         series = self.series()
         return [
-            Curve(name=name(row), steps=row.score.curve, series=series[name(row)])
+            Curve(name=name(row), steps=row.curve, series=series[name(row)])
             for row in self.leaders
-            if name(row) in series and row.score.curve
+            if name(row) in series and row.curve
         ]
 
 
@@ -260,8 +259,8 @@ def value(row: BoardRow, key: str) -> Any:
         case "mode":
             return "offline" if row.offline else "online"
         case "articles":
-            return row.score.articles_scored
-    return row.score.values.get(key)
+            return row.articles_scored
+    return row.values.get(key)
 
 
 def _best_of_teams(rows: Sequence[BoardRow]) -> Sequence[BoardRow]:

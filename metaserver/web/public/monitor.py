@@ -1,4 +1,4 @@
-"""The monitor: what its figures are made of, and which rows a reader has asked for."""
+"""The monitor: its figures, and the rows that a reader has asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MonitorFilter:
-    """Which servers and errors the reader wants to see; an empty value means all."""
+    """The servers and errors that the reader has chosen; an empty value means all."""
 
     state: str = ""
     find: str = ""  # part of a server's name, in any case
@@ -37,11 +37,11 @@ class MonitorFilter:
         return cls(state=state, find=query.get("find", "").strip(), outcome=outcome)
 
     def shows(self, server: ServerStatus) -> bool:
-        """Tell whether the server's row is wanted."""
+        """Return whether the server's row is shown."""
         return self.state in ("", server.state) and self.find.lower() in server.name.lower()
 
     def shows_error(self, error: ErrorEntry) -> bool:
-        """Tell whether the line of the error log is wanted."""
+        """Return whether the line of the error log is shown."""
         return self.outcome in ("", error.outcome)
 
 
@@ -157,7 +157,7 @@ class Totals:
 
     @property
     def errors(self) -> int:
-        """How many attempts were not `ok`."""
+        """The number of attempts that were not `ok`."""
         return sum(self.outcomes.values())
 
 

@@ -1,4 +1,4 @@
-"""The pages of a service that anybody may read, put together."""
+"""The pages that need no sign-in: a part of a service's application, or one of their own."""
 
 from __future__ import annotations
 
@@ -7,28 +7,53 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
+from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
+from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.public.health import HealthPages
 from metaserver.web.public.home import Home
 from metaserver.web.public.pages import mount
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.server_pages import PublicServerPages
+from metaserver.web.public.source import READER
+from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
 
+OWNER = Viewer(organiser=True)
+"""Whoever reads the pages of a run: they are on its organiser's own machine."""
 
-def mount_open_pages(app: web.Application, hub: HubContext, templates: Templates) -> PhaseSites:
-    """Put the first page, the phases' pages and the hub's health onto a service's application.
 
-    Call it when the application has its gate: the pages are made for who is signed in.
+def make_pages_app(hub: HubContext) -> web.Application:
+    """Return these pages alone, without sign-in: whoever reaches them sees everything."""
+    assets = Assets()
+    templates = Templates(assets)
+    app = web.Application(middlewares=[error_pages(templates), _read_by_owner])
+    mount_open_pages(app, hub, templates, assets)
+    return app
+
+
+@web.middleware
+async def _read_by_owner(request: web.Request, handler: Handler) -> web.StreamResponse:
+    request[READER] = OWNER
+    return await handler(request)
+
+
+def mount_open_pages(
+    app: web.Application, hub: HubContext, templates: Templates, assets: Assets
+) -> None:
+    """Put the first page, the phases' pages and the hub's health onto an application.
+
+    Its other middlewares are there already: pages are made for who reads them.
     """
     sites = PhaseSites(hub)
     servers = PublicServerPages(hub=hub, templates=templates)
-    streams = {"servers/": servers.events}
-    mount(app, sites, templates, more=servers.routes(), streams=streams)
-    home = Home(hub=hub, sites=sites, templates=templates)
-    app.router.add_get("/", home.home)
+    mount(app, sites, templates, more=servers.routes(), streams={"servers/": servers.events})
+    app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)
     app.add_routes(HealthPages(hub=hub).routes())
+    app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
+    app.on_response_prepare.append(add_headers)
     app.on_shutdown.append(sites.end_streams)
 
     async def keep_up(_: web.Application) -> AsyncIterator[None]:
@@ -40,4 +65,3 @@ def mount_open_pages(app: web.Application, hub: HubContext, templates: Templates
         await sites.close()
 
     app.cleanup_ctx.append(keep_up)
-    return sites

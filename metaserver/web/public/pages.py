@@ -1,4 +1,4 @@
-"""The pages of phases: what every site has, that of a run and that of a service."""
+"""The pages that every phase has."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
 from metaserver.web.access.stream_auth import while_held
+from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import BoardPages, or_400, page, reader_of
 from metaserver.web.public.monitor import MonitorFilter, Totals, error_id, slots
 from metaserver.web.public.sites import Site, Sites, site_of, sited
@@ -79,7 +80,7 @@ class PublicPages:
 
     async def no_phase(self, request: web.Request) -> web.Response:
         """Answer where there is no phase that a page could show."""
-        organiser = reader_of(request).organiser
+        organiser = caller_of(request).organiser
         return page(self.templates.page("no_phase.html", organiser=organiser))
 
     async def monitor(self, request: web.Request) -> web.Response:
@@ -113,8 +114,7 @@ class PublicPages:
             for name in MONITOR_PARTS
         }
         html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
-        if head := site.head():
-            html["phase-head"] = part("phase_parts.html", "head", head)
+        html["phase-head"] = part("phase_parts.html", "head", site.summary())
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState
@@ -127,7 +127,7 @@ class PublicPages:
         )
 
     def _row(self, site: Site, server: ServerStatus) -> LiveRow:
-        """Return a server's row; it is made anew where the server has changed."""
+        """Return a server's row; it is made again where the server has changed."""
 
         def draw() -> str:
             return self.templates.part("monitor_parts.html", "server_row", server, site.base)

@@ -1,59 +1,43 @@
-"""The page of a server in a phase, and its badge."""
+"""Pages of servers in a phase, and their badges."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from aiohttp import hdrs, web
 
-from metaserver.model.lanes import StoredAttempt
-from metaserver.model.records import ServerName, TeamName
+from metaserver.model.records import ServerName
 from metaserver.model.viewer import Viewer
-from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
-from metaserver.monitoring.windows import ServerWindow, Window
+from metaserver.monitoring.windows import Window
 from metaserver.operations.context import HubContext
-from metaserver.phases.runtime import RunningPhase
-from metaserver.store import states
-from metaserver.store.states import StateChange
+from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.access.headers import OPEN_TO
+from metaserver.web.access.visitor import VISITOR
 from metaserver.web.public import badges
 from metaserver.web.public.boards import or_400, page, reader_of
-from metaserver.web.public.redaction import TOLD
 from metaserver.web.public.sites import Site, site_of
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.templates import Templates
 
-EVENTS = 50  # newest changes of state that are shown
-ATTEMPTS = 20  # newest attempts that the server's team is shown; all are in its console
 PARTS = ("server_head", "server_totals", "measures", "events", "server_errors", "attempts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerView:
-    """A server in a phase as one reader sees it; `attempts` is None for who may not see them."""
+    """A server in a phase as its page shows it; `base` begins the addresses of the phase's pages.
 
-    phase: str
+    `console` is the path of all its attempts in the team's console, empty without sign-in.
+    """
+
+    reading: ServerReading
     base: str
-    status: ServerStatus
-    team: TeamName | None
-    window: Window
-    measures: ServerWindow
-    time_limit: float
-    events: Sequence[StateChange]  # newest first
-    errors: Sequence[ErrorEntry]
-    attempts: Sequence[StoredAttempt] | None
+    console: str
 
     @property
     def address(self) -> str:
         """The path of its page."""
-        return f"{self.base}/servers/{quote(self.status.name, safe='')}"
-
-    @property
-    def console(self) -> str:
-        """The path of its attempts in the team's console."""
-        return f"/team/servers/{quote(self.status.name, safe='')}/attempts"
+        return f"{self.base}/servers/{quote(self.reading.status.name, safe='')}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,13 +62,13 @@ class PublicServerPages:
     async def badge(self, request: web.Request) -> web.Response:
         """Answer with a picture of a server's state, which any page may show."""
         site, name = site_of(request), ServerName(request.match_info["server"])
-        status = _running(site, name).boards.watch.status(name)
+        state = self._phase(site, name).state(name)
         headers = {
             hdrs.CACHE_CONTROL: "no-cache",
             OPEN_TO: "cross-origin",
         }
         return web.Response(
-            text=badges.badge(name, status.state), content_type="image/svg+xml", headers=headers
+            text=badges.badge(name, state), content_type="image/svg+xml", headers=headers
         )
 
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
@@ -93,58 +77,35 @@ class PublicServerPages:
         view = await self._view(request, ServerName(name))
 
         async def parts() -> LiveParts:
-            return self._parts(site, await self._seen(site, view.status.name, reader, view.window))
+            return self._parts(site, await self._seen(site, view, reader))
 
-        key = f"servers/{name} {view.window} {reader}"
+        key = f"servers/{name} {view.reading.window} {reader}"
         return await site.broadcaster.follow(request, key, parts)
 
     def _parts(self, site: Site, view: ServerView) -> LiveParts:
         part = self.templates.part
         html = {name: part("server_parts.html", name, view) for name in PARTS}
-        if head := site.head():
-            html["phase-head"] = part("phase_parts.html", "head", head)
+        html["phase-head"] = part("phase_parts.html", "head", site.summary())
         return LiveParts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
-        return await self._seen(site_of(request), name, reader_of(request), window)
+        site = site_of(request)
+        reading = await self._phase(site, name).server(name, window, reader_of(request))
+        path = f"/team/servers/{quote(name, safe='')}/attempts" if VISITOR in request else ""
+        return ServerView(reading=reading, base=site.base, console=path)
 
-    async def _seen(
-        self, site: Site, name: ServerName, reader: Viewer, window: Window
-    ) -> ServerView:
-        running = _running(site, name)
-        registered = running.servers[name]
-        own = reader.organiser or (bool(reader.team) and registered.team == reader.team)
-        shown = site.monitor(reader)
-        async with self.hub.store.reading() as connection:
-            changes = await states.list_changes(connection, running.key(registered), limit=EVENTS)
-        return ServerView(
-            phase=running.name,
-            base=site.base,
-            status=next(status for status in shown.servers if status.name == name),
-            team=registered.team,
-            window=window,
-            measures=running.windows.window(name, window),
-            time_limit=shown.time_limit,
-            events=[_event(change, own=own) for change in reversed(changes)],
-            errors=[error for error in shown.errors if error.server == name],
-            attempts=await self._attempts(running, name) if own else None,
-        )
+    async def _seen(self, site: Site, view: ServerView, reader: Viewer) -> ServerView:
+        """Return a view as of now."""
+        name = view.reading.status.name
+        reading = await self._phase(site, name).server(name, view.reading.window, reader)
+        return replace(view, reading=reading)
 
-    async def _attempts(self, running: RunningPhase, name: ServerName) -> Sequence[StoredAttempt]:
-        return await self.hub.store.newest_attempts(
-            running.key(running.servers[name]), name, running.corpus, limit=ATTEMPTS
-        )
-
-
-def _running(site: Site, name: ServerName) -> RunningPhase:
-    if site.running is None or name not in site.running.servers:
-        raise web.HTTPNotFound(text=f"No server called {name} takes part in this phase.")
-    return site.running
-
-
-def _event(change: StateChange, *, own: bool) -> StateChange:
-    return change if own or change.state in TOLD else replace(change, note="")
+    def _phase(self, site: Site, server: ServerName) -> PhaseView:
+        phase = PhaseView.find(self.hub, site.phase)
+        if phase is None or not phase.has_server(server):
+            raise web.HTTPNotFound(text=f"No server called {server} takes part in this phase.")
+        return phase
 
 
 def _window(text: str) -> Window:

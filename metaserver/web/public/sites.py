@@ -1,4 +1,4 @@
-"""Which phase a page shows: the only one of a run, or one of the many of a service."""
+"""Sites of phases, and the one that a request is for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from metaserver.model.records import TaskName
 from metaserver.model.states import PhaseState
 from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import Monitor
-from metaserver.phases.runtime import RunningPhase
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.live import Broadcaster
@@ -23,10 +22,10 @@ from metaserver.web.ui.memo import Memo
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseHead:
-    """What pages say of a phase. Moments are Unix seconds.
+class PhaseSummary:
+    """A phase in short, for its pages and for lists of phases. Moments are Unix seconds.
 
-    `timezone` is the one that its challenge tells dates in. `dates` are those that have passed and
+    `timezone` is that of its challenge's dates. `dates` are those that have passed and
     those by which the clock does something, each with its word ("opens"); `next` is what the clock
     does next.
     """
@@ -42,48 +41,32 @@ class PhaseHead:
 
     @property
     def base(self) -> str:
-        """What the addresses of the phase's pages begin with."""
+        """The beginning of the addresses of the phase's pages."""
         return base_of(self.name)
 
 
 def base_of(phase: str) -> str:
-    """Return what the addresses of a phase's pages begin with."""
-    return f"/p/{quote(phase, safe='')}" if phase else ""
-
-
-def _no_head() -> PhaseHead | None:
-    return None
-
-
-def _no_heads() -> Sequence[PhaseHead]:
-    return ()
-
-
-def _all(monitor: Monitor, _: Viewer) -> Monitor:
-    return monitor
+    """Return the beginning of the addresses of a phase's pages."""
+    return f"/p/{quote(phase, safe='')}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """What the pages of one phase are made from.
+    """One phase as its pages show it.
 
-    `phase` is empty for a run's, whose addresses have no name in them. `head` tells how the phase
-    stands now, `phases` all there are; `visible` leaves out of the monitor what a reader may not
-    see. `running` is there in a service.
+    `summary` gives how the phase stands now, `phases` all there are.
     """
 
+    phase: str
     source: BoardSource
     broadcaster: Broadcaster
-    phase: str = ""
-    running: RunningPhase | None = None
-    head: Callable[[], PhaseHead | None] = _no_head
-    phases: Callable[[], Sequence[PhaseHead]] = _no_heads
-    visible: Callable[[Monitor, Viewer], Monitor] = _all
+    summary: Callable[[], PhaseSummary]
+    phases: Callable[[], Sequence[PhaseSummary]]
     memo: Memo = field(default_factory=Memo)
 
     @property
     def base(self) -> str:
-        """What the addresses of its pages begin with."""
+        """The beginning of the addresses of its pages."""
         return base_of(self.phase)
 
     @property
@@ -93,16 +76,15 @@ class Site:
 
     def monitor(self, reader: Viewer) -> Monitor:
         """The monitor as of now, as far as the reader may see it."""
-        return self.visible(self.source.monitor(), reader)
+        return self.source.monitor(reader)
 
     def stream(self, page: str) -> str:
         """Return the address of a page's event stream, to which its query may be added."""
-        phase = f"&phase={quote(self.phase, safe='')}" if self.phase else ""
-        return f"/events?page={quote(page, safe='/')}{phase}"
+        return f"/events?page={quote(page, safe='/')}&phase={quote(self.phase, safe='')}"
 
 
 class Sites(Protocol):
-    """All phases that there are pages of."""
+    """The sites of all phases."""
 
     def named(self, phase: str) -> Site | None:
         """The site of a phase; with an empty name the one that is shown first. None: none such."""
@@ -120,7 +102,7 @@ class NoPhaseError(Exception):
 def site() -> Site | None:
     """Return the site of the page under way; None while there is no phase.
 
-    Every page's head shows it, so that it comes by the request's context, not by arguments.
+    Every page's header shows it, so that it comes by the request's context, not by arguments.
     """
     return _current.get()
 

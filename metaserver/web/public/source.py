@@ -1,4 +1,4 @@
-"""What the pages need from the hub's services."""
+"""The boards that pages show, and who reads them."""
 
 from __future__ import annotations
 
@@ -7,44 +7,43 @@ from typing import Protocol
 
 from aiohttp import web
 
-from metaserver.leaderboards.boards import ArticleBoard, Board
-from metaserver.leaderboards.frozen import FrozenBoard
+from metaserver.model.boards import ArticleBoard, Board, FrozenBoard
 from metaserver.model.records import TaskName
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 
 READER = web.RequestKey("READER", Viewer)
-"""Who reads: put into the request by who signs readers in; absent for anybody."""
+"""The reader of a page: set before its handler is called; absent for anybody."""
 
 
 class BoardSource(Protocol):
-    """Gives the newest boards, and tells when they have changed.
+    """The newest boards of a phase, and a way to wait until they change.
 
     All but `changed` and `frozen` answer at once from memory: they are called on the event loop,
     for each page that is asked for and at most once a second for each page that is watched.
     """
 
     def tasks(self) -> Sequence[TaskPlugin]:
-        """The tasks of this challenge, in the order of the tabs."""
+        """Return the tasks that have a leaderboard, in the order of the tabs."""
 
     def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """How many runs each of `tasks()` has, as far as the reader may see them."""
+        """Count the runs of each of `tasks()`, as far as the reader may see them."""
 
-    def monitor(self) -> Monitor:
-        """The monitor as of now."""
+    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
+        """Return the monitor as of now, as far as the reader may see it."""
 
     def views(self, task: TaskName) -> Sequence[str]:
-        """The views one of `tasks()` is scored in, the raw one first."""
+        """Return the views one of `tasks()` is scored in, the raw one first."""
 
     def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
-        """The leaderboard of one of `tasks()` as of now, as far as the reader may see it."""
+        """Return the leaderboard of one of `tasks()` as of now, as far as the reader may see it."""
 
     def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
-        """How hard the articles of one of `tasks()` are, as far as the reader may know."""
+        """Return the difficulty of a task's articles, as far as the reader may know it."""
 
     async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """The frozen board of a permanent link; None where there is none for this reader."""
+        """Return the frozen board of a permanent link; None: there is none for this reader."""
 
     async def changed(self, since: int) -> int:
         """Wait until the version of the boards is not `since`; return the version.

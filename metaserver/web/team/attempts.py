@@ -1,4 +1,4 @@
-"""A server's attempts, and each of them with its answer and the places of its problems."""
+"""Attempts of a server, and each of them with its answer and the places of its problems."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from metaserver.model.records import Timings
 from metaserver.model.states import OPEN_STATES, Outcome
+from metaserver.operations import attempts
 from metaserver.operations.attempts import AttemptDetail, RawAnswer
 from metaserver.web.access.downloads import in_turn
 from metaserver.web.public.groups import grouped
@@ -44,7 +45,7 @@ MARKS: Mapping[Outcome, str] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class AttemptFilter:
-    """Which attempts are shown, as in the address."""
+    """The attempts that are shown, as in the address."""
 
     phase: str
     outcome: str = ""
@@ -101,15 +102,12 @@ class AttemptPages:
         self, request: web.Request, card: Card, wanted: AttemptFilter
     ) -> Sequence[AttemptDetail]:
         asked = {"outcome": wanted.outcome, "article": wanted.article, "before": wanted.before}
-        found: Sequence[AttemptDetail] = await self.console.ask(
+        chosen = {name: value for name, value in asked.items() if value}
+        return await self.console.submit(
             request,
-            "servers.attempts",
-            server=card.server.server,
-            phase=wanted.phase,
-            limit=PAGE + 1,
-            **{name: value for name, value in asked.items() if value},
+            attempts.attempts,
+            {"server": card.server.server, "phase": wanted.phase, "limit": PAGE + 1} | chosen,
         )
-        return found
 
     async def one(self, request: web.Request) -> web.Response:
         """Answer with one attempt: its times, its problems, its answer."""
@@ -155,10 +153,9 @@ class AttemptPages:
         )
 
     async def _answer(self, request: web.Request, phase: str) -> RawAnswer:
-        found: RawAnswer = await self.console.ask(
-            request, "servers.answer", phase=phase, **request.match_info
+        return await self.console.submit(
+            request, attempts.answer, {**request.match_info, "phase": phase}
         )
-        return found
 
 
 def newest_phase(card: Card) -> str:

@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import Role
+from metaserver.operations import lanes, teams
+from metaserver.operations.lanes import InLane
+from metaserver.operations.servers import ServerDetail
+from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
 from metaserver.web.team.conformance import TrialPages, trial_parts
-from metaserver.web.team.scope import Scope, cards, one_card, phases, scope_of
+from metaserver.web.team.scope import Scope, cards, newest_phases, one_card, scope_of
 from metaserver.web.team.servers import TeamServerPages, server_parts, shown_server
 from metaserver.web.team.settings import SettingsPages
 from metaserver.web.team.snippets import SnippetPages
 from metaserver.web.team.tokens import TeamTokenPages
-from metaserver.web.team.view import Card, TeamLaneAction
-from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
+from metaserver.web.team.view import Card, Refused, TeamLaneAction
+from metaserver.web.ui.console import (
+    AskedOperation,
+    ConsoleContext,
+    mended,
+    phase_named,
+    posted,
+)
 from metaserver.web.ui.live import LiveParts
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Refused:
-    """What could not be done, to be told next to its button."""
-
-    server: str
-    act: str
-    text: str
+LANE_OPERATIONS: Mapping[TeamLaneAction, AskedOperation[InLane, ServerDetail]] = {
+    TeamLaneAction.START: lanes.start,
+    TeamLaneAction.NEXT: lanes.next_,
+    TeamLaneAction.PAUSE: lanes.pause,
+    TeamLaneAction.CANCEL: lanes.cancel,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,8 +67,8 @@ class TeamConsole:
         """Answer with a team's servers; to an organiser who has not said whose, with all teams."""
         scope = await scope_of(self.console, request)
         if scope is None:
-            teams = await self.console.ask(request, "teams.list")
-            return self.console.answer("team_choice.html", teams=teams)
+            known = await self.console.ask(request, teams.list_, Nothing())
+            return self.console.answer("team_choice.html", teams=known)
         return await self._overview(request, scope)
 
     async def _overview(
@@ -73,7 +81,7 @@ class TeamConsole:
             scope=scope,
             view=view,
             cards=shown,
-            planned=await phases(self.console, request),
+            planned=await newest_phases(self.console, request),
             notice=_notice(phase_named(self.console, request), request, shown),
             refused=refused,
         )
@@ -85,26 +93,26 @@ class TeamConsole:
         phase = str(form.get("phase", ""))
         from_overview = form.get("from") != "server"
         try:
-            detail = await self.console.ask(request, f"servers.{act}", server=name, phase=phase)
+            lane = InLane(server=name, phase=phase)
+            detail = await self.console.ask(request, LANE_OPERATIONS[act], lane)
         except RefusedError as error:
             return await self._refused(request, mended(error), from_overview=from_overview)
         scope = await scope_of(self.console, request, detail.team)
         assert scope is not None
-        card = Card.of(detail, (), testing=False)
-        path = "/team" if from_overview else card.path
+        path = "/team" if from_overview else Card.of(detail, ()).path
         raise web.HTTPSeeOther(scope.link(path, server=name, act=act, phase=phase))
 
     async def _refused(
         self, request: web.Request, error: RefusedError, *, from_overview: bool
     ) -> web.Response:
         name, act = request.match_info["server"], request.match_info["act"]
-        told = Refused(server=name, act=act, text=in_words(error))
+        refused = Refused(server=name, act=act, text=in_words(error))
         card = await one_card(self.console, request, name)
         if not from_overview:
-            return await shown_server(self.console, request, card, told, error.refusal)
+            return await shown_server(self.console, request, card, refused, error.refusal)
         scope = await scope_of(self.console, request, card.server.team)
         assert scope is not None
-        return await self._overview(request, scope, told, error.refusal)
+        return await self._overview(request, scope, refused, error.refusal)
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of a page of the console."""
@@ -127,7 +135,7 @@ class TeamConsole:
         )
 
     async def _overview_parts(self, request: web.Request, team: str) -> LiveParts:
-        known = await phases(self.console, request)
+        known = await newest_phases(self.console, request)
         part = self.console.templates.part
         html = {"phases": part("team_parts.html", "phases", known, view)}
         for card in await cards(self.console, request, team):

@@ -1,4 +1,4 @@
-"""Whose console is looked at: a team's own; an organiser says which."""
+"""The team whose console is shown: a team's own; an organiser says which."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from metaserver.model.records import ServerName
+from metaserver.operations import phases, servers, teams
+from metaserver.operations.fields import OneServer
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.servers import ServerDetail
-from metaserver.operations.teams import TeamDetail
+from metaserver.operations.table import Nothing
+from metaserver.operations.teams import OneTeam, TeamDetail
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.view import Card
 from metaserver.web.ui.console import ConsoleContext
@@ -31,7 +32,7 @@ class Scope:
 
     @property
     def kept(self) -> dict[str, str]:
-        """What a form sends along."""
+        """The fields that a form sends along."""
         return {"team": self.team.team} if self.organiser else {}
 
 
@@ -46,31 +47,24 @@ async def scope_of(
     name = team or request.query.get("team") or caller.team
     if name is None and caller.organiser:
         return None
-    detail = await console.ask(request, "teams.get", team=name or "-")
+    detail = await console.ask(request, teams.get, OneTeam(team=name or "-"))
     return Scope(team=detail, organiser=caller.organiser)
 
 
-async def phases(console: ConsoleContext, request: web.Request) -> Sequence[PhaseDetail]:
+async def newest_phases(console: ConsoleContext, request: web.Request) -> Sequence[PhaseDetail]:
     """Return all phases, the newest first."""
-    known: Sequence[PhaseDetail] = await console.ask(request, "phases.list")
-    return list(reversed(known))
+    return list(reversed(await console.ask(request, phases.list_, Nothing())))
 
 
 async def cards(console: ConsoleContext, request: web.Request, team: str) -> Sequence[Card]:
     """Return the cards of a team's servers, those in use first."""
-    servers: Sequence[ServerDetail] = await console.ask(request, "servers.list")
-    own = sorted((one for one in servers if one.team == team), key=lambda one: one.retired)
-    known = await phases(console, request)
-    return [card(console, server, known) for server in own]
+    registered = await console.ask(request, servers.list_, Nothing())
+    own = sorted((one for one in registered if one.team == team), key=lambda one: one.retired)
+    known = await newest_phases(console, request)
+    return [Card.of(server, known) for server in own]
 
 
 async def one_card(console: ConsoleContext, request: web.Request, name: str) -> Card:
     """Return the card of one server; `RefusedError` where there is none for who asks."""
-    server = await console.ask(request, "servers.get", server=name)
-    return card(console, server, await phases(console, request))
-
-
-def card(console: ConsoleContext, server: ServerDetail, known: Sequence[PhaseDetail]) -> Card:
-    """Return a server's card."""
-    testing = console.hub.conformance.under_way(ServerName(server.server)) is not None
-    return Card.of(server, known, testing=testing)
+    server = await console.ask(request, servers.get, OneServer(server=name))
+    return Card.of(server, await newest_phases(console, request))

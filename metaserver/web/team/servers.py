@@ -5,20 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import OPEN_STATES
-from metaserver.operations.attempts import AttemptDetail
-from metaserver.operations.lanes import QueueDetail
+from metaserver.operations import attempts, lanes, servers
+from metaserver.operations.attempts import AttemptQuery
+from metaserver.operations.fields import OneServer
+from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.web.public.groups import grouped
+from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
-from metaserver.web.team.view import Card
+from metaserver.web.team.view import Card, Refused
 from metaserver.web.ui.console import ConsoleContext, mended, phase_named, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
 from metaserver.web.ui.live import LiveParts
@@ -26,7 +27,7 @@ from metaserver.web.ui.live import LiveParts
 CHANGED = ("url", "method", "parameters", "tasks", "concurrency")
 REGISTERED = ("server", *CHANGED)
 GROUPED = 1_000
-"""How many of the newest attempts are looked through for what went wrong."""
+"""The number of newest attempts that are searched for problems."""
 
 
 def wording() -> dict[str, Wording]:
@@ -98,19 +99,19 @@ class TeamServerPages:
         return self.console.answer("team_register.html", status=status, scope=scope, form=form)
 
     async def register(self, request: web.Request) -> web.Response:
-        """Register a server; its page leads on to its test."""
+        """Register a server; its page then links to its test."""
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else None
         values = values_of(RegisterServer, REGISTERED, sent)
         try:
-            detail = await self.console.ask(request, "servers.register", team=team, **values)
+            detail = await self.console.submit(request, servers.register, {**values, "team": team})
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(
                 RegisterServer, REGISTERED, values=sent, wording=wording(), refused=refused
             )
             return await self._register_form(request, form, team, refused.refusal)
-        raise web.HTTPSeeOther(Card.of(detail, (), testing=False).path)
+        raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
     async def edit_form(self, request: web.Request) -> web.Response:
         """Answer with the form that changes a server."""
@@ -132,13 +133,13 @@ class TeamServerPages:
         name, sent = request.match_info["server"], await posted(request)
         values = {"tasks": ()} | values_of(ServerChange, CHANGED, sent)
         try:
-            detail = await self.console.ask(request, "servers.update", server=name, **values)
+            detail = await self.console.submit(request, servers.update, {**values, "server": name})
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(ServerChange, CHANGED, values=sent, wording=wording(), refused=refused)
             card = await one_card(self.console, request, name)
             return await self._edit_form(request, card, form, refused.refusal)
-        raise web.HTTPSeeOther(Card.of(detail, (), testing=False).path)
+        raise web.HTTPSeeOther(Card.of(detail, ()).path)
 
     async def retire_form(self, request: web.Request) -> web.Response:
         """Ask whether a server is to be retired."""
@@ -157,7 +158,7 @@ class TeamServerPages:
         """Retire a server."""
         name = request.match_info["server"]
         try:
-            await self.console.ask(request, "servers.retire", server=name)
+            await self.console.ask(request, servers.retire, OneServer(server=name))
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(ServerChange, (), refused=refused)
@@ -172,10 +173,10 @@ async def shown_server(
     console: ConsoleContext,
     request: web.Request,
     card: Card,
-    refused: Any = None,
+    refused: Refused | None = None,
     status: int = 200,
 ) -> web.Response:
-    """Answer with a server's page; `refused` is told next to its button."""
+    """Answer with a server's page; `refused` is shown next to its button."""
     phase = phase_named(console, request)
     queues, groups = await asyncio.gather(
         _queues(console, request, card), _errors(console, request, card)
@@ -213,25 +214,22 @@ async def _queues(
     """Return the server's queues in the phases where articles are sent."""
     return [
         await console.ask(
-            request, "servers.queue", server=card.server.server, phase=row.phase.phase
+            request, lanes.queue, InLane(server=card.server.server, phase=row.phase.phase)
         )
         for row in card.rows
         if row.standing is not None and row.phase.state in OPEN_STATES
     ]
 
 
-async def _errors(console: ConsoleContext, request: web.Request, card: Card) -> Any:
+async def _errors(
+    console: ConsoleContext, request: web.Request, card: Card
+) -> Sequence[tuple[str, Sequence[Group]]]:
     """Return what went wrong in each phase, the same things together."""
     found = []
     for row in card.rows:
         if row.standing is None:
             continue
-        attempts: Sequence[AttemptDetail] = await console.ask(
-            request,
-            "servers.attempts",
-            server=card.server.server,
-            phase=row.phase.phase,
-            limit=GROUPED,
-        )
-        found.append((row.phase.phase, await asyncio.to_thread(grouped, attempts)))
+        query = AttemptQuery(server=card.server.server, phase=row.phase.phase, limit=GROUPED)
+        newest = await console.ask(request, attempts.attempts, query)
+        found.append((row.phase.phase, await asyncio.to_thread(grouped, newest)))
     return found

@@ -1,4 +1,4 @@
-"""What a team says of itself, and how it wants to be told that a server is down."""
+"""Settings of a team: its name and address, and the notices that it is sent."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from metaserver.client.urls import shown_webhook
 from metaserver.model.errors import RefusedError
-from metaserver.operations.teams import NoticeChange, NoticeDetail, TeamChange
+from metaserver.operations import teams
+from metaserver.operations.teams import NoticeChange, NoticeDetail, OneTeam, TeamChange
 from metaserver.web.team.scope import Scope, scope_of
 from metaserver.web.ui.console import ConsoleContext, mended, posted
 from metaserver.web.ui.forms import Form, Wording, values_of
@@ -51,10 +51,11 @@ class SettingsPages:
         scope = await scope_of(self.console, request)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        return await self._show(scope)
+        return await self._show(request, scope)
 
     async def _show(
         self,
+        request: web.Request,
         scope: Scope,
         *,
         about: Form | None = None,
@@ -62,8 +63,8 @@ class SettingsPages:
         changed: NoticeDetail | None = None,
         status: int = 200,
     ) -> web.Response:
-        team = await self.console.hub.team(scope.team.team)
-        plan = {"webhook": shown_webhook(team.notices.webhook), "email": team.notices.email}
+        kept = await self.console.ask(request, teams.get_notices, OneTeam(team=scope.team.team))
+        plan = {"webhook": kept.webhook, "email": kept.email}
         said = {"title": scope.team.title, "email": scope.team.email}
         return self.console.answer(
             "team_settings.html",
@@ -86,26 +87,26 @@ class SettingsPages:
         return scope
 
     async def change(self, request: web.Request) -> web.Response:
-        """Change what the team says of itself."""
+        """Change the team's name and address."""
         scope, sent = await self._posted_scope(request), await posted(request)
         try:
             values = values_of(TeamChange, ABOUT, sent)
-            await self.console.ask(request, "teams.update", team=scope.team.team, **values)
+            await self.console.submit(request, teams.update, {**values, "team": scope.team.team})
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(
                 TeamChange, ABOUT, values=sent, wording=ABOUT_WORDING, name="about", refused=refused
             )
-            return await self._show(scope, about=form, status=refused.refusal)
+            return await self._show(request, scope, about=form, status=refused.refusal)
         raise web.HTTPSeeOther(scope.link("/team/settings"))
 
     async def notices(self, request: web.Request) -> web.Response:
-        """Change how the team is told; the secret of its webhook is shown this once."""
+        """Change the notices of the team; the secret of its webhook is shown this once."""
         scope, sent = await self._posted_scope(request), await posted(request)
         try:
             values = values_of(NoticeChange, NOTICES, sent)
-            changed = await self.console.ask(
-                request, "teams.notices", team=scope.team.team, **values
+            changed = await self.console.submit(
+                request, teams.set_notices, {**values, "team": scope.team.team}
             )
         except RefusedError as error:
             refused = mended(error)
@@ -117,5 +118,5 @@ class SettingsPages:
                 name="notices",
                 refused=refused,
             )
-            return await self._show(scope, notices=form, status=refused.refusal)
-        return await self._show(scope, changed=changed)
+            return await self._show(request, scope, notices=form, status=refused.refusal)
+        return await self._show(request, scope, changed=changed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aiohttp import web
 
 from metaserver.model.errors import RefusedError
-from metaserver.operations.tokens import IssuedToken, NewToken, TokenDetail
+from metaserver.operations import tokens
+from metaserver.operations.table import Nothing
+from metaserver.operations.tokens import IssuedToken, NewToken
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.scope import scope_of
 from metaserver.web.ui.console import ConsoleContext, mended, posted
@@ -25,7 +26,7 @@ WORDING = {
     ),
     "days": Wording(
         label="Days",
-        help="It holds so many days; empty: until it is revoked. No longer than yours.",
+        help="Days until it expires; empty: it is valid until revoked. No longer than yours.",
     ),
 }
 
@@ -61,7 +62,7 @@ class TeamTokenPages:
         scope = await scope_of(self.console, request, team)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        known: Sequence[TokenDetail] = await self.console.ask(request, "tokens.list")
+        known = await self.console.ask(request, tokens.list_, Nothing())
         return self.console.answer(
             "team_tokens.html",
             status=status,
@@ -80,9 +81,8 @@ class TeamTokenPages:
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else caller_of(request).team
         try:
-            issued = await self.console.ask(
-                request, "tokens.create", team=team, **values_of(NewToken, FIELDS, sent)
-            )
+            values = {**values_of(NewToken, FIELDS, sent), "team": team}
+            issued = await self.console.submit(request, tokens.create, values)
         except RefusedError as error:
             refused = mended(error)
             form = Form.of(NewToken, FIELDS, values=sent, wording=WORDING, refused=refused)
@@ -94,12 +94,8 @@ class TeamTokenPages:
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else None
         try:
-            await self.console.ask(
-                request,
-                "tokens.revoke",
-                id=request.match_info["id"],
-                made_with_it="made_with_it" in sent,
-            )
+            values = {"id": request.match_info["id"], "made_with_it": "made_with_it" in sent}
+            await self.console.submit(request, tokens.revoke, values)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(

@@ -1,4 +1,4 @@
-"""What the team console shows of a server: how it stands in each phase, and what can be done."""
+"""A server as the team console shows it: its state in each phase, and the actions there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metaserver.web.ui.formatting import duration, element_id
 
 
 class TeamLaneAction(StrEnum):
-    """What a team can do with a lane; the names are those of the operations."""
+    """An action of a team on a lane; the names are those of the operations."""
 
     START = "start"
     NEXT = "next"
@@ -47,7 +47,7 @@ TESTED: Mapping[TrialState, tuple[str, str]] = {
     TrialState.FAILED: ("down", "test failed"),
     TrialState.OUTDATED: ("slow", "test outdated"),
 }
-"""How a server's test stands: the pill's shape and colour, and its word."""
+"""The state of a server's test: the pill's shape and colour, and its word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -63,14 +63,14 @@ class TeamLaneRow:
 
     @property
     def untested(self) -> str:
-        """Why it cannot be started in the phase, in a word; empty if its test has passed."""
+        """The reason why it cannot be started in the phase, in a word; empty if its test passed."""
         if self.tested is None or self.tested.state is TrialState.PASSED:
             return ""
         return TESTED[self.tested.state][1]
 
     @property
     def acts(self) -> Sequence[TeamLaneAction]:
-        """What can be done now."""
+        """The actions that are possible now."""
         if self.phase.state not in OPEN_STATES:
             return ()
         if self.standing is None:
@@ -80,15 +80,23 @@ class TeamLaneRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """An action that was refused, to be shown next to its button."""
+
+    server: str
+    act: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Card:
-    """A server of the team; `testing` while a conformance run is under way."""
+    """A server of the team, and its row in each phase."""
 
     server: ServerDetail
     rows: Sequence[TeamLaneRow]
-    testing: bool
 
     @classmethod
-    def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail], *, testing: bool) -> Card:
+    def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail]) -> Card:
         """Return a server's card: with the phases it has taken part in, and those it could."""
         standings = {standing.phase: standing for standing in server.phases}
         shown = [
@@ -105,11 +113,11 @@ class Card:
             )
             for phase in shown
         ]
-        return cls(server=server, rows=rows, testing=testing)
+        return cls(server=server, rows=rows)
 
     @property
     def open(self) -> bool:
-        """Whether articles are sent in a phase that it shows."""
+        """True where articles are sent in a phase that it shows."""
         return any(row.phase.state in OPEN_STATES for row in self.rows)
 
     @property
@@ -119,13 +127,13 @@ class Card:
 
     @property
     def path(self) -> str:
-        """Where its pages are."""
+        """The path of its pages."""
         return f"/team/servers/{quote(self.server.server, safe='')}"
 
     @property
     def tested(self) -> tuple[str, str]:
         """The state and the word of its test."""
-        return ("slow", "testing") if self.testing else TESTED[self.server.tested]
+        return ("slow", "testing") if self.server.testing else TESTED[self.server.tested]
 
     def id(self, kind: str) -> str:
         """Return the id of a part of its card."""
@@ -133,11 +141,11 @@ class Card:
 
     @property
     def news(self) -> str:
-        """What is announced when it changes: how the server stands in each phase."""
+        """The text that is announced when it changes: the server's state in each phase."""
         return "; ".join(self.standing_words(one.phase) for one in self.server.phases)
 
     def standing_words(self, phase: str) -> str:
-        """Say how it stands in a phase, as the hub reports it."""
+        """Return its state in a phase, as the hub reports it."""
         found = [standing for standing in self.server.phases if standing.phase == phase]
         if not found:
             return f"{self.server.server} takes no part in phase {phase} yet"

@@ -1,1 +1,1 @@
-"""What pages are made of: templates, forms, tables, charts, and the stream that keeps them live."""
+"""Parts of pages: templates, forms, tables, charts, and the stream that keeps them live."""

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from metaserver.web.ui import svg
 
 SLOTS = 48
-"""How many attempts a strip has room for."""
+"""The number of attempts that a strip shows."""
 SPARK_WIDTH, SPARK_HEIGHT = 470, 100  # whatever its box: it stretches
 BAR = 84  # the width of a full bar
 

@@ -1,28 +1,33 @@
-"""What the pages that act share: they read and act through operations, as who is signed in.
+"""The consoles' way to data: operations, done as the caller who is signed in.
 
 A refusal that the reader can mend (a state, a value) is shown next to the button or the field that
-was used; any other (no token, nothing of that name) is a page of its own, made by `security`.
+was used; any other (no token, nothing of that name) is a page of its own, made by `access.headers`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias, TypeVar, cast
 
+import msgspec
 from aiohttp import web
 from multidict import MultiMapping
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
-from metaserver.operations.table import perform
+from metaserver.operations.table import ask, declared, perform
 from metaserver.web.access.posted import fields
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.live import Broadcaster, LiveParts
 from metaserver.web.ui.templates import Templates
+
+R = TypeVar("R", bound=msgspec.Struct)
+T = TypeVar("T")
+AskedOperation: TypeAlias = Callable[[HubContext, Caller, R], Awaitable[T]]
+"""A function that is declared as an operation, by its request and its result."""
 
 MENDED = frozenset({Refusal.STATE, Refusal.INVALID, Refusal.NOT_YOURS})
 """Refusals that are shown where they were met."""
@@ -33,19 +38,30 @@ HEARTBEAT = 15.0
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleContext:
-    """A running service, and what its pages are drawn with."""
+    """The running service, and what its pages are drawn with."""
 
     hub: HubContext
     templates: Templates
     broadcaster: Broadcaster
 
-    async def ask(self, request: web.Request, name: str, **values: Any) -> Any:
-        """Do an operation as who asks; raises `RefusedError`. Values may be texts of a form."""
-        return await self.ask_as(caller_of(request), name, **values)
+    async def ask(self, request: web.Request, operation: AskedOperation[R, T], asked: R) -> T:
+        """Do an operation as the caller of a web request; raises `RefusedError`.
 
-    async def ask_as(self, caller: Caller, name: str, **values: Any) -> Any:
+        The operation's role and the bounds of its fields are checked as for any other interface.
+        """
+        return await self.ask_as(caller_of(request), operation, asked)
+
+    async def ask_as(self, caller: Caller, operation: AskedOperation[R, T], asked: R) -> T:
         """Do an operation as a caller who is known; raises `RefusedError`."""
-        return await perform(OPERATIONS[name], self.hub, caller, values, strict=False)
+        return await ask(self.hub, caller, operation, asked)
+
+    async def submit(
+        self, request: web.Request, operation: AskedOperation[R, T], values: Mapping[str, Any]
+    ) -> T:
+        """Do an operation with the fields of a form or an address, whose values may be texts."""
+        caller = caller_of(request)
+        result = await perform(declared(operation), self.hub, caller, values, strict=False)
+        return cast(T, result)
 
     def answer(self, template: str, *, status: int = 200, **context: Any) -> web.Response:
         """Answer with a page; it is for its reader alone."""
@@ -66,7 +82,7 @@ class ConsoleContext:
 def open_console(
     app: web.Application, hub: HubContext, templates: Templates, *, interval: float = 1.0
 ) -> ConsoleContext:
-    """Return the desk of an application's consoles; its live pages are renewed each `interval`."""
+    """Return what an application's consoles share; live pages are renewed each `interval`."""
     broadcaster = Broadcaster(None, interval=interval, heartbeat=HEARTBEAT)
 
     async def end_streams(_: web.Application) -> None:

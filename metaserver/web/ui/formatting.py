@@ -1,4 +1,4 @@
-"""How numbers, times and names are written in the pages."""
+"""Formatting of numbers, times and names in the pages."""
 
 from __future__ import annotations
 

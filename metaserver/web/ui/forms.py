@@ -1,7 +1,7 @@
 """Forms made from what operations are given: help and bounds from the structs, errors at fields.
 
 A form is drawn by the macros in `templates/forms.html`. What comes back is turned into the values
-of an operation by `values_of`; a refusal makes the form anew, with all that was written in it.
+of an operation by `values_of`; a refusal draws the form again, with all that was written in it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NUMBERS = (kinds.IntType, kinds.FloatType)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Wording:
-    """What a form says of a field beyond its struct: another label, help, kind or choices.
+    """Texts of a field beyond its struct: another label, help, kind or choices.
 
     `choices` are pairs of value and label.
     """
@@ -40,7 +40,7 @@ class FormField:
     """One field of a form.
 
     `kind` is an input's type, or "choice" (one of `choices`), "choices" (any of them), "check" or
-    "long" (a text of several lines). `given` is what stands in it, `bounds` are attributes.
+    "long" (a text of several lines). `given` is its text, `bounds` are attributes.
     """
 
     name: str
@@ -56,7 +56,7 @@ class FormField:
 
     @property
     def value(self) -> str:
-        """What stands in a field of one value."""
+        """The text in a field of one value."""
         return self.given[0] if self.given else ""
 
     @property
@@ -92,7 +92,7 @@ class Form:
     ) -> Form:
         """Return the form of some fields of a struct; `limits.servers` is one of an inner struct.
 
-        `values` are those that stand in it (a `MultiMapping` as it was posted, or builtins), else
+        `values` are those in it (a `MultiMapping` as it was posted, or builtins), else
         the struct's defaults.
         """
         wording = wording or {}
@@ -265,7 +265,7 @@ def _bounds(kind: kinds.Type) -> Mapping[str, object]:
 
 
 def _texts(values: Mapping[str, Any] | None, name: str, field: kinds.Field) -> Sequence[str]:
-    """Return what stands in a field."""
+    """Return the texts in a field."""
     if isinstance(values, MultiMapping):
         return [text for text in values.getall(name, ()) if isinstance(text, str)]
     value = field.default if field.default is not NODEFAULT else ""

@@ -1,4 +1,4 @@
-"""Which tokens hold, and how many of them were made with which: for the pages that list them."""
+"""Valid tokens, and the number that was made with each: for the pages that list them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metaserver.operations.tokens import TokenDetail
 
 
 def holds(token: TokenDetail, now: float) -> bool:
-    """Tell whether a token opens anything now."""
+    """Return whether a token opens anything now."""
     over = token.expires_at is not None and token.expires_at <= now
     return token.revoked_at is None and not over
 

@@ -25,7 +25,7 @@ from metaserver.web.public.source import BoardSource
 log = logging.getLogger(__name__)
 
 BEAT = b"event: beat\ndata: 1\n\n"
-"""Sent when there is no news, so that a browser can tell silence from a lost hub.
+"""Sent when there is no news, so that a browser can distinguish silence from a lost hub.
 
 An event, not a comment: comments reach no script.
 """
@@ -37,7 +37,7 @@ STALLED = 30.0
 
 
 class LiveRow:
-    """A part that is filled anew rather than drawn anew: texts and attributes by slot.
+    """A part that is filled again rather than drawn again: texts and attributes by slot.
 
     `draw` makes its HTML: for readers who have none of it yet.
     """
@@ -59,7 +59,7 @@ class LiveRow:
 
 
 class News(msgspec.Struct, frozen=True, kw_only=True):
-    """What an event tells: HTML by element id, the children of lists, and slots of rows by id."""
+    """Content of an event: HTML by element id, the children of lists, and slots of rows by id."""
 
     html: Mapping[str, str]
     lists: Mapping[str, Sequence[str]]
@@ -149,8 +149,8 @@ class Channel:
 class Asked:
     """The newest parts of a page that is made by asking operations, which takes awaiting.
 
-    Called, it gives the parts; between `begin` and `end` it asks anew after each `pause` (which
-    tells seconds). Where `ask` is refused or fails, the page stands still. `seconds` is what the
+    Called, it gives the parts; between `begin` and `end` it asks again after each `pause` (which
+    returns seconds). Where `ask` is refused or fails, the page stands still. `seconds` is what the
     last answer took of the event loop.
     """
 
@@ -213,7 +213,7 @@ class Broadcaster:
 
     @property
     def streams(self) -> int:
-        """How many event streams are open."""
+        """The number of event streams that are open."""
         return len(self._streams)
 
     async def run(self) -> None:

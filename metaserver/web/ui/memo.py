@@ -1,4 +1,4 @@
-"""What was rendered once is not rendered again until what it was rendered from changes."""
+"""Memory of rendered parts: one is rendered again only when its inputs change."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-MOST = 20_000  # things kept; then all are made anew
+MOST = 20_000  # things kept; then all are dropped
 
 
 class Memo:
-    """Keeps what was made of each key's newest inputs."""
+    """Results of each key's newest inputs."""
 
     def __init__(self) -> None:
         self._kept: dict[object, tuple[object, Any]] = {}
 
     def get(self, key: object, inputs: object, make: Callable[[], T]) -> T:
-        """Return what `make` made of equal inputs before, or makes now."""
+        """Return the result that `make` had for equal inputs before, or has now."""
         kept = self._kept.get(key)
         if kept is None or kept[0] != inputs:
             if len(self._kept) >= MOST:  # of names and errors that are long gone, mostly

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from metaserver.web.ui import svg
 
 SERIES = 8
-"""How many series have a colour, a glyph and a dash of their own in the style sheet."""
+"""The number of series with a colour, a glyph and a dash of their own in the style sheet."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -67,7 +67,7 @@ class Curve:
 
 
 WIDTH, HEIGHT = 560, 380
-LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50  # room around the plot, for ticks and labels
+LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50  # space around the plot, for ticks and labels
 
 
 def _x(share: float) -> float:
@@ -114,7 +114,7 @@ DOT = "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0Z"
 
 
 def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
-    """Return a scatter of runs; a series has its name beside it where there is room."""
+    """Return a scatter of runs; a series has its name beside it where there is space."""
     body = _grid(x, y)
     taken: list[tuple[float, float, float, float]] = []
     for point in sorted(points, key=lambda point: point.series is not None):

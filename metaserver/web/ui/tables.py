@@ -1,4 +1,4 @@
-"""What a page's table shows as CSV and JSON: the same rows, order and decimals."""
+"""Tables of pages as CSV and JSON: the same rows, order and decimals."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from metaserver.files.cells import inert
-from metaserver.leaderboards.boards import BoardRow
-from metaserver.tasks.plugin import Column
+from metaserver.model.boards import BoardRow
+from metaserver.model.scores import Column
 from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment
 
@@ -31,7 +31,7 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
     """Return a board as JSON-ready values: what the CSV has, numbers as numbers."""
     frozen = shown.frozen
     return {
-        "phase": shown.phase or None,
+        "phase": shown.phase,
         "task": shown.board.task,
         "view": shown.choice.view,
         "show": shown.choice.show,
@@ -43,8 +43,8 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
         "runs": [
             {field.key: field.value for field in fields(shown, row) if field.key != "articles"}
             | {
-                "articles_scored": row.score.articles_scored,
-                "articles_in_gold": row.score.articles_in_gold,
+                "articles_scored": row.articles_scored,
+                "articles_in_gold": row.articles_in_gold,
             }
             for row in shown.rows()
         ],

@@ -34,7 +34,7 @@ def test_settings_reach_the_lanes_and_the_client(tmp_path: Path) -> None:
             "circuit: {failures: 7, probe_base: 2, probe_cap: 9, patience: 30, health: 5}\n",
         )
     )
-    lanes, http = settings.lane_limits(), settings.http_limits()
+    lanes, http = settings.lane_limits(settings.circuit.patience), settings.http_limits()
     assert (lanes.attempts, lanes.circuit) == (2, 7)
     assert (lanes.patience, lanes.health) == (30.0, 5.0)
     assert (lanes.backoff.base, lanes.backoff.cap) == (0.5, 4.0)

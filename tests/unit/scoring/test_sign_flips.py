@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scoring.resampling import CELLS, Matrix
+from scoring.resampling import Matrix
 from scoring.sign_flips import PairTests, sign_flip_tests
 
 ALPHA = 0.05
@@ -105,12 +105,14 @@ def test_random_flips_equal_closed_testing_on_the_same_flips() -> None:
     assert [test.p_adjusted for test in found.pairs] == pytest.approx(expected, abs=1e-12)
 
 
-def test_blocks_change_nothing() -> None:
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """More flips, and more pairs, than a block has; against step-down maxT all at once."""
     rng = np.random.default_rng(5)
-    articles, flips, runs = 9_000, 1_000, 34
+    articles, flips, runs, cells = 1_200, 1_000, 34, 1 << 19
+    monkeypatch.setattr("scoring.sign_flips.CELLS", cells)
     values = rng.choice([0.0, 0.5, 1.0], (articles, runs)) + rng.normal(0, 0.004, runs)
-    assert articles * flips > 2 * CELLS
+    assert articles * flips > 2 * cells
+    assert articles * runs * (runs - 1) / 2 > cells
     found = made(values, flips=flips, seed=6)
     signs = 1.0 - 2.0 * np.random.default_rng(6).integers(0, 2, (flips, articles))
     left, right = np.triu_indices(runs, 1)
@@ -206,3 +208,23 @@ def test_articles_on_which_no_runs_differ_do_not_stand_against_exact_tests() -> 
 def test_all_flips_are_taken_where_they_are_no_more_than_asked(flips: int, exact: bool) -> None:
     values = np.random.default_rng(2).random((14, 3))
     assert (made(values, flips).exact, made(values, flips).flips) == (exact, flips)
+
+
+@pytest.mark.parametrize("articles", [0, 1, 2, 3, 30])
+@pytest.mark.parametrize("flips", [1, 4, 1_000])
+def test_no_p_is_above_one_however_little_there_is_to_tell(articles: int, flips: int) -> None:
+    """Equal runs, runs that differ on one article, and runs that cancel each other out."""
+    alternating = np.where(np.arange(articles) % 2, 1.0, 0.0)
+    values = np.stack(
+        [np.zeros(articles), np.zeros(articles), alternating, 1 - alternating], axis=1
+    )
+    found = made(values, flips)
+    assert 0.0 < found.p_floor <= 1.0
+    by_pair = {(test.a, test.b): test for test in found.pairs}
+    assert len(by_pair) == 6
+    for test in found.pairs:
+        assert 0.0 < test.p_floor <= test.p <= test.p_adjusted <= 1.0
+    equal = found.pairs[0]
+    assert (equal.p, equal.p_adjusted, equal.p_floor) == (1.0, 1.0, 1.0)
+    if articles == 2:  # nothing but one article for each pair: each has one flip
+        assert {test.p for test in found.pairs} == {1.0}

@@ -168,3 +168,16 @@ def test_unknown_measures() -> None:
         compare(GOLD, [GOOD], measure="mcc")
     with pytest.raises(OptionError, match="expected one of auc_ipr, mcc"):
         compare(ACT, [act_run("x", set())], measure="recall")
+
+
+def test_tied_runs_share_their_ranks_and_the_next_is_left_out() -> None:
+    twins = [run(name, [1] * 40) for name in ("twin a", "twin b")]
+    last = run("last", [2] * 40)
+    found = compare(GOLD, [last, *twins, run("least", [3] * 40)], resamples=50, pairs=False)
+    assert [(one.run, one.rank, one.best_rank, one.worst_rank) for one in found.intervals] == [
+        ("twin a", 1, 1, 1),
+        ("twin b", 1, 1, 1),
+        ("last", 3, 3, 3),
+        ("least", 4, 4, 4),
+    ]
+    assert [one.first for one in found.intervals] == [0.5, 0.5, 0.0, 0.0]  # a tie is shared

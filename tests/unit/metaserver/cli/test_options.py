@@ -65,8 +65,7 @@ def test_gold_is_read_by_task_and_kept_as_it_is(tmp_path: Path) -> None:
     path.write_bytes(b"100\tP04637\r\n")
     gold = read_gold({TaskName("INT"): path})
     assert list(gold) == ["INT"]
-    assert gold[TaskName("INT")].content == b"100\tP04637\r\n"
-    assert gold[TaskName("INT")].path == path
+    assert gold[TaskName("INT")] == ("gold.tsv", b"100\tP04637\r\n")
 
 
 def test_gold_that_cannot_be_read_is_named(tmp_path: Path) -> None:

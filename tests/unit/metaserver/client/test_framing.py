@@ -58,8 +58,9 @@ def test_any_other_header_is_left_to_the_parser(header: bytes) -> None:
         (BOTH, STATUS + CHUNKED + b"\r\n"),
         (STATUS + LENGTH + b"\r\n", STATUS + LENGTH + b"\r\n"),
         (b"HTTP/1.1 200 OK\n\n", b"HTTP/1.1 200 OK\n\n"),
+        (b"HTTP/1.1 200\n\n", b"HTTP/1.1 200\n\n"),
     ],
-    ids=["both", "a length", "bare line feeds"],
+    ids=["both", "a length", "bare line feeds", "shorter than the interim one"],
 )
 def test_a_header_is_passed_on_when_it_is_complete(
     header: bytes, passed_on: bytes, size: int
@@ -96,3 +97,13 @@ def test_a_body_received_with_its_header_is_not_part_of_it() -> None:
     held.add(BOTH + b"x" * 2 * MAX_HEADER_BYTES)
     assert held.take() == STATUS + CHUNKED + b"\r\n" + b"x" * 2 * MAX_HEADER_BYTES
     assert held.overridden
+
+
+def test_a_short_header_behind_an_interim_one_goes_on_at_once() -> None:
+    interim, short = b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 200\n\n"
+    held = HeaderBuffer()
+    held.add(interim[:-1])
+    assert held.take() == b""
+    held.add(interim[-1:] + short)
+    assert held.take() == interim
+    assert held.take() == short

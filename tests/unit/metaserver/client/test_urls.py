@@ -115,9 +115,9 @@ def test_the_time_to_mask_grows_with_the_text_and_no_more(part: str) -> None:
 
     def seconds(length: int) -> float:
         text = (part * length)[:length]
-        begun = time.process_time()
+        begun = time.thread_time()
         for _ in range(5):
             without_secrets(text)
-        return time.process_time() - begun
+        return time.thread_time() - begun
 
     assert seconds(80_000) < 100 * seconds(5_000) + 0.5

@@ -8,16 +8,7 @@ import pytest
 from metaserver.client.watchdog import BEAT, KEPT, STALL, Watchdog, watching
 from metaserver.model.errors import PeerError
 from metaserver.model.states import RULES, STALL_OUTCOMES, Outcome
-
-
-class Clock:
-    """A clock that only the test advances: the loop's own turns take no time."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.fakes.clock import FakeClock
 
 
 async def turns() -> None:
@@ -28,7 +19,7 @@ async def turns() -> None:
 async def test_a_loop_that_stood_still_is_noticed_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with watching(Watchdog(clock=clock, now=lambda: 5e8)) as watchdog:
         await turns()
         began = clock.now
@@ -49,7 +40,7 @@ async def test_a_loop_that_stood_still_is_noticed_and_logged(
 async def test_where_in_a_beat_a_block_begins_changes_nothing(
     into: float, late: float, count: int
 ) -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
         clock.now += into * BEAT  # since the last look
@@ -60,7 +51,7 @@ async def test_where_in_a_beat_a_block_begins_changes_nothing(
 
 
 async def test_a_stall_is_found_by_a_question_before_the_watchdogs_turn() -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
         began = clock.now
@@ -71,7 +62,7 @@ async def test_a_stall_is_found_by_a_question_before_the_watchdogs_turn() -> Non
 
 
 async def test_only_what_overlapped_counts() -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
         begins = [clock.now]
@@ -83,7 +74,7 @@ async def test_only_what_overlapped_counts() -> None:
 
 
 async def test_stalls_kept_are_bounded_and_stalls_counted_are_not() -> None:
-    clock = Clock()
+    clock = FakeClock()
     async with watching(Watchdog(clock=clock)) as watchdog:
         await turns()
         for _ in range(3 * KEPT):
@@ -94,7 +85,7 @@ async def test_stalls_kept_are_bounded_and_stalls_counted_are_not() -> None:
 
 
 async def test_no_stall_is_found_without_a_watchdog() -> None:
-    clock = Clock()
+    clock = FakeClock()
     watchdog = Watchdog(clock=clock)
     async with watching(watchdog):
         await turns()

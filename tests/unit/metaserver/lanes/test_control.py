@@ -4,7 +4,7 @@ All tests run in virtual time: an answer takes the seconds that the test sets.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
@@ -12,25 +12,15 @@ from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.lane import Lane
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.lanes import AttemptRecord
-from metaserver.model.records import Server
 from metaserver.model.states import Backoff, Outcome
-from tests.unit.metaserver.lanes.fakes import LIMITS, Memory, Peer, lane
+from tests.fakes.caller import FakeCaller
+from tests.fakes.recorder import FakeRecorder
+from tests.unit.metaserver.lanes.making import LIMITS, lane
 from tests.virtual import now, timed
 
 DAY = 86_400.0
 LATER = LaneLimits(backoff=Backoff(base=DAY, cap=DAY), circuit=1000)
 FRAGILE = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=DAY, cap=DAY))
-
-
-def slow(seconds: float = 10.0, **outcomes: Outcome) -> Peer:
-    """Return a peer that takes time; `a3=FAULT` is the outcome of the first attempt for 3."""
-    peer = Peer({(int(name[1:]), 1): outcome for name, outcome in outcomes.items()})
-    peer.seconds = seconds
-    return peer
-
-
-def stored(memory: Memory) -> Sequence[tuple[int, int, Outcome]]:
-    return [(e.position, e.attempt.number, e.attempt.outcome) for e in memory.entries]
 
 
 async def after(seconds: float, act: Callable[[], None]) -> None:
@@ -49,11 +39,11 @@ async def run_and(one: Lane, seconds: float, act: Callable[[], None]) -> LaneEnd
 
 @timed
 async def test_a_paused_lane_finishes_its_calls_and_takes_no_more() -> None:
-    peer, memory = slow(), Memory()
+    peer, memory = FakeCaller.slow(), FakeRecorder()
     events: list[AttemptEnded | LaneChanged] = []
     one = lane(peer, memory, concurrency=2, publish=events.append)
     assert await run_and(one, 15, one.pause) is LaneEnd.PAUSED
-    assert stored(memory) == [(at, 1, Outcome.OK) for at in range(4)]
+    assert memory.attempts == [(at, 1, Outcome.OK) for at in range(4)]
     assert isinstance(events[-1], LaneChanged)
     assert (events[-1].end, events[-1].in_flight) == (LaneEnd.PAUSED, 0)
     one.allow(None)
@@ -63,8 +53,8 @@ async def test_a_paused_lane_finishes_its_calls_and_takes_no_more() -> None:
 
 @timed
 async def test_a_lane_that_is_paused_before_it_runs_sends_nothing() -> None:
-    peer = Peer()
-    one = lane(peer, Memory())
+    peer = FakeCaller()
+    one = lane(peer, FakeRecorder())
     one.pause()
     assert await one.run() is LaneEnd.PAUSED
     assert peer.calls == []
@@ -72,8 +62,8 @@ async def test_a_lane_that_is_paused_before_it_runs_sends_nothing() -> None:
 
 @timed
 async def test_a_lane_that_still_finishes_goes_on_with_all_its_places() -> None:
-    peer = slow()
-    one = lane(peer, Memory(), articles=20, concurrency=4)
+    peer = FakeCaller.slow()
+    one = lane(peer, FakeRecorder(), articles=20, concurrency=4)
     ended, *_ = await asyncio.gather(
         one.run(), after(4, one.pause), after(16, lambda: one.allow(None))
     )
@@ -86,27 +76,25 @@ async def test_a_lane_that_still_finishes_goes_on_with_all_its_places() -> None:
 
 @timed
 async def test_a_lane_that_has_sent_all_when_it_is_paused_is_finished() -> None:
-    one = lane(slow(), Memory(), articles=1)
+    one = lane(FakeCaller.slow(), FakeRecorder(), articles=1)
     assert await run_and(one, 5, one.pause) is LaneEnd.FINISHED
 
 
 @timed
 async def test_a_pause_does_not_wait_for_a_retry() -> None:
-    one = lane(slow(a0=Outcome.FAULT), Memory(), articles=1, limits=LATER)
+    one = lane(FakeCaller.slow(a0=Outcome.FAULT), FakeRecorder(), articles=1, limits=LATER)
     assert await run_and(one, 20, one.pause) is LaneEnd.PAUSED
     assert now() == 20
 
 
 @timed
 async def test_a_pause_does_not_wait_for_a_probe() -> None:
-    class Mute(Peer):
-        async def probe(self, server: Server) -> str | None:
-            await asyncio.sleep(DAY)
-            return None
+    async def say_nothing() -> None:
+        await asyncio.sleep(DAY)
 
-    peer = Mute({(0, 1): Outcome.CONNECT})
+    peer = FakeCaller({(0, 1): Outcome.CONNECT}, while_probed=say_nothing)
     limits = LaneLimits(backoff=LATER.backoff, circuit=1, probe=Backoff(base=1, cap=1))
-    one = lane(peer, Memory(), limits=limits)
+    one = lane(peer, FakeRecorder(), limits=limits)
     assert await run_and(one, 20, one.pause) is LaneEnd.PAUSED
     assert now() == 20
 
@@ -116,10 +104,10 @@ async def test_a_pause_does_not_wait_for_a_probe() -> None:
 
 @timed
 async def test_cancelled_calls_are_stored_as_such_and_not_charged() -> None:
-    peer, memory = slow(), Memory()
+    peer, memory = FakeCaller.slow(), FakeRecorder()
     one = lane(peer, memory, articles=3, concurrency=2, clock=lambda: 77.0)
     assert await run_and(one, 14, lambda: one.cancel("the team")) is LaneEnd.PAUSED
-    assert stored(memory) == [
+    assert memory.attempts == [
         (0, 1, Outcome.OK), (1, 1, Outcome.OK), (2, 1, Outcome.CANCELLED)
     ]  # fmt: skip
     attempt = memory.entries[-1].attempt
@@ -128,13 +116,13 @@ async def test_cancelled_calls_are_stored_as_such_and_not_charged() -> None:
     assert not memory.entries[-1].final
     one.allow(None)
     assert await one.run() is LaneEnd.FINISHED
-    assert stored(memory)[3:] == [(2, 2, Outcome.OK)]
+    assert memory.attempts[3:] == [(2, 2, Outcome.OK)]
 
 
 @timed
 async def test_cancelled_time_after_time_an_article_keeps_its_attempts() -> None:
-    memory = Memory()
-    one = lane(slow(), memory, articles=1, limits=LIMITS)
+    memory = FakeRecorder()
+    one = lane(FakeCaller.slow(), memory, articles=1, limits=LIMITS)
     for _ in range(LIMITS.attempts + 1):
         one.allow(None)
         await run_and(one, 1, lambda: one.cancel("an organiser"))
@@ -146,11 +134,11 @@ async def test_cancelled_time_after_time_an_article_keeps_its_attempts() -> None
 
 @timed
 async def test_a_pause_that_takes_too_long_can_be_cut_short() -> None:
-    memory = Memory()
-    one = lane(slow(DAY), memory)
+    memory = FakeRecorder()
+    one = lane(FakeCaller.slow(DAY), memory)
     await asyncio.gather(one.run(), after(5, one.pause), after(9, lambda: one.cancel("the team")))
     assert now() == 9
-    assert stored(memory) == [(0, 1, Outcome.CANCELLED)]
+    assert memory.attempts == [(0, 1, Outcome.CANCELLED)]
 
 
 # -- just the next article -------------------------------------------------------------------------
@@ -158,8 +146,8 @@ async def test_a_pause_that_takes_too_long_can_be_cut_short() -> None:
 
 @timed
 async def test_only_so_many_articles_are_sent_as_are_allowed() -> None:
-    peer = Peer()
-    one = lane(peer, Memory(), concurrency=3)
+    peer = FakeCaller()
+    one = lane(peer, FakeRecorder(), concurrency=3)
     for allowed, sent in ((1, 1), (1, 2), (2, 4)):
         one.allow(allowed)
         assert await one.run() is LaneEnd.PAUSED
@@ -170,8 +158,8 @@ async def test_only_so_many_articles_are_sent_as_are_allowed() -> None:
 
 @timed
 async def test_the_next_article_is_one_that_waits_for_another_attempt_at_once() -> None:
-    peer = slow(a0=Outcome.FAULT)
-    one = lane(peer, Memory(), limits=LATER)
+    peer = FakeCaller.slow(a0=Outcome.FAULT)
+    one = lane(peer, FakeRecorder(), limits=LATER)
     for _ in range(3):
         one.allow(1)
         assert await one.run() is LaneEnd.PAUSED
@@ -181,9 +169,9 @@ async def test_the_next_article_is_one_that_waits_for_another_attempt_at_once() 
 
 @timed
 async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
-    peer = slow(a0=Outcome.CONNECT)
+    peer = FakeCaller.slow(a0=Outcome.CONNECT)
     events: list[LaneChanged] = []
-    one = lane(peer, Memory(), limits=FRAGILE, publish=lambda event: (
+    one = lane(peer, FakeRecorder(), limits=FRAGILE, publish=lambda event: (
         events.append(event) if isinstance(event, LaneChanged) else None))  # fmt: skip
     assert await run_and(one, 60, one.pause) is LaneEnd.PAUSED
     assert events[-1].down == "connect: "
@@ -197,8 +185,8 @@ async def test_the_next_article_is_the_trial_of_an_open_circuit() -> None:
 
 @timed
 async def test_a_trial_that_fails_pauses_the_lane_too() -> None:
-    peer = Peer({(0, number): Outcome.CONNECT for number in range(1, 9)})
-    one = lane(peer, Memory(), limits=FRAGILE, concurrency=2)
+    peer = FakeCaller({(0, number): Outcome.CONNECT for number in range(1, 9)})
+    one = lane(peer, FakeRecorder(), limits=FRAGILE, concurrency=2)
     for sent in (1, 2, 3):
         one.allow(1)
         assert await one.run() is LaneEnd.PAUSED
@@ -208,43 +196,35 @@ async def test_a_trial_that_fails_pauses_the_lane_too() -> None:
 # -- a store that takes nothing --------------------------------------------------------------------
 
 
-class Blocked(Memory):
-    """A recorder that waits while it is blocked, as the store does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.full = asyncio.Event()
-        self.unblocked = asyncio.Event()
-
-    async def record(self, entry: AttemptRecord) -> None:
-        if self.full.is_set():
-            self.blocked = "database or disk is full"  # known when the first entry is tried
-            await self.unblocked.wait()
-            self.blocked = None
-        await super().record(entry)
-
-
 @pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.FAULT, Outcome.CONNECT])
 @timed
 async def test_while_nothing_can_be_stored_no_more_is_sent(outcome: Outcome) -> None:
     """Neither the next article is sent nor one whose back-off is over, nor a trial."""
-    peer, memory = slow(a0=outcome), Blocked()
+    full, free = asyncio.Event(), asyncio.Event()
+
+    async def wait_if_full(_entry: AttemptRecord) -> None:
+        if full.is_set():
+            memory.blocked = "database or disk is full"  # known when the first entry is tried
+            await free.wait()
+            memory.blocked = None
+
+    peer, memory = FakeCaller.slow(a0=outcome), FakeRecorder(before=wait_if_full)
     limits = LaneLimits(backoff=Backoff(base=30, cap=30), circuit=1, probe=LIMITS.probe)
     one = lane(peer, memory, articles=9, concurrency=3, limits=limits)
     working = asyncio.create_task(one.run())
     await asyncio.sleep(5)
-    memory.full.set()
+    full.set()
     await asyncio.sleep(3600)
     assert sorted(peer.calls) == [(0, 1), (1, 1), (2, 1)]
-    memory.full.clear()
-    memory.unblocked.set()
+    full.clear()
+    free.set()
     assert await working is LaneEnd.FINISHED
     assert sorted(e.position for e in memory.entries if e.final) == list(range(9))
 
 
 @timed
 async def test_a_lane_that_waits_for_a_retry_does_not_send_it_while_nothing_can_be_stored() -> None:
-    peer, memory = slow(a0=Outcome.FAULT), Memory()
+    peer, memory = FakeCaller.slow(a0=Outcome.FAULT), FakeRecorder()
     limits = LaneLimits(backoff=Backoff(base=1000, cap=1000))
     one = lane(peer, memory, articles=1, limits=limits)
     working = asyncio.create_task(one.run())
@@ -258,7 +238,7 @@ async def test_a_lane_that_waits_for_a_retry_does_not_send_it_while_nothing_can_
 
 @timed
 async def test_a_lane_that_starts_while_nothing_can_be_stored_waits() -> None:
-    peer, memory = slow(), Memory()
+    peer, memory = FakeCaller.slow(), FakeRecorder()
     memory.blocked = "database is locked"
     working = asyncio.create_task(lane(peer, memory).run())
     await asyncio.sleep(3600)

@@ -5,26 +5,22 @@ from itertools import groupby, pairwise
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.records import Server, ServerReport
-from metaserver.model.states import Backoff, ReportedState
-from tests.unit.metaserver.lanes.fakes import Memory, Peer, lane
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt, Server, ServerReport
+from metaserver.model.states import Backoff, Outcome, ReportedState
+from tests.fakes.caller import FakeCaller
+from tests.fakes.recorder import FakeRecorder
+from tests.unit.metaserver.lanes.making import SOON, lane
 from tests.virtual import now, timed
 
 HEALTH = 60.0
 LIMITS = LaneLimits(health=HEALTH, probe=Backoff(base=5.0, cap=5.0))
 
 
-def saying(*states: ServerReport | None) -> Peer:
-    """Return a peer that needs 10 s an article and reports these states, the last for good."""
-    peer = Peer()
-    peer.seconds, peer.states = 10.0, list(states)
-    return peer
-
-
 @timed
 async def test_a_server_gets_no_more_at_a_time_than_it_wants() -> None:
-    peer = saying(ServerReport(max_concurrent=2))
-    one = lane(peer, Memory(), articles=40, concurrency=4, limits=LIMITS)
+    peer = FakeCaller.saying(ServerReport(max_concurrent=2))
+    one = lane(peer, FakeRecorder(), articles=40, concurrency=4, limits=LIMITS)
     working = asyncio.create_task(one.run())
     await asyncio.sleep(5)
     assert peer.in_flight == 4  # as was agreed
@@ -35,15 +31,15 @@ async def test_a_server_gets_no_more_at_a_time_than_it_wants() -> None:
 
 @timed
 async def test_a_server_gets_no_more_than_was_agreed_whatever_it_says() -> None:
-    peer = saying(ServerReport(max_concurrent=50))
-    await lane(peer, Memory(), articles=20, concurrency=3, limits=LIMITS).run()
+    peer = FakeCaller.saying(ServerReport(max_concurrent=50))
+    await lane(peer, FakeRecorder(), articles=20, concurrency=3, limits=LIMITS).run()
     assert peer.most_in_flight == 3
 
 
 @timed
 async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None:
-    peer = saying(ServerReport(state=ReportedState.OVERLOADED), ServerReport())
-    one = lane(peer, Memory(), articles=60, concurrency=4, limits=LIMITS)
+    peer = FakeCaller.saying(ServerReport(state=ReportedState.OVERLOADED), ServerReport())
+    one = lane(peer, FakeRecorder(), articles=60, concurrency=4, limits=LIMITS)
     working, seen = asyncio.create_task(one.run()), []
     for _ in range(12):
         await asyncio.sleep(15)
@@ -54,9 +50,11 @@ async def test_an_overloaded_server_gets_one_at_a_time_until_it_is_not() -> None
 
 @timed
 async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> None:
-    peer = saying(ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport())
+    peer = FakeCaller.saying(
+        ServerReport(), ServerReport(state=ReportedState.SUSPENDED), ServerReport()
+    )
     peer.probes = ["the server says it is Suspended"] * 3
-    memory, events = Memory(), list[AttemptEnded | LaneChanged]()
+    memory, events = FakeRecorder(), list[AttemptEnded | LaneChanged]()
     one = lane(peer, memory, articles=20, limits=LIMITS, publish=events.append)
     assert await one.run() is LaneEnd.FINISHED
     assert peer.probed == 4
@@ -68,15 +66,15 @@ async def test_a_server_that_says_it_is_away_is_probed_until_it_is_back() -> Non
 
 @timed
 async def test_a_server_that_reports_no_state_is_not_asked_again() -> None:
-    peer = saying(None)
-    await lane(peer, Memory(), articles=100, limits=LIMITS).run()
+    peer = FakeCaller.saying(None)
+    await lane(peer, FakeRecorder(), articles=100, limits=LIMITS).run()
     assert len(peer.asked_at) == 1
 
 
 @timed
 async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
-    peer = saying(ServerReport(), None, ServerReport())
-    await lane(peer, Memory(), articles=100, limits=LIMITS).run()
+    peer = FakeCaller.saying(ServerReport(), None, ServerReport())
+    await lane(peer, FakeRecorder(), articles=100, limits=LIMITS).run()
     pauses = [b - a for a, b in pairwise([0.0, *peer.asked_at])]
     assert len(pauses) >= 12
     assert all(0.75 * HEALTH <= pause <= 1.25 * HEALTH + 10 for pause in pauses)
@@ -86,39 +84,76 @@ async def test_a_server_that_says_something_is_asked_again_and_again() -> None:
 async def test_the_question_takes_an_articles_place() -> None:
     """A server for one request at a time is not asked for its state while it has an article."""
 
-    class Single(Peer):
-        async def state(self, server: Server) -> ServerReport | None:
-            assert not self.in_flight
-            self.asked_at.append(now())
-            await asyncio.sleep(5)
-            assert not self.in_flight
-            return ServerReport()
+    async def be_alone() -> None:
+        assert not peer.in_flight
+        await asyncio.sleep(5)
+        assert not peer.in_flight
 
-    peer = Single()
-    peer.seconds = 10.0
-    one = lane(peer, Memory(), articles=30, limits=LIMITS)
+    peer = FakeCaller.saying(ServerReport(), while_asked=be_alone)
+    one = lane(peer, FakeRecorder(), articles=30, limits=LIMITS)
     assert await one.run() is LaneEnd.FINISHED
     assert len(peer.asked_at) >= 3
 
 
 @timed
 async def test_a_pause_does_not_wait_for_the_answer() -> None:
-    class Mute(Peer):
-        async def state(self, server: Server) -> ServerReport | None:
-            one.pause()
-            await asyncio.Event().wait()
-            raise AssertionError
+    async def say_nothing() -> None:
+        one.pause()
+        await asyncio.Event().wait()
 
-    peer = Mute()
-    peer.seconds = 10.0
-    one = lane(peer, Memory(), articles=100, limits=LIMITS)
+    peer = FakeCaller.saying(while_asked=say_nothing)
+    one = lane(peer, FakeRecorder(), articles=100, limits=LIMITS)
     assert await one.run() is LaneEnd.PAUSED
 
 
 @timed
 async def test_a_server_is_not_asked_for_the_sake_of_one_article() -> None:
-    peer = saying(ServerReport())
-    one = lane(peer, Memory(), limits=LaneLimits(health=1e-6))
+    peer = FakeCaller.saying(ServerReport())
+    one = lane(peer, FakeRecorder(), limits=LaneLimits(health=1e-6))
     one.allow(2)
     assert await one.run() is LaneEnd.PAUSED
     assert peer.asked_at == []
+
+
+@timed
+async def test_another_place_takes_an_article_that_failed_while_the_server_is_asked() -> None:
+    begun: dict[tuple[int, int], float] = {}
+
+    class Asked(FakeCaller):
+        async def call(
+            self, server: Server, position: int, number: int
+        ) -> tuple[Attempt, CheckedAnswer | None]:
+            begun[position, number] = now()
+            self.seconds = 100.0 + 10.0 * (position == 0)
+            return await super().call(server, position, number)
+
+        async def state(self, server: Server) -> ServerReport | None:
+            self.asked_at.append(now())
+            await asyncio.sleep(50.0)
+            return ServerReport()
+
+    peer = Asked({(0, 1): Outcome.FAULT})
+    limits = LaneLimits(health=HEALTH, backoff=SOON)
+    one = lane(peer, FakeRecorder(), articles=2, concurrency=2, limits=limits)
+    assert await one.run() is LaneEnd.FINISHED
+    assert peer.asked_at[0] == 110.0  # in the place that had the article
+    assert 110.0 <= begun[0, 2] < 111.0
+
+
+@timed
+async def test_what_a_probe_finds_is_published_at_once() -> None:
+    published: list[tuple[float, str]] = []
+
+    def publish(event: AttemptEnded | LaneChanged) -> None:
+        if isinstance(event, LaneChanged):
+            published.append((now(), event.down))
+
+    peer = FakeCaller({(0, 1): Outcome.CONNECT})
+    peer.probes = ["the name does not resolve", "no connection within 10 s"]
+    limits = LaneLimits(circuit=1, backoff=SOON, probe=Backoff(base=5.0, cap=5.0))
+    one = lane(peer, FakeRecorder(), articles=2, limits=limits, publish=publish)
+    assert await one.run() is LaneEnd.FINISHED
+    first = {down: at for at, down in reversed(published)}
+    assert 2.5 <= first["the name does not resolve"] <= 5.0
+    assert 5.0 <= first["no connection within 10 s"] <= 10.0
+    assert published[-1][1] == ""

@@ -1,4 +1,4 @@
-"""A lane at work, with a small real caller and recorder in memory."""
+"""A lane at work, on a fake caller and a fake recorder."""
 
 import asyncio
 from typing import Any
@@ -7,15 +7,16 @@ import pytest
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.lanes.limits import LaneLimits
-from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey, LaneState, Tries
-from metaserver.model.records import Attempt, Server
+from metaserver.model.lanes import AttemptRecord, LaneKey, LaneState, Tries
 from metaserver.model.states import Backoff, Outcome
 from tests import virtual
-from tests.unit.metaserver.lanes.fakes import SOON, Memory, Peer, lane
+from tests.fakes.caller import FakeCaller
+from tests.fakes.recorder import FakeRecorder
+from tests.unit.metaserver.lanes.making import SOON, lane
 
 
 async def test_articles_are_sent_in_order_and_each_is_recorded() -> None:
-    peer, memory = Peer(), Memory()
+    peer, memory = FakeCaller(), FakeRecorder()
     assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
     assert peer.calls == [(position, 1) for position in range(5)]
     assert [(entry.position, entry.final, entry.cursor) for entry in memory.entries] == [
@@ -24,7 +25,7 @@ async def test_articles_are_sent_in_order_and_each_is_recorded() -> None:
 
 
 async def test_a_failed_article_is_sent_again_until_its_attempts_are_used_up() -> None:
-    peer, memory = Peer({(1, number): Outcome.FAULT for number in (1, 2, 3)}), Memory()
+    peer, memory = FakeCaller({(1, number): Outcome.FAULT for number in (1, 2, 3)}), FakeRecorder()
     assert await lane(peer, memory).run(100) is LaneEnd.FINISHED
     assert [number for position, number in peer.calls if position == 1] == [1, 2, 3]
     assert [entry.final for entry in memory.entries if entry.position == 1] == [False, False, True]
@@ -32,22 +33,22 @@ async def test_a_failed_article_is_sent_again_until_its_attempts_are_used_up() -
 
 
 async def test_a_cancelled_attempt_is_not_charged() -> None:
-    peer = Peer({(0, number): Outcome.CANCELLED for number in (1, 2, 3, 4)})
-    memory = Memory()
+    peer = FakeCaller({(0, number): Outcome.CANCELLED for number in (1, 2, 3, 4)})
+    memory = FakeRecorder()
     assert await lane(peer, memory, articles=1).run(100) is LaneEnd.FINISHED
     assert peer.calls[-1] == (0, 5)
     assert memory.entries[-1].attempt.outcome is Outcome.OK
 
 
 async def test_no_more_than_the_agreed_number_is_in_flight() -> None:
-    peer, memory = Peer(), Memory()
+    peer, memory = FakeCaller(), FakeRecorder()
     await lane(peer, memory, articles=50, concurrency=4).run(100)
     assert peer.most_in_flight == 4
     assert sorted(entry.position for entry in memory.entries) == list(range(50))
 
 
 async def test_a_slice_ends_and_the_lane_keeps_its_place() -> None:
-    peer, memory = Peer(), Memory()
+    peer, memory = FakeCaller(), FakeRecorder()
     one = lane(peer, memory)
     assert await one.run(2) is LaneEnd.SLICE
     assert peer.calls == [(0, 1), (1, 1)]
@@ -56,7 +57,7 @@ async def test_a_slice_ends_and_the_lane_keeps_its_place() -> None:
 
 
 async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
-    peer, memory = Peer({(2, 3): Outcome.XML}), Memory()
+    peer, memory = FakeCaller({(2, 3): Outcome.XML}), FakeRecorder()
     state = LaneState(
         key=LaneKey(1, 1),
         epoch=2,
@@ -71,7 +72,7 @@ async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
 
 async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None:
     down = {(0, number): Outcome.CONNECT for number in (1, 2)}
-    peer, memory = Peer(down), Memory()
+    peer, memory = FakeCaller(down), FakeRecorder()
     peer.probes = ["connect: refused", "connect: refused"]
     events: list[AttemptEnded | LaneChanged] = []
     limits = LaneLimits(attempts=5, backoff=SOON, circuit=2, probe=SOON)
@@ -87,7 +88,7 @@ async def test_a_server_that_is_down_is_probed_while_its_articles_wait() -> None
 
 async def test_only_one_article_is_tried_after_a_probe() -> None:
     down = {(position, 1): Outcome.TIMEOUT for position in range(8)}
-    peer, memory = Peer(down), Memory()
+    peer, memory = FakeCaller(down), FakeRecorder()
     limits = LaneLimits(attempts=5, backoff=SOON, circuit=4, probe=SOON)
     await lane(peer, memory, articles=8, limits=limits, concurrency=4).run(100)
     assert peer.probed >= 1
@@ -95,8 +96,8 @@ async def test_only_one_article_is_tried_after_a_probe() -> None:
 
 
 async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_wait() -> None:
-    peer = Peer({(at, n): Outcome.CONNECT for at in range(5) for n in range(1, 10)})
-    memory = Memory()
+    peer = FakeCaller({(at, n): Outcome.CONNECT for at in range(5) for n in range(1, 10)})
+    memory = FakeRecorder()
     peer.probes = ["connect: refused"] * 1_000_000
     limits = LaneLimits(attempts=9, backoff=SOON, circuit=2, probe=SOON, patience=0.05)
     assert await lane(peer, memory, limits=limits).run(10_000) is LaneEnd.ABANDONED
@@ -106,14 +107,13 @@ async def test_a_server_that_stays_down_is_left_and_nothing_is_charged_for_the_w
 def test_a_hub_that_was_away_for_longer_than_its_patience_probes_before_it_leaves() -> None:
     """The hub was suspended while the server was down: the server may be up again."""
 
-    class Away(Peer):
-        async def probe(self, server: Server) -> str | None:
-            if not self.probed:
-                loop: Any = asyncio.get_running_loop()
-                loop.call_later(0.5, lambda: setattr(loop._jumping, "now", loop.time() + 1e6))
-            return await super().probe(server)
+    async def be_away() -> None:
+        if not peer.probed:
+            loop: Any = asyncio.get_running_loop()
+            loop.call_later(0.5, lambda: setattr(loop._jumping, "now", loop.time() + 1e6))
 
-    peer, memory = Away({(0, number): Outcome.CONNECT for number in (1, 2)}), Memory()
+    down = {(0, number): Outcome.CONNECT for number in (1, 2)}
+    peer, memory = FakeCaller(down, while_probed=be_away), FakeRecorder()
     peer.probes = ["connect: refused"]
     limits = LaneLimits(
         attempts=9, backoff=SOON, circuit=2, probe=Backoff(base=10, cap=10), patience=600.0
@@ -123,24 +123,13 @@ def test_a_hub_that_was_away_for_longer_than_its_patience_probes_before_it_leave
 
 
 async def test_a_lane_that_another_hub_has_taken_stops() -> None:
-    peer, memory = Peer(), Memory(stale_from=2)
+    peer, memory = FakeCaller(), FakeRecorder(stale_from=2)
     assert await lane(peer, memory).run(100) is LaneEnd.LOST
     assert len(memory.entries) == 2
 
 
 async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
-    class Silent(Peer):
-        silent = True
-
-        async def call(
-            self, server: Server, position: int, number: int
-        ) -> tuple[Attempt, CheckedAnswer | None]:
-            if self.silent:
-                self.calls.append((position, number))
-                await asyncio.Event().wait()
-            return await super().call(server, position, number)
-
-    peer, memory = Silent(), Memory()
+    peer, memory = FakeCaller(silent=["peer"]), FakeRecorder()
     one = lane(peer, memory)
     task = asyncio.create_task(one.run(100))
     while not peer.calls:
@@ -149,23 +138,19 @@ async def test_a_cancelled_lane_counts_nothing_and_can_go_on() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert memory.entries == []
-    peer.silent = False
+    peer.silent = ()
     assert await one.run(100) is LaneEnd.FINISHED
     assert peer.calls[:2] == [(0, 1), (0, 1)]
     assert sorted(entry.position for entry in memory.entries) == list(range(5))
 
 
 async def test_an_attempt_stored_during_a_cancellation_is_published() -> None:
-    class Slow(Memory):
-        def __init__(self) -> None:
-            super().__init__()
-            self.committed = asyncio.Event()
+    committed = asyncio.Event()
 
-        async def record(self, entry: AttemptRecord) -> None:
-            await super().record(entry)
-            await self.committed.wait()
+    async def commit(_entry: AttemptRecord) -> None:
+        await committed.wait()
 
-    peer, memory = Peer(), Slow()
+    peer, memory = FakeCaller(), FakeRecorder(after=commit)
     events: list[AttemptEnded | LaneChanged] = []
     one = lane(peer, memory, articles=2, publish=events.append)
     task = asyncio.create_task(one.run())
@@ -174,7 +159,7 @@ async def test_an_attempt_stored_during_a_cancellation_is_published() -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    memory.committed.set()
+    committed.set()
     assert await one.run() is LaneEnd.FINISHED
     assert peer.calls == [(0, 1), (1, 1)]
     ended = [event.position for event in events if isinstance(event, AttemptEnded)]
@@ -182,14 +167,14 @@ async def test_an_attempt_stored_during_a_cancellation_is_published() -> None:
 
 
 async def test_an_attempt_is_published_after_it_is_stored() -> None:
-    memory, events = Memory(), []
+    memory, events = FakeRecorder(), []
 
     def publish(event: AttemptEnded | LaneChanged) -> None:
         if isinstance(event, AttemptEnded):
             assert memory.entries[-1].attempt is event.attempt
         events.append(event)
 
-    await lane(Peer(), memory, publish=publish).run(100)
+    await lane(FakeCaller(), memory, publish=publish).run(100)
     assert [event.position for event in events if isinstance(event, AttemptEnded)] == [*range(5)]
     last = events[-1]
     assert isinstance(last, LaneChanged)
@@ -210,7 +195,7 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
         elif event.end is not None:
             happened.append("end")
 
-    await lane(Peer(), Memory(), articles=2, prepare=prepare, publish=publish).run()
+    await lane(FakeCaller(), FakeRecorder(), articles=2, prepare=prepare, publish=publish).run()
     assert happened == [
         *("prepare 0", "publish 0", "after 0"),
         *("prepare 1", "publish 1", "after 1"),
@@ -220,7 +205,7 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
 
 def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
     """All remaining articles are in back-off when the probe succeeds: nothing is due yet."""
-    peer, memory = Peer({(at, 1): Outcome.CONNECT for at in range(3)}), Memory()
+    peer, memory = FakeCaller({(at, 1): Outcome.CONNECT for at in range(3)}), FakeRecorder()
     limits = LaneLimits(
         attempts=5, backoff=Backoff(base=1e5, cap=1e5), circuit=3, probe=Backoff(base=1, cap=1)
     )

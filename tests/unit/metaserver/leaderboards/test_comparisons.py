@@ -18,6 +18,7 @@ from metaserver.tasks.int_ import INT
 from metaserver.tasks.ner import NER
 from scoring import evaluate_files
 from scoring.significance import compare
+from tests.waiting import patience
 
 NAME = TaskName("INT")
 GOLD = "".join(f"{100 + i}\tP{10000 + i}\n{100 + i}\tQ{20000 + i}\n" for i in range(12))
@@ -73,7 +74,7 @@ async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
         assert row.interval.high == pytest.approx(expected.high)
         ranks = (row.interval.best_rank, row.interval.worst_rank)
         assert ranks == (expected.best_rank, expected.worst_rank)
-        assert row.interval.score == pytest.approx(row.score.values["auc_ipr"])
+        assert row.interval.score == pytest.approx(row.values["auc_ipr"])
     assert board.resampling == "10,000 resamples of the articles, seed 2009"
 
 
@@ -83,7 +84,7 @@ async def test_a_board_that_is_looked_at_gets_its_intervals_and_says_so(
     boards = live(scoreboard)
     start = await boards.changed(-1)
     assert [row.interval for row in boards.board(NAME).rows] == [None] * 3
-    async with asyncio.timeout(30):
+    async with patience():
         assert await boards.changed(start) == start + 1
     assert all(row.interval for row in boards.board(NAME).rows)
 
@@ -92,7 +93,7 @@ async def test_only_what_changed_is_computed_again(scoreboard: Scoreboard) -> No
     told: asyncio.Queue[None] = asyncio.Queue()
     comparisons = Comparisons(scoreboard, lambda: told.put_nowait(None), pause=0.0)
     assert comparisons.newest(NAME, "raw") is None
-    async with asyncio.timeout(30):
+    async with patience():
         await told.get()
     first = comparisons.newest(NAME, "raw")
     assert first is not None
@@ -100,7 +101,7 @@ async def test_only_what_changed_is_computed_again(scoreboard: Scoreboard) -> No
     assert comparisons.newest(NAME, "raw") is first
     put(scoreboard, "bad", articles=1)
     assert comparisons.newest(NAME, "raw") is first  # until the other is ready
-    async with asyncio.timeout(30):
+    async with patience():
         await told.get()
     assert comparisons.newest(NAME, "raw") is not first
     assert told.empty()
@@ -128,7 +129,7 @@ async def test_a_comparison_that_fails_leaves_the_board_as_it_was(
     scored = scoreboard.scored_task(NAME)
     object.__setattr__(scored, "gold", None)
     assert comparisons.newest(NAME, "raw") is None
-    async with asyncio.timeout(30):
+    async with patience():
         await told.get()
     assert "cannot compare the runs of INT (raw)" in caplog.text
     assert comparisons.newest(NAME, "raw") is None

@@ -5,11 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from metaserver.leaderboards.boards import Board, BoardRow
-from metaserver.leaderboards.frozen import FrozenBoard, freeze
-from metaserver.model.records import ServerName
+from metaserver.leaderboards.frozen import freeze
+from metaserver.model.boards import Board, BoardRow, FrozenBoard
+from metaserver.model.scores import RunIntervals, Score
 from metaserver.tasks.int_ import INT
-from metaserver.tasks.plugin import RunIntervals, Score
 
 SCORE = Score(
     values={"tp": 3, "auc_ipr": 0.1 + 0.2, "f_score": None},
@@ -21,8 +20,8 @@ SCORE = Score(
 )
 INTERVAL = RunIntervals(score=0.3, low=0.2, high=1 / 7, best_rank=1, worst_rank=3)
 ROWS = [
-    BoardRow(run=ServerName("=a<b>"), place=1, score=SCORE, team="x", interval=INTERVAL),
-    BoardRow(run=ServerName("b"), place=None, score=SCORE, offline=True),
+    BoardRow.of("=a<b>", 1, SCORE, team="x", interval=INTERVAL),
+    BoardRow.of("b", None, SCORE, offline=True),
 ]
 BOARDS = [
     Board(task=INT.name, rows=ROWS, signature="sig", resampling="10,000"),
@@ -45,8 +44,8 @@ def test_a_frozen_board_is_read_back_to_the_last_digit() -> None:
     for row, before in zip(board.rows, ROWS, strict=True):
         assert (row.run, row.place, row.team) == (before.run, before.place, before.team)
         assert (row.offline, row.interval) == (before.offline, before.interval)
-        assert row.score.values == before.score.values
-        assert row.score.curve == before.score.curve
+        assert row.values == before.values
+        assert row.curve == before.curve
 
 
 def test_the_evaluators_details_are_not_in_the_document() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
 from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.scores import Score
 from metaserver.phases.candidate import Candidate
 from metaserver.phases.live import Landed
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
-from metaserver.tasks.plugin import Score
 
 ARTICLES = ["100", "200", "300"]
 ACCESSIONS = ["P04637", "P38398", "Q00987", "P10636"]
@@ -62,8 +62,8 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     board.put(ServerName("one"), ArticleId("100"), payloads)
     board.put(ServerName("two"), ArticleId("100"), {TaskName("ACT"): [True, 0.5]})
     [row] = board.board(TaskName("INT")).rows
-    assert (row.run, row.place, row.score.articles_scored) == ("one", 1, 1)
-    assert row.score.values["f_score"] == 1.0
+    assert (row.run, row.place, row.articles_scored) == ("one", 1, 1)
+    assert row.values["f_score"] == 1.0
     assert [task.name for task in board.tasks()] == ["INT"]
 
 
@@ -229,7 +229,9 @@ async def test_two_golds_are_compared_on_the_same_answers_while_a_mean_is_made()
     quick.may_end.set()
     landed: list[Landed] = []
     running: Any = SimpleNamespace(boards=SimpleNamespace(scoreboard=live))
-    made = Candidate(running=running, task=TaskName("INT"), board=other, landed=landed)
+    made = Candidate(
+        running=running, task=TaskName("INT"), board=other, landed=landed, store=cast(Any, None)
+    )
     task = await averaging(live, scorer)  # as the intervals' worker does
     comparing = asyncio.create_task(made.compared())
     await asyncio.sleep(0)
@@ -259,6 +261,29 @@ async def test_a_run_that_begins_afresh_has_a_mean_of_its_own() -> None:
     assert score is not None
     assert new.put_to == ["3"]
     assert board.scores(TaskName("INT"))[ServerName("one")] is score
+
+
+def test_a_run_that_is_replaced_shows_its_new_score_alone(int_task: ScoredTask) -> None:
+    """As an offline run is that a team uploads again, after everybody has seen the first."""
+    name, run = TaskName("INT"), ServerName("one")
+    board, again, other = Scoreboard([int_task]), Scoreboard([int_task]), ServerName("other")
+    board.put(run, ArticleId("100"), {name: hits("Q00987")})
+    board.put(run, ArticleId("200"), {name: hits("Q00987")})
+    board.put(other, ArticleId("200"), {name: hits("Q00987")})
+    before = {row.run: row.values for row in board.board(name).rows}
+    again.put(run, ArticleId("100"), {name: hits("P04637", "P38398")})
+    again.put(other, ArticleId("100"), {name: hits("P04637")})
+    board.adopt(again, run)
+    after = board.scores(name)
+    assert after[run].articles_scored == 1
+    assert after[run] == again.scores(name)[run]
+    assert after[other].values == before[other]
+    again.drop(run)  # the other board keeps its own
+    seen = Scoreboard([int_task])
+    seen.put(run, ArticleId("300"), {name: hits("P10636")})
+    seen.board(name)  # its score is made already
+    board.adopt(seen, run)
+    assert board.scores(name)[run] == seen.scores(name)[run]
 
 
 def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_path: Path) -> None:

@@ -11,27 +11,22 @@ from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Tim
 from metaserver.model.states import Outcome, ServerState
 from metaserver.monitoring.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
 from metaserver.monitoring.snapshots import ServerStatus
+from tests.fakes.clock import FakeClock
 
+BEGIN = 1_000_000.0
 LIMIT = 100.0
 ARTICLES = 10
 ONE = Server(name=ServerName("one"), url="http://127.0.0.1/secret")
 TWO = Server(name=ServerName("two"), url="http://127.0.0.1/", concurrency=4)
 
 
-class Clock:
-    now = 1_000_000.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(BEGIN)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def watch(clock: Clock) -> ServerMonitor:
+def watch(clock: FakeClock) -> ServerMonitor:
     made = ServerMonitor("test", ARTICLES, LIMIT, clock=clock)
     made.add(ONE, "http://127.0.0.1:80")
     made.add(TWO, "http://127.0.0.1:80")
@@ -42,7 +37,7 @@ def attempt(
     outcome: Outcome = Outcome.OK,
     *,
     seconds: float = 1.0,
-    at: float = Clock.now,
+    at: float = BEGIN,
     server: Server = ONE,
     article: int = 0,
     timings: Timings | None = None,
@@ -182,7 +177,9 @@ def test_a_strip_holds_the_last_attempts_oldest_first(watch: ServerMonitor) -> N
     assert row.last == STRIP + 4
 
 
-def test_throughput_is_answers_a_minute_in_whole_bins(watch: ServerMonitor, clock: Clock) -> None:
+def test_throughput_is_answers_a_minute_in_whole_bins(
+    watch: ServerMonitor, clock: FakeClock
+) -> None:
     assert watch.snapshot().throughput == []
     for _ in range(3):
         watch.attempt(attempt(at=clock.now), final=True)
@@ -200,7 +197,7 @@ def test_the_monitor_says_why_nothing_can_be_stored(watch: ServerMonitor) -> Non
 
 
 def test_a_snapshot_is_the_same_value_until_something_changes(
-    watch: ServerMonitor, clock: Clock
+    watch: ServerMonitor, clock: FakeClock
 ) -> None:
     watch.attempt(attempt(), final=True)
     first = watch.snapshot()
@@ -226,11 +223,11 @@ def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
     assert [one.name for one in shown.servers] == ["one", "two"]
 
 
-def test_a_phase_without_servers_is_not_finished(clock: Clock) -> None:
+def test_a_phase_without_servers_is_not_finished(clock: FakeClock) -> None:
     assert not ServerMonitor("test", ARTICLES, LIMIT, clock=clock).snapshot().finished
 
 
-def test_a_phase_that_was_read_back_whole_is_finished(clock: Clock) -> None:
+def test_a_phase_that_was_read_back_whole_is_finished(clock: FakeClock) -> None:
     watch = ServerMonitor("test", 1, LIMIT, clock=clock)
     watch.add(ONE, "")
     assert not watch.snapshot().finished
@@ -238,7 +235,7 @@ def test_a_phase_that_was_read_back_whole_is_finished(clock: Clock) -> None:
     assert watch.snapshot().finished  # no lane has said so: the hub was started again
 
 
-def test_there_is_a_time_left_only_while_articles_are_sent(clock: Clock) -> None:
+def test_there_is_a_time_left_only_while_articles_are_sent(clock: FakeClock) -> None:
     opened = True
     watch = ServerMonitor("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
     watch.add(ONE, "")

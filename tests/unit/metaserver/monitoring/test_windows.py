@@ -11,6 +11,7 @@ from metaserver.model.states import ANSWERED, Outcome, ServerState
 from metaserver.monitoring.measures import timings, tips
 from metaserver.monitoring.tally import Ended, Tally
 from metaserver.monitoring.windows import CHANGES, SPANS, Window, Windows
+from tests.fakes.clock import FakeClock
 
 ONE = ServerName("one")
 LIMIT = 600.0
@@ -19,15 +20,8 @@ HOUR, DAY = 3_600.0, 86_400.0
 SECONDS = st.floats(0.0, LIMIT)
 
 
-class Clock:
-    now = NOW
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def opened() -> tuple[Windows, Clock]:
-    clock = Clock()
+def opened() -> tuple[Windows, FakeClock]:
+    clock = FakeClock(NOW)
     return Windows(LIMIT, clock=clock), clock
 
 
@@ -104,6 +98,26 @@ def test_a_window_is_as_long_as_it_says_less_at_most_a_bucket(window: Window) ->
     assert span.seconds - span.bucket <= found.until - found.since <= span.seconds
     windows.restore(ONE, [ok(found.since), ok(found.since - 1e-3), ok(found.until)])
     assert windows.window(ONE, window).answered == 2
+
+
+@pytest.mark.parametrize(
+    ("window", "seconds", "bucket"),
+    [
+        (Window.HOUR, HOUR, 60.0),
+        (Window.DAY, DAY, HOUR),
+        (Window.WEEK, 7 * DAY, 6 * HOUR),
+        (Window.MONTH, 30 * DAY, DAY),
+    ],
+)
+def test_a_window_begins_with_the_bucket_that_makes_it_whole(
+    window: Window, seconds: float, bucket: float
+) -> None:
+    windows, clock = opened()
+    clock.now = NOW // DAY * DAY + 0.5 * bucket  # in the middle of its first bucket
+    since = clock.now + 0.5 * bucket - seconds
+    windows.restore(ONE, [ok(since - 1e-3), ok(since), ok(since + 1.0)])
+    found = windows.window(ONE, window)
+    assert (found.since, found.until, found.answered) == (since, clock.now, 2)
 
 
 def test_buckets_are_whole_in_the_next_coarser_ones() -> None:

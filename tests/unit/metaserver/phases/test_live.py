@@ -68,7 +68,7 @@ async def test_an_accepted_answer_is_on_both_boards() -> None:
     assert boards.board(NAME).rows == []
     boards.publish(ended(ANSWER))
     [row] = boards.board(NAME).rows
-    assert (row.run, row.score.articles_scored) == ("one", 1)
+    assert (row.run, row.articles_scored) == ("one", 1)
     [status] = boards.monitor().servers
     assert (status.done, status.outcomes) == (1, {Outcome.OK: 1, Outcome.FAULT: 1})
     assert [task.name for task in boards.tasks()] == [NAME]
@@ -133,11 +133,11 @@ async def test_another_gold_takes_the_place_of_a_board() -> None:
     after = boards.board(NAME)
     assert after.signature != before.signature
     [row] = after.rows
-    assert (row.score.values["accuracy"], before.rows[0].score.values["accuracy"]) == (0.0, 1.0)
+    assert (row.values["accuracy"], before.rows[0].values["accuracy"]) == (0.0, 1.0)
     assert before.rows[0].interval is not None
     assert row.interval is None  # the one of the earlier gold is gone
     boards.publish(ended(ANSWER))
-    assert boards.board(NAME).rows[0].score == row.score
+    assert boards.board(NAME).rows[0].values == row.values
 
 
 async def test_a_run_that_leaves_is_gone() -> None:

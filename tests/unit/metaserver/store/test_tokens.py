@@ -11,9 +11,10 @@ import pytest
 
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
+from metaserver.model.tokens import Token
 from metaserver.store import teams, tokens
 from metaserver.store.store import Store, open_store
-from metaserver.store.tokens import FORM, Token
+from metaserver.store.tokens import FORM
 
 NOW = time.time()
 DAY = 86_400.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,11 +10,7 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.tasks.act import ACT
 from metaserver.wire.validation import Report
-
-
-class Nothing:
-    def rulings(self, accessions: object) -> dict[int, Any]:
-        return {}
+from tests.fakes.vocabulary import FakeVocabulary
 
 
 @pytest.mark.parametrize(
@@ -33,13 +28,13 @@ class Nothing:
 )
 def test_check(sent: object, payload: object, hits_sent: int) -> None:
     report = Report()
-    assert ACT.check(sent, report, Nothing()) == payload
+    assert ACT.check(sent, report, FakeVocabulary.unasked()) == payload
     assert report.hits_sent == hits_sent
 
 
 def test_both_values_are_looked_at() -> None:
     report = Report()
-    assert ACT.check(["x", "y"], report, Nothing()) is None
+    assert ACT.check(["x", "y"], report, FakeVocabulary.unasked()) is None
     assert [problem.path for problem in report.problems] == ["interaction[0]", "interaction[1]"]
 
 

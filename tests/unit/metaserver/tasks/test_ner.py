@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,9 @@ from metaserver.tasks.ner import NER
 from metaserver.wire.report import Report, Severity
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import NerScorecard, evaluate
+from tests.fakes.vocabulary import FakeVocabulary
 
 DEMO = Path(str(files("metaserver.cli.demo_data")))
-
-
-class Anything:
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Any]:
-        raise AssertionError("mentions have no accessions")
 
 
 def mention(offset: Any, words: Any, kind: Any = "protein", **others: Any) -> dict[str, Any]:
@@ -38,7 +34,7 @@ def mention(offset: Any, words: Any, kind: Any = "protein", **others: Any) -> di
 
 def checked(*sent: Any) -> tuple[Any, Report]:
     report = Report()
-    return NER.check(list(sent), report, Anything()), report
+    return NER.check(list(sent), report, FakeVocabulary.unasked()), report
 
 
 def messages(report: Report) -> list[str]:
@@ -101,7 +97,7 @@ class TestChecking:
 
     def test_mentions_that_are_no_array(self) -> None:
         report = Report()
-        assert NER.check({}, report, Anything()) is None
+        assert NER.check({}, report, FakeVocabulary.unasked()) is None
         assert messages(report) == ["mentions: expected array, got struct"]
 
     def test_members_that_are_not_scored_cost_nothing(self) -> None:
@@ -211,7 +207,7 @@ def test_live_scores_are_those_of_the_result_file(
     (folder / "gold.tsv").write_text("".join([*lines, "c\n"]))
     answers = [
         (article, NER.check([mention(at, "n" * size, kind) for at, size, kind in places],
-                            Report(), Anything()))
+                            Report(), FakeVocabulary.unasked()))
         for article, places in run.items()
     ]  # fmt: skip
     scorer = NER.scorer(NER.read_gold(folder / "gold.tsv"))
@@ -242,5 +238,5 @@ class TestTheDemo:
             assert report.problem_count == 0
             board.put(ServerName("ner"), article.id, {NER.name: payload})
         [row] = board.board(NER.name).rows
-        assert row.score.articles_scored == 32
-        assert 0.7 < (row.score.values["strict_f"] or 0) < (row.score.values["exact_f"] or 0) < 1
+        assert row.articles_scored == 32
+        assert 0.7 < (row.values["strict_f"] or 0) < (row.values["exact_f"] or 0) < 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,23 +12,9 @@ from metaserver.model.records import ArticleId
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.wire.validation import Report, Ruling
+from tests.fakes.vocabulary import FakeVocabulary
 
-
-class Release:
-    """A vocabulary with the given rulings."""
-
-    def __init__(self, rulings: Mapping[str, Ruling]) -> None:
-        self.known = rulings
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {
-            place: self.known[accession]
-            for place, accession in enumerate(accessions)
-            if accession in self.known
-        }
-
-
-ANY = Release({})
+ANY = FakeVocabulary.of_everything()
 
 
 def hits(*sent: tuple[Any, ...]) -> list[dict[str, Any]]:
@@ -103,7 +88,7 @@ class TestDuplicates:
 
     def test_a_secondary_accession_may_make_one(self) -> None:
         report = Report()
-        release = Release({"Q1": Ruling("P1", "Q1 was merged into P1")})
+        release = FakeVocabulary.ruling({"Q1": Ruling("P1", "Q1 was merged into P1")})
         assert INT.check(hits(("P1", 0.9, 1), ("Q1", 0.8, 2)), report, release) == [["P1", 1, 0.9]]
         assert messages(report) == [
             "normalizations[1]: P1 again, after normalizations[0]",
@@ -113,7 +98,9 @@ class TestDuplicates:
 
 def test_each_refused_accession_of_a_pair_is_named() -> None:
     report = Report()
-    release = Release({"X": Ruling(None, "X is malformed"), "Y": Ruling(None, "Y is deleted")})
+    release = FakeVocabulary.ruling(
+        {"X": Ruling(None, "X is malformed"), "Y": Ruling(None, "Y is deleted")}
+    )
     sent = pairs(("P1", "P2", 0.9, 1), ("X", "Y", 0.8, 2), ("P1", "Y", 0.7, 3))
     assert IPT.check(sent, report, release) == [["P1", "P2", 1, 0.9]]
     assert messages(report) == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,27 +12,26 @@ from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.plugin import FiledTask, LabelledTask, RunFile, installed_tasks
 from metaserver.uniprot.verdicts import Ruling
+from tests.fakes.vocabulary import FakeVocabulary
 
 ARTICLES = [ArticleId("1"), ArticleId("2")]
 
 
-class Known:
-    """A vocabulary that accepts accessions with P and corrects those with S."""
+def rule(accession: str) -> Ruling | None:
+    """Accept accessions that begin with P, and mend those with S."""
+    if accession[0] == "P":
+        return None
+    mended = accession[0] == "S"
+    return Ruling("P9", f"{accession} is secondary") if mended else Ruling(None, f"{accession}: no")
 
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        odd = {index: one for index, one in enumerate(accessions) if one[0] != "P"}
-        return {
-            index: Ruling("P9", f"{one} is secondary")
-            if one[0] == "S"
-            else Ruling(None, f"{one}: no")
-            for index, one in odd.items()
-        }
+
+KNOWN = FakeVocabulary(rule)
 
 
 def read(task: FiledTask, folder: Path, *lines: str) -> RunFile:
     path = folder / "run.tsv"
     path.write_text("".join(f"{line}\n" for line in lines))
-    return task.read_run(path, ARTICLES, Known())
+    return task.read_run(path, ARTICLES, KNOWN)
 
 
 def messages(found: RunFile) -> list[str]:

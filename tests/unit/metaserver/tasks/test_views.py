@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from metaserver.tasks.views import release_views
+from metaserver.tasks.views import ViewScorer, release_views
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import ortholog_lines, taxon_lines, write_lines
-from scoring import Hit, ItemGold, View, pair, select_views
+from scoring import Hit, ItemGold, RunScorer, View, pair, select_views
+from scoring.scorecard import ItemScorecard
 from scoring.tasks import Item, Task
 from scoring.views import members
 from tests.unit.metaserver.uniprot.samples import SOURCES, build
@@ -72,3 +73,28 @@ def from_files(gold: ItemGold, release: Release, folder: Path) -> list[View]:
     write_lines(homologs, ortholog_lines(release, names))
     write_lines(taxa, taxon_lines(release, names))
     return select_views(gold, ["mapped", "filtered", "both"], homologs=homologs, taxa=taxa)
+
+
+@pytest.mark.parametrize("task", GOLD)
+def test_answers_are_scored_live_in_every_view_as_with_the_files(
+    task: Task, release: Release, tmp_path: Path
+) -> None:
+    gold = ItemGold(task=task, items=GOLD[task])
+    lists = {
+        article: [Hit(item, rank, 0.5) for rank, item in enumerate(ITEMS[task][skip:], start=1)]
+        for skip, article in enumerate([*gold.items, "an article without gold"])
+    }
+    filed = from_files(gold, release, tmp_path)
+    for live, view in zip(release_views(gold, release), filed, strict=True):
+        scorer, expected = ViewScorer(live), RunScorer(task, gold, run="")
+        scorer.keep("a1", scorer.prepare("a1", lists["a2"]))  # an earlier answer
+        for article, hits in lists.items():
+            scorer.keep(article, scorer.prepare(article, hits))
+            expected.put(article, view.apply(hits, gold.items.get(article, frozenset())))
+        found, due = scorer.scorecard(), expected.scorecard()
+        assert isinstance(found, ItemScorecard)
+        assert isinstance(due, ItemScorecard)
+        assert found.run == ""
+        assert found.signature.view == live.name
+        assert (found.articles, found.macro) == (due.articles, due.macro)
+        assert found.articles_scored == len(gold.items)

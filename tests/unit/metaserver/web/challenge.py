@@ -9,20 +9,14 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from metaserver.leaderboards.boards import ArticleBoard, Board, BoardRow
-from metaserver.leaderboards.frozen import FrozenBoard, freeze
+from metaserver.leaderboards.frozen import freeze
+from metaserver.model.boards import ArticleBoard, Board, BoardRow, FrozenBoard
 from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.scores import ArticleLevel, RunIntervals, Score
 from metaserver.model.states import Outcome, ServerState
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
-from metaserver.tasks.plugin import (
-    ArticleLevel,
-    ComparedTask,
-    RunIntervals,
-    Score,
-    TaskPlugin,
-    installed_tasks,
-)
+from metaserver.tasks.plugin import ComparedTask, TaskPlugin, installed_tasks
 
 LIMIT = 600.0
 ARTICLES = 595
@@ -199,10 +193,10 @@ class Challenge:
         scored.sort(key=lambda pair: -(pair[1].values[main] or -1))
         compared = isinstance(shown, ComparedTask)
         rows = [
-            BoardRow(
-                run=lane.name,
-                place=i + 1 if score.articles_scored else None,
-                score=score,
+            BoardRow.of(
+                lane.name,
+                i + 1 if score.articles_scored else None,
+                score,
                 team=lane.team,
                 offline=lane in self.uploads,
                 interval=self._interval(score, i) if compared and self.compared else None,
@@ -266,7 +260,7 @@ class Challenge:
         frozen = freeze(shown, boards, phase="Test phase", reason="gold version 1", at=START)
         self._frozen[key] = frozen.encode()
 
-    def monitor(self) -> Monitor:
+    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
         servers = [self._status(lane) for lane in self.lanes]
         return Monitor(
             phase="Test phase",

@@ -181,7 +181,7 @@ async def count(service: Any, caller: Caller, given: Nothing) -> Box:
 def recognised(secret: str) -> Caller:
     """Return who has a token."""
     if secret not in CALLERS:
-        raise RefusedError(Refusal.TOKEN, "this token does not hold: ask for a new one")
+        raise RefusedError(Refusal.TOKEN, "this token is invalid or expired: ask for a new one")
     return CALLERS[secret]
 
 

@@ -1,4 +1,3 @@
-import asyncio
 import csv
 import io
 import json
@@ -12,9 +11,10 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
-from metaserver.web.app import make_app
 from metaserver.web.public.source import READER
 from tests.unit.metaserver.web.challenge import Challenge
+from tests.unit.metaserver.web.site import make_app
+from tests.waiting import PATIENCE, patience, until
 
 PAGES = (
     "/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/NER", "/t/INT?sort=-f_score",
@@ -43,11 +43,6 @@ async def test_every_page_renders(page, names):
         assert "<!doctype html>" in await text_of(client, page)
 
 
-async def test_home_is_the_monitor():
-    async with browsing(Challenge()) as client, client.get("/") as response:
-        assert response.url.path == "/monitor"
-
-
 async def test_pages_have_no_inline_script_or_style():
     async with browsing(Challenge()) as client:
         for page in (*PAGES, "/nope"):
@@ -57,7 +52,7 @@ async def test_pages_have_no_inline_script_or_style():
 
 
 @pytest.mark.parametrize(
-    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/healthz", "/", "/nope", "/events?page=x"]
+    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/p/test", "/nope", "/events?page=x"]
 )
 async def test_every_response_has_the_security_headers(address):
     async with (
@@ -130,7 +125,7 @@ async def test_only_reading_is_allowed():
 
 
 class Broken(Challenge):
-    def monitor(self):
+    def monitor(self, reader=None):
         raise RuntimeError("a secret in a traceback")
 
 
@@ -239,10 +234,11 @@ async def test_silence_is_filled_with_beats():
 
 async def test_shutdown_ends_the_streams():
     client = TestClient(TestServer(make_app(Challenge())))
+    await client.server.start_server(shutdown_timeout=10 * PATIENCE)  # of aiohttp, for a handler
     await client.start_server()
     response = await client.get("/events?page=monitor")
     await next_frame(response)
-    async with asyncio.timeout(10):  # aiohttp would wait 60 s for a handler
+    async with patience():
         await client.server.close()
     await client.close()
 
@@ -250,7 +246,7 @@ async def test_shutdown_ends_the_streams():
 class Flaky(Challenge):
     broken = False
 
-    def monitor(self):
+    def monitor(self, reader=None):
         if self.broken:
             raise RuntimeError("for now")
         return super().monitor()
@@ -263,9 +259,7 @@ async def test_a_page_that_fails_once_goes_on_later(caplog):
         await next_frame(response)
         source.broken = True
         await source.step()
-        async with asyncio.timeout(10):
-            while "cannot render monitor" not in caplog.text:
-                await asyncio.sleep(0.01)
+        await until(lambda: "cannot render monitor" in caplog.text)
         source.broken = False
         await source.set_state("Team 7 · S01", ServerState.DOWN)
         assert "servers-up" in (await next_frame(response))["html"]

@@ -13,17 +13,13 @@ from metaserver.wire.contract import read
 from metaserver.wire.report import Report
 from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import FaultError, decode_call, decode_response
+from tests.fakes.vocabulary import FakeVocabulary
 
 PAGE = (Path(__file__).parents[4] / "docs" / "wire.md").read_text()
 CALL, ANSWER, FAULT = (
     example.encode()
     for example in re.findall(r"^```xml\n(.+?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 )
-
-
-class Anything:
-    def rulings(self, accessions: object) -> dict[int, object]:
-        return {}
 
 
 def test_the_call() -> None:
@@ -33,7 +29,9 @@ def test_the_call() -> None:
 
 
 def test_the_answer() -> None:
-    answer = check(decode_response(ANSWER), list(installed_tasks().values()), Anything())
+    answer = check(
+        decode_response(ANSWER), list(installed_tasks().values()), FakeVocabulary.of_everything()
+    )
     assert (answer.outcome, answer.hits_kept, answer.problem_count) == (Outcome.OK, 5, 0)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -17,21 +17,10 @@ from metaserver.tasks.plugin import TaskPlugin
 from metaserver.wire.report import Report
 from metaserver.wire.validation import Ruling, check
 from metaserver.wire.values import Unreadable
+from tests.fakes.vocabulary import FakeVocabulary
 
 TASKS: Sequence[TaskPlugin] = (ACT, INT, IPT)
-
-
-class Release:
-    """A vocabulary of the accessions that begin with P; Q1 was merged into P1."""
-
-    def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
-        return {
-            place: Ruling("P1", "Q1 is P1 now")
-            if accession == "Q1"
-            else Ruling(None, f"{accession} is unknown")
-            for place, accession in enumerate(accessions)
-            if not accession.startswith("P")
-        }
+RELEASE = FakeVocabulary.prefixed({"Q1": Ruling("P1", "Q1 is P1 now")})
 
 
 def hit(dbid: Any, rank: Any = None, confidence: Any = 0.5) -> dict[str, Any]:
@@ -40,7 +29,7 @@ def hit(dbid: Any, rank: Any = None, confidence: Any = 0.5) -> dict[str, Any]:
 
 
 def checked(value: object, tasks: Sequence[TaskPlugin] = TASKS) -> CheckedAnswer:
-    return check(value, tasks, Release())
+    return check(value, tasks, RELEASE)
 
 
 def messages(answer: CheckedAnswer) -> list[str]:
@@ -97,7 +86,7 @@ def test_unreadable_values_that_no_task_reads_are_ignored() -> None:
 def test_the_decoders_notes_are_reported_and_cost_nothing() -> None:
     report = Report()
     report.note("when", "'soon' is no dateTime.iso8601")
-    answer = check({"normalizations": [hit("P1", 1), hit("X1", 2)]}, TASKS, Release(), report)
+    answer = check({"normalizations": [hit("P1", 1), hit("X1", 2)]}, TASKS, RELEASE, report)
     assert answer.outcome is Outcome.PARTIAL
     assert messages(answer)[1:] == ["when: 'soon' is no dateTime.iso8601"]
     assert answer.problem_count == 2

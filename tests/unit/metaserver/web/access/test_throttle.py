@@ -3,18 +3,11 @@
 import pytest
 
 from metaserver.web.access.throttle import Buckets, Delays, Failures, Shares, Slots
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.fakes.clock import FakeClock
 
 
 def test_a_bucket_gives_a_minutes_worth_at_once_and_then_as_time_passes() -> None:
-    clock = Clock()
+    clock = FakeClock()
     buckets = Buckets(60, clock=clock)
     assert [buckets.take("a") for _ in range(60)] == [0.0] * 60
     assert buckets.take("a") == pytest.approx(1.0)
@@ -26,7 +19,7 @@ def test_a_bucket_gives_a_minutes_worth_at_once_and_then_as_time_passes() -> Non
 
 
 def test_who_is_refused_is_not_charged() -> None:
-    clock = Clock()
+    clock = FakeClock()
     buckets = Buckets(1, clock=clock)
     buckets.take("a")
     assert [buckets.take("a") for _ in range(10)] == [pytest.approx(60.0)] * 10
@@ -35,7 +28,7 @@ def test_who_is_refused_is_not_charged() -> None:
 
 
 def test_clients_do_not_share_a_bucket_and_a_full_one_holds_no_more() -> None:
-    clock = Clock()
+    clock = FakeClock()
     buckets = Buckets(2, clock=clock)
     assert [buckets.take(key) for key in "aabb"] == [0.0] * 4
     clock.now += 100_000
@@ -43,14 +36,14 @@ def test_clients_do_not_share_a_bucket_and_a_full_one_holds_no_more() -> None:
 
 
 def test_waiting_is_told_without_taking() -> None:
-    buckets = Buckets(1, clock=Clock())
+    buckets = Buckets(1, clock=FakeClock())
     assert [buckets.wait("a") for _ in range(5)] == [0.0] * 5
     buckets.take("a")
     assert buckets.wait("a") == pytest.approx(60.0)
 
 
 def test_what_is_remembered_is_bounded_and_the_longest_unseen_go_first() -> None:
-    clock = Clock()
+    clock = FakeClock()
     buckets = Buckets(1, size=3, clock=clock)
     failures = Failures(Delays(free=0), size=3, clock=clock)
     for key in ("seen", *range(100), "seen"):
@@ -63,7 +56,7 @@ def test_what_is_remembered_is_bounded_and_the_longest_unseen_go_first() -> None
 
 
 def test_each_failure_beyond_the_free_ones_doubles_the_wait_up_to_a_cap() -> None:
-    clock = Clock()
+    clock = FakeClock()
     failures = Failures(Delays(free=2, base=1.0, cap=8.0, forget=900.0), clock=clock)
     waits = []
     for _ in range(8):
@@ -76,7 +69,7 @@ def test_each_failure_beyond_the_free_ones_doubles_the_wait_up_to_a_cap() -> Non
 
 
 def test_success_and_time_clear_failures() -> None:
-    clock = Clock()
+    clock = FakeClock()
     failures = Failures(Delays(free=0, cap=60.0, forget=900.0), clock=clock)
     failures.failed("a")
     failures.succeeded("a")
@@ -135,7 +128,7 @@ def test_slots_are_kept_for_favoured_clients() -> None:
 
 
 def test_a_share_of_the_time_is_all_that_a_client_takes_for_long() -> None:
-    clock = Clock()
+    clock = FakeClock()
     shares = Shares(0.1, 3.0, 30.0, clock=clock)
     begin, taken = clock.now, 0.0
     while clock.now < begin + 600.0:
@@ -150,7 +143,7 @@ def test_a_share_of_the_time_is_all_that_a_client_takes_for_long() -> None:
 
 
 def test_what_is_owed_is_bounded_and_forgotten_in_time() -> None:
-    clock = Clock()
+    clock = FakeClock()
     shares = Shares(0.1, 3.0, 30.0, clock=clock)
     shares.spend("a", 2.9)
     assert shares.wait("a") == 0.0

@@ -3,10 +3,11 @@ import io
 from dataclasses import dataclass, replace
 
 import pytest
+from msgspec.structs import replace as changed
 
-from metaserver.leaderboards.boards import Board, BoardRow
-from metaserver.model.records import ServerName, TaskName
-from metaserver.tasks.plugin import Column, RunIntervals, Score
+from metaserver.model.boards import Board, BoardRow
+from metaserver.model.records import TaskName
+from metaserver.model.scores import Column, RunIntervals
 from metaserver.web.public.choices import Choice, Show, Sort
 from metaserver.web.public.leaderboard import IntervalStatus, Leaderboard, columns, name
 from metaserver.web.ui.tables import field_names, to_csv, to_dict
@@ -39,15 +40,12 @@ TASK = ShownTask(
 
 def row(run, place, tp, f, auc, scored=10, curve=((0.5, 1.0),)):
     return BoardRow(
-        run=ServerName(run),
+        run=run,
         place=place,
-        score=Score(
-            values={"tp": tp, "f": f, "auc": auc},
-            articles_scored=scored,
-            articles_in_gold=10,
-            curve=curve,
-            detail={},
-        ),
+        values={"tp": tp, "f": f, "auc": auc},
+        articles_scored=scored,
+        articles_in_gold=10,
+        curve=curve,
     )
 
 
@@ -62,7 +60,7 @@ ROWS = (
 def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
     board = Board(task=TASK.name, rows=rows, signature="sig", resampling=resampling)
     choice = Choice(show=show, sort=Sort.parse(sort, columns(TASK)))
-    return Leaderboard(board=board, task=TASK, choice=choice)
+    return Leaderboard(board=board, task=TASK, choice=choice, phase="test", base="/p/test")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +118,8 @@ def test_json_is_what_is_shown():
 
 SPREAD = RunIntervals(score=0.5, low=0.444, high=0.5678, best_rank=1, worst_rank=3)
 JUDGED = (
-    replace(ROWS[0], interval=SPREAD),  # it has 0.91 by now
-    replace(ROWS[1], interval=replace(SPREAD, score=0.5 + 1e-13, best_rank=2, worst_rank=2)),
+    changed(ROWS[0], interval=SPREAD),  # it has 0.91 by now
+    changed(ROWS[1], interval=replace(SPREAD, score=0.5 + 1e-13, best_rank=2, worst_rank=2)),
     ROWS[2],
     ROWS[3],
 )
@@ -154,9 +152,9 @@ def test_csv_and_json_have_the_intervals():
 
 
 TEAMS = (
-    replace(ROWS[0], team="x", offline=True),
-    replace(ROWS[1], team="x"),
-    replace(ROWS[2], team="y"),
+    changed(ROWS[0], team="x", offline=True),
+    changed(ROWS[1], team="x"),
+    changed(ROWS[2], team="y"),
     ROWS[3],
 )
 
@@ -182,7 +180,7 @@ def test_a_run_is_tagged_as_best_where_its_team_has_others():
 
 def test_a_run_is_called_after_its_team_once():
     assert [name(row) for row in TEAMS] == ["x · b", "x · a", "y · c", "=d"]
-    assert name(replace(ROWS[0], run="x · S1", team="x")) == "x · S1"
+    assert name(changed(ROWS[0], run="x · S1", team="x")) == "x · S1"
 
 
 def test_a_run_that_answered_less_than_half_is_tagged():
@@ -205,7 +203,7 @@ def test_a_change_of_place_keeps_a_runs_colour():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_tasks_board_has_its_plugins_columns(task):
     board = Challenge().board(task.name)
-    view = Leaderboard(board=board, task=task, choice=Choice())
+    view = Leaderboard(board=board, task=task, choice=Choice(), phase="test", base="/p/test")
     header = to_csv(view).splitlines()[0].split(",")
     assert header == field_names(view)
     keys = [column.key for column in task.columns]

@@ -1,0 +1,101 @@
+"""The composition root: a hub's parts, built and connected; `work` drives them.
+
+`metaserver serve`, `run` and `demo` work the same hub. They differ in where its phases come from,
+in who reads its pages, and in how long a server that is down is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from pathlib import Path
+from types import MappingProxyType
+
+from metaserver.cli.folder import STORE_FILE, make_folder
+from metaserver.client.guard import AddressGuard
+from metaserver.client.http import open_client
+from metaserver.config import Settings
+from metaserver.conformance.runner import ConformanceRunner
+from metaserver.files import descriptors
+from metaserver.monitoring.metrics import Metrics, Sources
+from metaserver.operations.context import HubContext
+from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.jobs import Jobs
+from metaserver.phases.notifications import Notifier
+from metaserver.phases.scheduler import Dispatcher
+from metaserver.phases.state_log import ServerStateRecorder
+from metaserver.store.store import open_store
+from metaserver.uniprot import Release
+from metaserver.web.ui.live import open_streams
+
+
+@asynccontextmanager
+async def open_hub(
+    settings: Settings,
+    guard: AddressGuard | None,
+    *,
+    clock: Callable[[], float] = time.time,
+    patience: float | None = None,
+    releases: Mapping[str, Release] = MappingProxyType({}),
+) -> AsyncIterator[HubContext]:
+    """Open a hub's store and build the rest, with no phase in memory yet.
+
+    No `guard`: articles go to any address. For `patience` and `releases` see `Dispatcher`.
+    """
+    folder = Path(settings.folder)
+    make_folder(folder)
+    async with (
+        open_store(folder / STORE_FILE) as store,
+        open_client(settings.http_limits(), guard, calls=descriptors.current().calls) as client,
+    ):
+        dispatcher = Dispatcher(
+            store, client, settings, clock=clock, patience=patience, releases=releases
+        )
+        metrics = Metrics(
+            Sources(
+                monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
+                blocked=lambda: store.blocked,
+                streams=open_streams,
+                watchdog=client.watchdog,
+            ),
+            version("biocreative-metaserver"),
+        )
+        dispatcher.listeners.append(metrics.publish)
+        state_recorder = ServerStateRecorder(store, dispatcher.phases.values, clock)
+        notifier = Notifier(store, client, settings.notices, clock)
+        state_recorder.listeners.append(notifier.seen)
+        hub = HubContext(
+            store=store,
+            client=client,
+            settings=settings,
+            dispatcher=dispatcher,
+            state_recorder=state_recorder,
+            archiver=BoardArchiver(store, dispatcher, clock),
+            notifier=notifier,
+            metrics=metrics,
+            conformance=ConformanceRunner(store, client),
+            jobs=Jobs(clock),
+            clock=clock,
+        )
+        try:
+            yield hub
+        finally:
+            await hub.jobs.close()
+            await hub.conformance.close()
+
+
+async def work(hub: HubContext) -> None:
+    """Drive the phases, and keep the states of their servers, until cancelled."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(hub.dispatcher.run(), name="dispatcher")
+            group.create_task(hub.state_recorder.run(), name="states")
+            group.create_task(hub.archiver.run(), name="freezing")
+            group.create_task(hub.notifier.run(), name="notices")
+            group.create_task(hub.metrics.watch_loop(), name="loop lag")
+    finally:
+        await hub.jobs.close()
+        await hub.conformance.close()  # who waits for a test would hold up the site

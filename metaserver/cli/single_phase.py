@@ -1,0 +1,170 @@
+"""A challenge of one phase whose servers nobody registers: that of `run` and `demo`."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.cli.hub import open_hub, work
+from metaserver.cli.options import GoldContent
+from metaserver.client.guard import AddressGuard
+from metaserver.config import Settings
+from metaserver.lanes.events import LaneEnd
+from metaserver.model.errors import HubError, InputError
+from metaserver.model.lanes import LaneKey
+from metaserver.model.plans import PhasePlan
+from metaserver.model.records import Article, PhaseName, Server, ServerName, TaskName
+from metaserver.model.states import OPEN_STATES, Control, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import phases, runs, servers
+from metaserver.store.articles import pack_articles, store_articles
+from metaserver.uniprot import Release
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SinglePhase:
+    """A phase but for its articles, which are kept in the store alone."""
+
+    name: PhaseName
+    servers: Sequence[Server]
+    gold: Mapping[TaskName, GoldContent]
+    release: Release
+
+    @property
+    def caller(self) -> Caller:
+        """The caller that the audit log names: the command."""
+        return Caller(role=Role.ORGANISER, name=self.name)
+
+
+@asynccontextmanager
+async def open_phase(
+    given: SinglePhase,
+    articles: Iterable[Article],
+    settings: Settings,
+    guard: AddressGuard | None = None,
+) -> AsyncIterator[tuple[HubContext, RunningPhase]]:
+    """Open a hub that works a phase alone, to be driven by `work_to_end`.
+
+    The phase is kept in the store, open, with a lane for each server. One that is there already
+    goes on, with the gold that is given now; servers that are not given now are asked nothing. What
+    does not fit to it is an `InputError`: then nothing is kept.
+    """
+    async with open_hub(
+        settings,
+        guard,
+        patience=settings.circuit.patience,
+        releases={given.release.name: given.release},
+    ) as hub:
+        yield hub, await _begin(hub, given, articles)
+
+
+async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article]) -> RunningPhase:
+    packed = await asyncio.to_thread(pack_articles, articles)
+    async with hub.store.writing() as connection:
+        corpus = await store_articles(connection, packed)
+        phase_id = await _phase(connection, given, corpus.id, hub.store.place)
+        await _set_gold(connection, given, phase_id)
+        named = [await _server(connection, given, server) for server in given.servers]
+        await _set_controls(connection, phase_id, named)
+        phase = await phases.get(connection, given.name)
+    assert phase is not None
+    return await hub.dispatcher.take_over(phase)
+
+
+async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerName, LaneEnd]:
+    """Drive the hub until the lanes of a phase have ended; return how each did.
+
+    `HubError` where one was stopped by a fault of the hub, when the others have ended.
+    """
+    async with asyncio.TaskGroup() as group:
+        working = group.create_task(work(hub), name="hub")
+        ended = await hub.dispatcher.lanes.ended(running)
+        working.cancel()
+    for name, lane in ended.items():
+        if lane.failure is not None:
+            message = f"lane {name} stopped by a fault of the hub: {lane.failure!r}"
+            raise HubError(message) from lane.failure
+    return {name: lane.end for name, lane in ended.items()}
+
+
+async def _phase(
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, place: Path
+) -> int:
+    """Return the id of the phase, making it if it is new.
+
+    It keeps its corpus and its UniProt release: its answers were given to the one and checked by
+    the other.
+    """
+    known = await phases.get(connection, given.name)
+    if known is None:
+        return await _add_phase(connection, given, corpus_id)
+    if known.corpus_id != corpus_id:
+        raise InputError(
+            place, "begun with other articles; give the same ones to go on, or another --out"
+        )
+    if known.release != given.release.name:
+        raise InputError(
+            place,
+            f"begun with UniProt release {known.release}, not {given.release.name}; give the same"
+            " one to go on, or another --out",
+        )
+    if (state := known.state(time.time())) not in OPEN_STATES:
+        raise InputError(place, f"its phase {known.name} is {state}; give another --out")
+    return known.id
+
+
+async def _add_phase(connection: AsyncConnection, given: SinglePhase, corpus_id: int) -> int:
+    name, source = given.name, f"metaserver {given.name}"
+    await phases.set_challenge(connection, name, "", "UTC")
+    [challenge] = [one for one in await phases.list_challenges(connection) if one.name == name]
+    await phases.add_corpus_version(connection, name, corpus_id, source)
+    plan, release = PhasePlan(), given.release.name  # a service shows its scores to organisers
+    phase_id = await phases.add(
+        connection, name, challenge.id, plan, corpus_id=corpus_id, release=release
+    )
+    await phases.change(connection, phase_id, standing=plan.kind)
+    await audit_log(connection, given.caller, "phases.create", name, release=release)
+    return phase_id
+
+
+async def _set_gold(connection: AsyncConnection, given: SinglePhase, phase_id: int) -> None:
+    known = await phases.newest_gold(connection, phase_id)
+    for task, gold in given.gold.items():
+        if task in known and known[task].content == gold.content:
+            continue
+        version = await phases.set_gold(connection, phase_id, task, gold.source, gold.content)
+        await audit_log(
+            connection, given.caller, "gold.set", given.name,
+            task=task, version=version, source=gold.source,
+        )  # fmt: skip
+
+
+async def _set_controls(connection: AsyncConnection, phase_id: int, named: Sequence[int]) -> None:
+    """Let the lanes of the named servers run, and pause the others that would."""
+    for server_id, known in (await servers.controls(connection, phase_id)).items():
+        if known.control is Control.RUNNING and server_id not in named:
+            await servers.set_control(connection, LaneKey(phase_id, server_id), Control.PAUSED)
+    for server_id in named:
+        await servers.set_control(connection, LaneKey(phase_id, server_id), Control.RUNNING)
+
+
+async def _server(connection: AsyncConnection, given: SinglePhase, server: Server) -> int:
+    """Return the id of a server of no team, making or changing it if need be."""
+    known = await servers.get(connection, server.name)
+    if known is None and not await runs.is_offline(connection, server.name):
+        await audit_log(connection, given.caller, "servers.register", server.name)
+        return await servers.add(connection, server, None)
+    if known is None or known.team is not None or known.retired_at is not None:
+        raise InputError("--server", f"the name {server.name!r} is taken here; give another one")
+    if known.server != server:
+        await audit_log(connection, given.caller, "servers.update", server.name)
+        await servers.change(connection, known.id, server)
+    return known.id

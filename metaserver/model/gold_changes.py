@@ -1,0 +1,48 @@
+"""Changes that another version of the gold makes: labels by article, values by run."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ArticleChange(msgspec.Struct, frozen=True, kw_only=True):
+    """An article whose gold has changed: the labels that were added, and removed."""
+
+    article: str
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+
+
+class RunChange(msgspec.Struct, frozen=True, kw_only=True):
+    """A run's place and values by column, before and after; null where there was no board."""
+
+    run: str
+    place_before: int | None
+    place_after: int | None
+    before: dict[str, float | int | None] | None
+    after: dict[str, float | int | None]
+
+
+class GoldChange(msgspec.Struct, frozen=True, kw_only=True):
+    """The changes that a gold file makes, or would make.
+
+    `version` is the one it is stored as, null in a preview; `replaces` is the one before it.
+    `articles` counts the articles that now have gold. `changes` are the articles with other
+    labels, `unknown` those that the corpus does not have, the first 1,000 of each, and of an
+    article's labels the first 100; `added`, `removed` and `unknown_articles` count them all. `runs`
+    have each run's values on the raw board before and after. `frozen` is the id of the old board.
+    """
+
+    phase: str
+    task: str
+    version: int | None
+    replaces: int | None
+    changed: bool
+    articles: int
+    added: int
+    removed: int
+    changes: tuple[ArticleChange, ...]
+    unknown_articles: int
+    unknown: tuple[str, ...]
+    runs: tuple[RunChange, ...]
+    frozen: str | None = None

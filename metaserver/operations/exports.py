@@ -1,0 +1,89 @@
+"""Exports: everything that the hub holds as one archive, written while it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from metaserver.archive.exporting import FOLDER, Exported, Exporting
+from metaserver.model.states import JobState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.table import Nothing, operation
+from metaserver.phases.jobs import Job
+
+KIND = "hub.export"
+
+
+class ExportDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The export that was begun last, null before the first; `size` is its archive's, in bytes.
+
+    `size` is 0 while there is no archive. The archive itself is at /organise/export/archive.
+    """
+
+    job: JobDetail | None
+    size: int
+
+
+@operation("Hub.export", "POST /hub/export", Role.ORGANISER, report=Exported)
+async def export(hub: HubContext, caller: Caller, _request: Nothing) -> JobDetail:
+    """Write everything that the hub holds into one archive, or join the job that does so.
+
+    It has no tokens, but it has the gold. It replaces the archive that there is.
+    """
+    if (at_work := hub.jobs.at_work(KIND)) is not None:
+        return JobDetail.of(at_work)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, KIND, "hub")
+    if (at_work := hub.jobs.at_work(KIND)) is not None:  # begun meanwhile
+        return JobDetail.of(at_work)
+    job = begun(hub, caller, KIND, "hub", _exporting(hub).write)
+    hub.last_export.job = hub.jobs.get(job.job)
+    return job
+
+
+@operation("Hub.lastExport", "GET /hub/export", Role.ORGANISER)
+async def last_export(hub: HubContext, _caller: Caller, _request: Nothing) -> ExportDetail:
+    """Return the state of the export that was begun last, and the size of its archive."""
+    job = hub.last_export.job
+    return ExportDetail(
+        job=None if job is None else JobDetail.of(job),
+        size=_exporting(hub).archive.stat().st_size if _is_whole(hub, job) else 0,
+    )
+
+
+def archive_of(hub: HubContext, caller: Caller) -> Path | None:
+    """Return the file of the archive, None where there is none; `RefusedError` for non-organisers.
+
+    It is for pages alone: it may be larger than an answer of the other interfaces.
+    """
+    caller.need(Role.ORGANISER)
+    return _exporting(hub).archive if _is_whole(hub, hub.last_export.job) else None
+
+
+@asynccontextmanager
+async def kept_exports(hub: HubContext) -> AsyncIterator[None]:
+    """Keep archives for as long as the context lasts; at its end the job is cancelled."""
+    exporting = _exporting(hub)
+    exporting.clear()
+    try:
+        yield
+    finally:
+        job = hub.last_export.job
+        if job is not None and job.ended_at is None:
+            hub.jobs.cancel(job)
+            await job.ended()
+        exporting.clear()
+
+
+def _exporting(hub: HubContext) -> Exporting:
+    return Exporting(hub.store.place, Path(hub.settings.folder) / FOLDER, hub.settings)
+
+
+def _is_whole(hub: HubContext, job: Job | None) -> bool:
+    done = job is not None and job.state is JobState.DONE
+    return done and _exporting(hub).archive.is_file()

@@ -1,0 +1,64 @@
+"""Sessions: the tokens and cookies that visitors come with, and signing in and out.
+
+These are no operations that a caller asks for: they find out who the caller is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from metaserver.model.errors import UnavailableError
+from metaserver.model.tokens import Session, Token
+from metaserver.operations.context import HubContext
+from metaserver.store import audit, tokens
+from metaserver.store.store import Store
+
+
+class Sessions:
+    """The valid tokens and sessions of a store. Moments are Unix seconds."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @classmethod
+    def of(cls, hub: HubContext) -> Sessions:
+        """Return those of a hub."""
+        return cls(hub.store)
+
+    async def token(self, secret: str, now: float) -> Token | None:
+        """Return the token of a secret and note its use; None where it is invalid or expired."""
+        async with self._store.reading() as connection:
+            token = await tokens.find(connection, secret, now)
+        if token is not None and tokens.must_touch(token, now):
+            with suppress(UnavailableError):  # a busy store is no reason to refuse
+                async with self._store.writing() as connection:
+                    await tokens.touch(connection, token, now)
+        return token
+
+    async def session(self, cookie: str, now: float) -> Session | None:
+        """Return the session of a cookie; None where it or its token is invalid or expired."""
+        async with self._store.reading() as connection:
+            return await tokens.find_session(connection, cookie, now)
+
+    async def begin(
+        self, token: Token, now: float, *, seconds: float, old: str | None, request_id: str
+    ) -> str:
+        """Begin a session and return its cookie; the `old` one that the browser had is ended."""
+        async with self._store.writing() as connection:
+            await tokens.purge_sessions(connection, now)
+            if old:
+                await tokens.end_session(connection, old)
+            cookie, _ = await tokens.begin_session(connection, token, now, seconds)
+            await audit.add(
+                connection,
+                actor=token.bearer,
+                action="signin",
+                subject=f"token {token.id}",
+                request_id=request_id,
+            )
+        return cookie
+
+    async def end(self, cookie: str) -> None:
+        """End a session, if there is one."""
+        async with self._store.writing() as connection:
+            await tokens.end_session(connection, cookie)

@@ -1,0 +1,164 @@
+"""Visibility: the parts of a phase that a reader may see. Every interface asks here, and only here.
+
+Scores, frozen boards and the hardness of articles follow the phase's `Visibility`, answers its
+state as well. Messages and addresses of a server are for its team and for organisers, the gold's
+keyed digest is for organisers alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from metaserver.model.boards import (
+    ArticleBoard,
+    Board,
+    BoardRow,
+    FrozenBoard,
+    FrozenView,
+    marked,
+)
+from metaserver.model.records import ServerName, TeamName
+from metaserver.model.states import PhaseState, ServerState, Visibility
+from metaserver.model.viewer import Viewer
+from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+
+HIDDEN = "The scores of this phase are not shown yet. Its organisers see them."
+SIGN_IN = "Each team sees the scores of its own runs: sign in with its token."
+OWN_STATES = frozenset(
+    {ServerState.WAITING, ServerState.UP, ServerState.SLOW, ServerState.FINISHED}
+)
+"""States whose notes are the hub's own words; those of others quote errors or organisers."""
+
+
+# -- scores ------------------------------------------------------------------------------------
+
+
+def sees_all_scores(visibility: Visibility, reader: Viewer) -> bool:
+    """Return whether a reader may see the scores of every team."""
+    return reader.organiser or visibility is Visibility.PUBLIC
+
+
+def why_hidden(visibility: Visibility, reader: Viewer) -> str:
+    """Return why a reader may see no score, in full sentences; empty where it may see some."""
+    if sees_all_scores(visibility, reader):
+        return ""
+    if visibility is Visibility.HIDDEN:
+        return HIDDEN
+    return "" if reader.team else SIGN_IN
+
+
+def seen(board: Board, visibility: Visibility, reader: Viewer) -> Board:
+    """Return the part of a board that the reader may see.
+
+    A team that sees only its own runs sees them ranked among themselves, without intervals: those
+    of ranks would reveal the results of others. Organisers alone see the gold's keyed digest.
+    """
+    if hidden := why_hidden(visibility, reader):
+        return replace(board, gold="", rows=(), hidden=hidden)
+    return replace(board, **_seen_values(board, visibility, reader))
+
+
+def seen_articles(board: ArticleBoard, visibility: Visibility, reader: Viewer) -> ArticleBoard:
+    """Return how hard articles are; nothing for a reader who may not see all scores."""
+    if sees_all_scores(visibility, reader):
+        return board
+    return replace(board, levels=(), withheld=0, hidden=why_hidden(Visibility.HIDDEN, reader))
+
+
+def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Viewer) -> FrozenBoard | None:
+    """Return the part of a frozen board that the reader may see, None where it may see nothing."""
+    if why_hidden(visibility, reader):
+        return None
+    views = {
+        name: msgspec.structs.replace(view, **_seen_values(view, visibility, reader))
+        for name, view in frozen.views.items()
+    }
+    return msgspec.structs.replace(frozen, views=views)
+
+
+def _seen_values(
+    board: Board | FrozenView, visibility: Visibility, reader: Viewer
+) -> dict[str, Any]:
+    """Return the values of a board that differ for a reader who may see some of it."""
+    if reader.organiser:
+        return {"signature": marked(board.signature, board.gold)}
+    if visibility is Visibility.PUBLIC:
+        return {"gold": ""}
+    return {"gold": "", "rows": _own(board.rows, reader.team), "resampling": ""}
+
+
+def _own(rows: Sequence[BoardRow], team: str) -> tuple[BoardRow, ...]:
+    own = [row for row in rows if row.team == team]
+    places = _places([row.place for row in own])
+    return tuple(
+        msgspec.structs.replace(row, place=place, interval=None)
+        for row, place in zip(own, places, strict=True)
+    )
+
+
+def _places(places: Sequence[int | None]) -> Sequence[int | None]:
+    """Return rising places, numbered again from 1; equal ones stay equal, None stays None."""
+    return [None if place is None else places.index(place) + 1 for place in places]
+
+
+# -- answers and messages ------------------------------------------------------------------------
+
+
+def may_read_answers(
+    state: PhaseState | None, visibility: Visibility, team: TeamName | None, reader: Viewer
+) -> bool:
+    """Return whether a reader may read the answers of a team's server in a phase of this state.
+
+    Everybody may once the phase is closed and its scores are public.
+    """
+    public = state is PhaseState.CLOSED and visibility is Visibility.PUBLIC
+    return public or reader.owns(team)
+
+
+def seen_note(state: ServerState, note: str, *, own: bool) -> str:
+    """Return the note of a server's state; those that quote errors are for its team alone."""
+    return note if own or state in OWN_STATES else ""
+
+
+class PublicMonitor:
+    """The monitor of a phase as its readers may see it; `team` gives the team of a server."""
+
+    def __init__(self, team: Callable[[ServerName], str]) -> None:
+        self._team = team
+        self._public: dict[ServerName, tuple[ServerStatus, ServerStatus]] = {}
+
+    def __call__(self, monitor: Monitor, reader: Viewer) -> Monitor:
+        """Return the monitor as the reader may see it."""
+        if reader.organiser:
+            return monitor
+
+        def own(server: ServerName) -> bool:
+            return reader.owns(self._team(server))
+
+        return replace(
+            monitor,
+            servers=[
+                status if own(status.name) else self._status(status) for status in monitor.servers
+            ],
+            errors=[
+                error if own(error.server) else _without_message(error) for error in monitor.errors
+            ],
+            blocked="its store does not take them" if monitor.blocked else "",
+        )
+
+    def _status(self, status: ServerStatus) -> ServerStatus:
+        """Return a row for everybody; the same one while nothing has changed."""
+        known = self._public.get(status.name)
+        if known is None or known[0] is not status:
+            note = seen_note(status.state, status.note, own=False)
+            public = replace(status, note=note, address="")
+            known = self._public[status.name] = (status, public)
+        return known[1]
+
+
+def _without_message(error: ErrorEntry) -> ErrorEntry:
+    return replace(error, message="")

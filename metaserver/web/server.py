@@ -1,0 +1,68 @@
+"""The listening socket of the pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+
+from metaserver.config import WebSettings
+from metaserver.files import descriptors
+from metaserver.model.errors import InputError
+
+LAST_SECONDS = 0.5  # in which requests under way may come to their end when a site closes
+
+
+@asynccontextmanager
+async def serve_app(app: web.Application, settings: WebSettings) -> AsyncIterator[str]:
+    """Serve an application while the context lasts; gives its address.
+
+    A connection has `idle_seconds` to bring a request's headers, and the same between two requests.
+    Where there are as many connections as the system's limit leaves for them, others are closed.
+    """
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        handle_signals=False,
+        auto_decompress=False,  # what is compressed is refused
+        keepalive_timeout=settings.idle_seconds,
+        shutdown_timeout=LAST_SECONDS,
+    )
+    await runner.setup()
+    assert runner.server is not None
+    listener = None
+    try:
+        listener = await _listen(runner.server, settings.host, settings.port)
+        bound = listener.sockets[0].getsockname()
+        yield f"http://{bound[0]}:{bound[1]}/"
+    finally:
+        if listener is not None:
+            listener.close()
+        await runner.cleanup()
+
+
+async def _listen(server: web.Server, host: str, port: int) -> asyncio.Server:
+    most = descriptors.current().clients
+
+    def answer() -> asyncio.Protocol:
+        full = most is not None and len(server.connections) >= most
+        return _Refusing() if full else server()
+
+    try:
+        return await asyncio.get_running_loop().create_server(answer, host, port, backlog=128)
+    except OSError as error:
+        raise InputError(
+            f"{host}:{port}",
+            f"the pages cannot be served there: {error.strerror}; give another port",
+        ) from error
+
+
+class _Refusing(asyncio.Protocol):
+    """A connection that is closed at once."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Close it, with nothing left to wait for."""
+        assert isinstance(transport, asyncio.Transport)
+        transport.abort()

@@ -1,0 +1,1 @@
+"""Fakes of the hub's ports: one a port, named for it, with its variants as class methods."""

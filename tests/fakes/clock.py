@@ -1,0 +1,25 @@
+"""The fake of a clock: a function without arguments that returns seconds."""
+
+from __future__ import annotations
+
+import time
+
+
+class FakeClock:
+    """A clock that shows what a test sets, and else does not move."""
+
+    def __init__(self, now: float = 1_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class ShiftedClock:
+    """The wall clock, `ahead` seconds ahead of itself: it goes on, and can be set."""
+
+    def __init__(self) -> None:
+        self.ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead

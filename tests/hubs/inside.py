@@ -1,0 +1,106 @@
+"""A hub as a service in the test's own process: a store, a release, a challenge with a phase."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaserver.cli.hub import work
+from metaserver.cli.serve import open_service
+from metaserver.config import (
+    RetrySettings,
+    SecuritySettings,
+    Settings,
+    UniprotSettings,
+)
+from metaserver.corpus import read_articles
+from metaserver.model.records import TaskName, TeamName
+from metaserver.model.settings import LimitSettings
+from metaserver.model.states import JobState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.context import HubContext
+from metaserver.operations.table import perform
+from metaserver.store import phases
+from tests.hubs.command import DEMO
+from tests.hubs.release import release_at
+from tests.waiting import until
+
+ORGANISER = Caller(role=Role.ORGANISER, name="organiser ana")
+
+
+@dataclass(frozen=True)
+class Running:
+    """A running service, with shortcuts to call it."""
+
+    service: HubContext
+
+    async def do(self, name: str, caller: Caller = ORGANISER, **values: Any) -> Any:
+        """Call an operation, and wait for the end of a background job; raises `RefusedError`."""
+        done = await perform(OPERATIONS[name], self.service, caller, values)
+        if OPERATIONS[name].report is None:
+            return done
+        job = self.service.jobs.get(done.job)
+        assert job is not None
+        await job.ended()
+        assert job.state is JobState.DONE, job.error
+        return job.report
+
+    def team(self, name: str) -> Caller:
+        """Return a caller of a team."""
+        return Caller(role=Role.TEAM, team=TeamName(name), name=f"team {name}")
+
+    async def until(self, true: Callable[[], bool]) -> None:
+        """Wait until a condition is true; `TimeoutError` where it stays false."""
+        await until(true)
+
+
+async def settings(folder: Path, **changes: Any) -> Settings:
+    """Return a service's settings with a small release; time-outs and pauses are short."""
+    if not (folder / "releases" / "test").exists():
+        release_at(folder / "releases" / "test")
+    values: dict[str, Any] = {
+        "folder": str(folder / "hub"),
+        "uniprot": UniprotSettings(releases=str(folder / "releases")),
+        "limits": LimitSettings(timeout=20.0, connect=2.0),
+        "security": SecuritySettings(allow_networks=["127.0.0.0/8"]),
+        "retry": RetrySettings(base=0.01, cap=0.05),
+    }
+    return Settings(**values | changes)
+
+
+@asynccontextmanager
+async def at_work(
+    given: Settings, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Running]:
+    """Run a service while the context lasts; begun again with the same settings it goes on."""
+    async with open_service(given, clock=clock) as service:
+        task = asyncio.create_task(work(service))
+        try:
+            yield Running(service)
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def plan_phase(running: Running, name: str = "test", **values: Any) -> None:
+    """Create a challenge with one phase on the demo's articles and gold, not yet open."""
+    store = running.service.store
+    corpus = await store.add_corpus(read_articles([DEMO / "articles"]))
+    async with store.writing() as connection:
+        await phases.add_corpus_version(connection, "demo", corpus.id, "articles")
+    await running.do("challenges.set", challenge="bc", title="A challenge")
+    given = {"challenge": "bc", "phase": name, "corpus": "demo", "release": "test"}
+    await running.do("phases.create", **given | values)
+    for task in ("ACT", "INT", "IPT"):
+        path = DEMO / f"gold_{task.lower()}.tsv"
+        phase_id = running.service.phase(name).phase.id
+        await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
+    dispatcher = running.service.dispatcher
+    await dispatcher.take_over(running.service.phase(name).phase)

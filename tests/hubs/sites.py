@@ -1,0 +1,96 @@
+"""The site of a service inside, and browsers without scripts that visit it."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp.test_utils import TestClient, TestServer
+
+from metaserver.web.service import make_service_app
+from tests.hubs.inside import Running
+
+Form = Mapping[str, Any]
+
+
+@dataclass
+class Page:
+    """A received page."""
+
+    status: int
+    text: str
+    path: str
+    headers: Mapping[str, str]
+
+    @property
+    def said(self) -> str:
+        """Its text without tags, white space collapsed."""
+        main = self.text.partition("<main")[2]
+        plain = html.unescape(re.sub(r"<[^>]+>", " ", f"<main{main}"))
+        return " ".join(plain.split())
+
+
+class Visitor:
+    """A browser without scripts that is signed in."""
+
+    def __init__(self, client: TestClient[Any, Any]) -> None:
+        self.client = client
+        self.csrf = ""
+
+    async def sign_in(self, token: str) -> None:
+        """Sign in, and remember the value that forms must carry."""
+        async with self.client.post("/signin", data={"token": token}) as response:
+            assert response.status in (200, 404), await response.text()
+        page = await self.get("/team")
+        found = re.search(r'name="csrf" value="([^"]+)"', page.text)
+        assert found, page.text
+        self.csrf = found[1]
+
+    async def get(self, path: str) -> Page:
+        """Open a page."""
+        async with self.client.get(path, headers={"Accept": "text/html"}) as response:
+            return await _page(response)
+
+    async def post(self, path: str, form: Form | None = None, **fields: Any) -> Page:
+        """Send a form, with the session's value."""
+        sent = {"csrf": self.csrf} | dict(form or {}) | fields
+        async with self.client.post(path, data=sent, headers={"Accept": "text/html"}) as response:
+            return await _page(response)
+
+
+async def _page(response: Any) -> Page:
+    text = await response.text(errors="replace")
+    return Page(response.status, text, str(response.url.relative()), response.headers)
+
+
+def site_of(running: Running) -> TestServer:
+    """Return a server of the service's site, to enter."""
+    return TestServer(make_service_app(running.service))
+
+
+def client_of(running: Running) -> TestClient[Any, Any]:
+    """Return a client of the service's site, to enter: the site lasts as long as it does."""
+    return TestClient(site_of(running))
+
+
+@asynccontextmanager
+async def visiting(running: Running) -> AsyncIterator[Visitor]:
+    """Serve the console, for a browser that is not signed in yet."""
+    async with client_of(running) as client:
+        yield Visitor(client)
+
+
+async def token_of(running: Running, team: str, role: str = "team") -> str:
+    """Create a team's token."""
+    issued = await running.do("tokens.create", team=team, role=role, label="browser")
+    return str(issued.token)
+
+
+async def organiser_token(running: Running) -> str:
+    """Create an organiser's token."""
+    issued = await running.do("tokens.create", role="organiser", label="ana")
+    return str(issued.token)

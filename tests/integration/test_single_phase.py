@@ -1,0 +1,241 @@
+"""The phase of a run: kept in one store, worked by one runtime, whichever command opens it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from aiohttp.test_utils import TestClient, TestServer
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.cli.results import write_results
+from metaserver.cli.single_phase import SinglePhase, work_to_end
+from metaserver.config import CircuitSettings, Settings, read_settings
+from metaserver.lanes.events import LaneEnd
+from metaserver.leaderboards.result_files import boards_json
+from metaserver.model.errors import HubError, InputError
+from metaserver.model.records import TaskName
+from metaserver.store import audit
+from metaserver.store.tables import articles, corpora
+from metaserver.web.public.open_pages import make_pages_app
+from metaserver.web.service import make_service_app
+from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver
+from tests.hubs.inside import at_work, settings
+from tests.hubs.process import write_config
+from tests.hubs.single import begun, single_phase
+from tests.integration.kits import asked_server, served
+
+ARTICLES = len(list((DEMO / "articles").iterdir()))
+IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)
+NOBODY = "http://127.0.0.1:9/"
+INT = TaskName("INT")
+PAGES = ("/", "/monitor", "/t/INT", "/t/INT/articles", "/p/run/monitor", "/p/run/servers/good",
+         "/p/run/servers/bad")  # fmt: skip
+
+
+def fail(_text: str, _context: Context) -> Answer:
+    """Fail with a message."""
+    raise ValueError("the model is not loaded")
+
+
+async def given(folder: Path, **servers: str) -> tuple[Settings, SinglePhase]:
+    """Return the settings and the phase of a run in a folder."""
+    known = await settings(folder, circuit=IMPATIENT)
+    return known, single_phase(folder / "releases" / "test", servers)
+
+
+async def runs(client: TestClient[Any, Any]) -> list[str]:
+    """Return the runs on the INT board, as anybody sees it."""
+    async with client.get("/t/INT.json") as answer:
+        return [row["run"] for row in (await answer.json())["runs"]]
+
+
+def leaderboard(folder: Path) -> Mapping[str, Any]:
+    """Return the leaderboards that a run left, with the keyed marks of its store."""
+    read: Mapping[str, Any] = json.loads((folder / "leaderboard.json").read_text())["boards"]
+    return read
+
+
+def without_marks(live: Mapping[TaskName, Any]) -> Mapping[str, Any]:
+    """Return boards without their keyed marks."""
+    return boards_in(json.dumps({"boards": live}))
+
+
+async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) -> None:
+    """One store, one runtime: a service shows the run's boards and waits for who was left."""
+    known, _ = await given(tmp_path)
+    config = tmp_path / "run.yaml"
+    config.write_text(
+        "circuit: {failures: 2, probe_base: 0.05, probe_cap: 0.1, patience: 0.5}\n"
+        "retry: {base: 0.05, cap: 0.1}\n"
+    )
+    arguments = [
+        "run", "--articles", DEMO / "articles", *GOLD, "--config", config,
+        "--uniprot", tmp_path / "releases" / "test", "--out", tmp_path / "hub",
+    ]  # fmt: skip
+    async with asked_server() as one, asked_server() as two:
+        run_one = [*arguments, "--server", f"one={one.url}"]
+        ended = await metaserver(*run_one, "--server", f"two={NOBODY}")
+        assert ended.status == 1, ended.stderr
+        left = boards(tmp_path / "hub")
+
+        async with at_work(known) as service:
+            phase = service.service.phase("run")
+            assert boards_json(phase.boards.scoreboard) == leaderboard(tmp_path / "hub")
+            await service.until(lambda: phase.boards.watch.state("two")[0] == "down")
+            details = {detail.server: detail for detail in await service.do("servers.list")}
+            assert details["one"].phases[0].done == ARTICLES
+            assert details["two"].phases[0].done == 0
+            app = make_service_app(service.service)
+            async with TestClient(TestServer(app)) as client:
+                assert await runs(client) == []  # nobody has said that they may be seen
+                await service.do("phases.update", phase="run", visibility="public")
+                assert await runs(client) == ["one"]
+        assert one.texts.total() == ARTICLES  # the service asked nothing that was answered
+
+        ended = await metaserver(*run_one)  # a server that is named no more is not waited for
+        assert ended.status == 0, ended.stderr
+        ended = await metaserver(*run_one, "--server", f"two={two.url}")
+        assert ended.status == 0, ended.stderr
+        assert (one.texts.total(), two.texts.total()) == (ARTICLES, ARTICLES)
+        ended = await metaserver(*run_one)
+        assert ended.status == 0, ended.stderr
+    now = boards(tmp_path / "hub")
+    for task, board in left.items():  # a server that is named no more keeps its run
+        assert [run["server"] for run in now[task]["runs"]] == ["one", "two"]
+        assert now[task]["runs"][0]["score"] == board["runs"][0]["score"]
+    async with at_work(known) as service:
+        phase = service.service.phase("run")
+        assert boards_json(phase.boards.scoreboard) == leaderboard(tmp_path / "hub")
+
+
+async def test_the_other_commands_work_on_the_folder_of_a_run(tmp_path: Path) -> None:
+    config = await write_config(tmp_path)
+    async with asked_server() as one:
+        ended = await metaserver(
+            "run", "--articles", DEMO / "articles", *GOLD, "--server", f"one={one.url}",
+            "--uniprot", tmp_path / "releases" / "test", "--out", tmp_path / "hub",
+        )  # fmt: skip
+        assert ended.status == 0, ended.stderr
+    for arguments in (
+        ["attempts", "--out", tmp_path / "hub"],
+        ["doctor", "--config", config],
+        ["backup", "--config", config, "--out", tmp_path / "copy.sqlite"],
+        ["export", "--config", config, "--out", tmp_path / "all.zip"],
+    ):
+        ended = await metaserver(*arguments)
+        assert ended.status == 0, ended.stderr
+    again = await write_config(tmp_path, "again")
+    ended = await metaserver("import", tmp_path / "all.zip", "--config", again)
+    assert ended.status == 0, ended.stderr
+    async with at_work(read_settings(again)) as service:
+        scoreboard = service.service.phase("run").boards.scoreboard
+        assert without_marks(boards_json(scoreboard)) == boards(tmp_path / "hub")
+
+
+async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path: Path) -> None:
+    async with asked_server() as good, served(Kit(fail)) as bad:
+        known, phase = await given(tmp_path, good=good.url, bad=bad)
+        async with begun(known, phase) as (hub, running):
+            await work_to_end(hub, running)
+            async with TestClient(TestServer(make_pages_app(hub))) as client:
+
+                async def text(path: str, status: int = 200) -> str:
+                    async with client.get(path) as answer:
+                        assert answer.status == status, path
+                        return await answer.text()
+
+                pages = [await text(path) for path in PAGES]
+                for path in ("/signin", "/team", "/organise", "/api/v1/phases", "/xmlrpc"):
+                    await text(path, 404)
+                await text("/p/other/monitor", 404)
+                for path in ("/healthz", "/readyz", "/metrics"):
+                    await text(path)
+                monitor, server = await text("/monitor"), await text("/p/run/servers/bad")
+                async with client.get("/events?page=servers/bad") as stream:
+                    frame = await stream.content.readuntil(b"\n\n")
+                board = await text("/p/run/t/INT.json")
+    for page in pages:
+        assert not re.search(r'href="/(signin|team|organise|api)', page)
+    assert "the model is not loaded" in monitor
+    assert bad.rstrip("/") in server
+    assert "Newest attempts" in server
+    assert b"the model is not loaded" in frame
+    assert b"/team/" not in frame
+    assert '"good"' in board
+
+
+async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
+    tmp_path: Path,
+) -> None:
+    known, phase = await given(tmp_path, one=NOBODY)
+    async with begun(known, phase):
+        pass
+    fewer = tmp_path / "articles"
+    fewer.mkdir()
+    (fewer / "sample01.txt").write_text("another text")
+    with pytest.raises(InputError, match="begun with other articles; give the same ones"):
+        async with begun(known, phase, fewer):
+            pass
+    async with at_work(known) as service:
+        async with service.service.store.reading() as connection:
+            assert await connection.scalar(sa.select(sa.func.count()).select_from(corpora)) == 1
+        await service.do("teams.create", team="blue")
+        await service.do("servers.register", service.team("blue"), server="blue-1", url=NOBODY)
+        await service.do("phases.freeze", phase="run")
+    taken = single_phase(tmp_path / "releases" / "test", {"blue-1": NOBODY})
+    with pytest.raises(InputError, match="its phase run is frozen; give another --out"):
+        async with begun(known, phase):
+            pass
+    async with at_work(known) as service:
+        await service.do("phases.open", phase="run")
+    with pytest.raises(InputError, match="--server: the name 'blue-1' is taken here"):
+        async with begun(known, taken):
+            pass
+
+
+async def test_another_gold_is_a_new_version_and_scores_all_again(tmp_path: Path) -> None:
+    async with asked_server() as one:
+        known, phase = await given(tmp_path, one=one.url)
+        async with begun(known, phase) as (hub, running):
+            await work_to_end(hub, running)
+            [before] = running.boards.board(INT).rows
+        content = phase.gold[INT].content
+        gold = phase.gold[INT]._replace(content=b"".join(content.splitlines(keepends=True)[:5]))
+        changed = replace(phase, gold={**phase.gold, INT: gold})
+        async with begun(known, changed) as (hub, running):
+            ends = await work_to_end(hub, running)
+            await write_results(hub, running)
+            [after] = running.boards.board(INT).rows
+            async with hub.store.reading() as connection:
+                entries = await audit.entries(connection, action="gold.set")
+        assert one.texts.total() == ARTICLES
+    assert ends == {"one": LaneEnd.FINISHED}
+    assert {task: version.version for task, version in running.gold.items()} == {
+        "ACT": 1, "INT": 2, "IPT": 1,
+    }  # fmt: skip
+    assert after.articles_in_gold < before.articles_in_gold
+    assert [(entry.actor, entry.detail["version"]) for entry in entries] == [
+        ("run", 2), ("run", 1), ("run", 1), ("run", 1),
+    ]  # fmt: skip
+
+
+async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
+    tmp_path: Path,
+) -> None:
+    async with asked_server() as one:
+        known, phase = await given(tmp_path, one=one.url, two=NOBODY)
+        async with begun(known, phase) as (hub, running):
+            text = articles.c.corpus_id == running.corpus.id, articles.c.position == 5
+            async with hub.store.writing() as connection:
+                await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
+            with pytest.raises(HubError, match="lane one stopped by a fault of the hub"):
+                await work_to_end(hub, running)
+            assert (await hub.dispatcher.lanes.ended(running))["two"].end is LaneEnd.ABANDONED

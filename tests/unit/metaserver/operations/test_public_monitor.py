@@ -1,0 +1,42 @@
+from metaserver.model.states import ServerState
+from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.operations.visibility import PublicMonitor
+from tests.unit.metaserver.web.challenge import Challenge
+
+OWN = "Team 14"
+
+
+def shown(monitor, reader):
+    return PublicMonitor(lambda server: server.partition(" · ")[0])(monitor, reader)
+
+
+def test_anybody_sees_names_states_and_outcomes_but_no_message_and_no_address():
+    monitor = Challenge().monitor()
+    public = shown(monitor, ANYBODY)
+    assert [one.name for one in public.servers] == [one.name for one in monitor.servers]
+    assert [one.state for one in public.servers] == [one.state for one in monitor.servers]
+    assert [one.outcome for one in public.errors] == [one.outcome for one in monitor.errors]
+    assert {one.address for one in public.servers} == {one.message for one in public.errors} == {""}
+    told = {one.state for one in public.servers if one.note}
+    assert told <= {ServerState.WAITING, ServerState.UP, ServerState.SLOW, ServerState.FINISHED}
+
+
+def test_a_team_sees_the_messages_of_its_own_servers():
+    monitor = Challenge().monitor()
+    own = shown(monitor, Viewer(team=OWN))
+    for before, after in zip(monitor.errors, own.errors, strict=True):
+        assert (after == before) is (before.server.startswith(OWN))
+    [server] = [one for one in own.servers if one.name.startswith(OWN)]
+    assert server.note == "6 failures running; next probe in 40 s"
+
+
+def test_organisers_see_all():
+    monitor = Challenge().monitor()
+    assert shown(monitor, Viewer(organiser=True)) is monitor
+
+
+def test_a_row_that_has_not_changed_is_the_same_one_again():
+    monitor = Challenge().monitor()
+    public = PublicMonitor(lambda server: "")
+    first, second = public(monitor, ANYBODY), public(monitor, ANYBODY)
+    assert all(a is b for a, b in zip(first.servers, second.servers, strict=True))

@@ -1,0 +1,53 @@
+"""Uploaded text files: unpacked within bounds, or refused for a reason that can be read."""
+
+from __future__ import annotations
+
+import gzip
+import random
+
+import pytest
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations.text_files import MOST_BYTES, MOST_LINES, unpacked
+
+LINES = b"a\tP04637\n" * 1_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\n", LINES, bytes(MOST_BYTES), b"\n" * MOST_LINES],
+    ids=["empty", "line end", "small", "largest", "longest"],
+)
+def test_a_plain_file_is_read_up_to_the_bounds(content: bytes) -> None:
+    assert unpacked(content) is content
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", LINES, bytes(2**20), random.Random(1).randbytes(2**21)],
+    ids=["empty", "small", "dense", "random"],
+)
+def test_a_gzip_file_is_unpacked(content: bytes) -> None:
+    assert unpacked(gzip.compress(content)) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "refusal", "reason"),
+    [
+        (bytes(MOST_BYTES + 1), Refusal.TOO_LARGE, "larger than 32 MiB"),
+        (b"\n" * (MOST_LINES + 1), Refusal.TOO_LARGE, "more than 500,000 lines, or tags"),
+        (b"<" * (MOST_LINES + 1), Refusal.TOO_LARGE, "more than 500,000 lines, or tags"),
+        (gzip.compress(bytes(2**21)), Refusal.TOO_LARGE, "unpacks to more than 200 times its size"),
+        (gzip.compress(gzip.compress(LINES)), Refusal.INVALID, "gzip in gzip is not read"),
+        (gzip.compress(LINES)[:-9], Refusal.INVALID, "broken gzip file"),
+        (b"\x1f\x8b" + LINES, Refusal.INVALID, "broken gzip file"),
+    ],
+    ids=["bytes", "lines", "tags", "dense", "twice", "cut", "garbled"],
+)  # fmt: skip
+def test_what_is_beyond_the_bounds_is_refused(
+    content: bytes, refusal: Refusal, reason: str
+) -> None:
+    with pytest.raises(RefusedError, match=reason) as caught:
+        unpacked(content)
+    assert caught.value.refusal is refusal
+    assert caught.value.field == "content"

@@ -1,0 +1,376 @@
+"""The writer on a real SQLite file: each lane's entries, its cursor, and what holds it up."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from metaserver.files.compression import pack
+from metaserver.model.errors import HubError, StaleLaneError
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneKey
+from metaserver.model.plans import PhasePlan
+from metaserver.model.records import (
+    Article,
+    ArticleId,
+    PhaseName,
+    Problem,
+    Server,
+    ServerName,
+    Timings,
+)
+from metaserver.model.states import Outcome
+from metaserver.store import phases, servers
+from metaserver.store.store import Store, open_store
+from metaserver.store.writer import MAX_BATCH, Writer
+from tests.fakes.caller import ended
+
+ARTICLES = [Article(id=ArticleId(str(n)), text=f"article {n}", title="") for n in range(4)]
+PEER = Server(name=ServerName("peer"), url="http://127.0.0.1/")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store(tmp_path / "hub.sqlite") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def key(store: Store) -> LaneKey:
+    return await taken(store, "test", "peer")
+
+
+async def taken(store: Store, phase: str, server: str) -> LaneKey:
+    """Take the lane of a server in a phase, made where they are new."""
+    corpus = await store.add_corpus(ARTICLES)
+    made = Server(name=ServerName(server), url="http://127.0.0.1/")
+    async with store.writing() as connection:
+        await phases.set_challenge(connection, "bc", "A challenge", "UTC")
+        [challenge] = await phases.list_challenges(connection)
+        known = {one.name: one.id for one in await phases.list_all(connection)}
+        phase_id = known.get(PhaseName(phase)) or await phases.add(
+            connection,
+            PhaseName(phase),
+            challenge.id,
+            PhasePlan(),
+            corpus_id=corpus.id,
+            release="2026_01",
+        )
+        registered = await servers.get(connection, made.name)
+        server_id = registered.id if registered else await servers.add(connection, made, None)
+    key = LaneKey(phase_id, server_id)
+    await store.take_lane(key)
+    return key
+
+
+def record(
+    key: LaneKey, position: int, *, epoch: int = 1, final: bool = True, cursor: int = 0
+) -> AttemptRecord:
+    attempt, answer = ended(PEER, position, 1, Outcome.OK)
+    return AttemptRecord(
+        lane=key,
+        epoch=epoch,
+        position=position,
+        attempt=attempt,
+        answer=answer,
+        final=final,
+        cursor=cursor,
+    )
+
+
+def unstorable(entry: AttemptRecord) -> AttemptRecord:
+    return replace(entry, attempt=replace(entry.attempt, message="\ud800"))  # no text of Unicode
+
+
+def writer(store: Store) -> Writer:
+    return store._writer
+
+
+def tries(store: Store) -> Callable[[], int]:
+    """Count the transactions that the writer begins from now on, or tries to."""
+    begun: list[object] = []
+    sa.event.listen(writer(store)._engine, "checkout", lambda *given: begun.append(given))
+    return lambda: len(begun)
+
+
+async def turns(store: Store, count: int = 20) -> None:
+    """Let the writer go on: what it hands to its thread meanwhile is done when this returns."""
+    for _ in range(count):
+        await asyncio.get_running_loop().run_in_executor(writer(store)._thread, lambda: None)
+
+
+async def cursors(store: Store) -> dict[LaneKey, int]:
+    async with store.reading() as connection:
+        rows = await connection.execute(sa.text("SELECT phase_id, server_id, cursor FROM lanes"))
+        return {LaneKey(phase, server): cursor for phase, server, cursor in rows}
+
+
+async def test_each_lane_has_its_own_cursor(store: Store) -> None:
+    """Of one batch: two servers of a phase, and one of them in another phase."""
+    lanes = [await taken(store, *names) for names in (("a", "x"), ("a", "y"), ("b", "x"))]
+    idle = await taken(store, "b", "y")
+    begun = tries(store)
+    await asyncio.gather(
+        *(store.record(record(key, 0, cursor=n)) for n, key in enumerate(lanes, 1))
+    )
+    assert begun() == 1
+    expected = dict(zip(lanes, (1, 2, 3), strict=True)) | {idle: 0}
+    assert await cursors(store) == expected
+    await store.record(record(lanes[1], 1, cursor=4))
+    assert await cursors(store) == expected | {lanes[1]: 4}
+
+
+async def test_a_lanes_last_cursor_of_a_batch_counts(store: Store, key: LaneKey) -> None:
+    batch = [record(key, 0, cursor=1), record(key, 1, cursor=2)]
+    await asyncio.gather(*map(store.record, batch))
+    assert await cursors(store) == {key: 2}
+
+
+async def test_an_attempt_that_is_not_the_last_leaves_the_cursor(
+    store: Store, key: LaneKey
+) -> None:
+    await store.record(record(key, 0, final=False, cursor=3))
+    assert await cursors(store) == {key: 0}
+
+
+async def test_the_epoch_of_another_lane_does_not_count(store: Store) -> None:
+    first, second = await taken(store, "a", "x"), await taken(store, "a", "y")
+    await store.take_lane(second)  # its epoch is 2, the first lane's is 1
+    results = await asyncio.gather(
+        store.record(record(first, 0, epoch=1)),
+        store.record(record(second, 0, epoch=1)),
+        store.record(record(first, 1, epoch=2)),
+        store.record(record(second, 1, epoch=2)),
+        return_exceptions=True,
+    )
+    assert [type(result) for result in results] == [
+        type(None),
+        StaleLaneError,
+        StaleLaneError,
+        type(None),
+    ]
+
+
+async def test_a_lone_stale_entry_does_not_end_the_writer(store: Store, key: LaneKey) -> None:
+    await store.take_lane(key)
+    with pytest.raises(StaleLaneError, match="another hub has taken this lane"):
+        await store.record(record(key, 0, epoch=1))
+    async with asyncio.timeout(30):
+        await store.record(record(key, 0, epoch=2))
+    assert store.blocked is None
+
+
+async def test_a_lane_that_is_not_known_is_stale(store: Store, key: LaneKey) -> None:
+    with pytest.raises(StaleLaneError):
+        await store.record(record(LaneKey(key.phase_id, key.server_id + 1), 0))
+
+
+async def test_nothing_is_written_where_nothing_waits(store: Store, key: LaneKey) -> None:
+    begun = tries(store)
+    await store.record(record(key, 0))
+    await turns(store)
+    assert begun() == 1
+
+
+async def test_what_waits_is_written_in_batches_of_a_bounded_size(
+    store: Store, key: LaneKey
+) -> None:
+    begun = tries(store)
+    stale = [record(key, 0, epoch=7)] * (2 * MAX_BATCH + 1)
+    results = await asyncio.gather(*map(store.record, stale), return_exceptions=True)
+    assert {type(result) for result in results} == {StaleLaneError}
+    assert begun() == 3
+
+
+async def test_all_of_an_attempt_is_kept(store: Store, key: LaneKey) -> None:
+    attempt = replace(
+        record(key, 2).attempt,
+        number=3,
+        started_at=1000.5,
+        outcome=Outcome.PARTIAL,
+        message="said so",
+        timings=Timings(**{field.name: n + 0.5 for n, field in enumerate(fields(Timings))}),
+        bytes_out=10,
+        bytes_in=20,
+        problems=(Problem(path="normalizations[0].rank", message="expected int"),),
+        problem_count=7,
+    )
+    answer = CheckedAnswer(
+        outcome=Outcome.PARTIAL,
+        message="",
+        payloads={},
+        problems=(),
+        problem_count=0,
+        hits_kept=5,
+        hits_dropped=6,
+    )
+    await store.record(
+        replace(record(key, 2), attempt=replace(attempt, raw=pack(b"<raw/>")), answer=answer)
+    )
+    corpus = await store.corpus(1)
+    [stored] = [one async for one in store.attempts(key, PEER.name, corpus)]
+    assert (stored.position, stored.final) == (2, True)
+    assert stored.attempt == attempt
+    assert await store.raw_answer(key, 2, 3) == b"<raw/>"
+    assert await store.hits_kept(key) == {2: 5}
+    async with store.reading() as connection:
+        kept = await connection.execute(sa.text("SELECT number, hits_dropped FROM answers"))
+        assert [tuple(row) for row in kept] == [(3, 6)]
+        epochs = await connection.execute(sa.text("SELECT epoch, final FROM attempts"))
+        assert [tuple(row) for row in epochs] == [(1, 1)]
+
+
+async def test_what_an_attempt_does_not_have_is_not_kept(store: Store, key: LaneKey) -> None:
+    entry = replace(record(key, 0, final=False), answer=None)
+    assert entry.attempt.raw == b""
+    await store.record(entry)
+    async with store.reading() as connection:
+        for table in ("raw_answers", "answers"):
+            assert await connection.scalar(sa.text(f"SELECT count(*) FROM {table}")) == 0
+        kept = await connection.execute(sa.text("SELECT problems, final FROM attempts"))
+        assert [tuple(row) for row in kept] == [(None, 0)]
+
+
+async def test_one_entry_that_cannot_be_stored_names_its_cause(store: Store, key: LaneKey) -> None:
+    with pytest.raises(HubError, match=r"not stored: .*surrogates") as failed:
+        await store.record(unstorable(record(key, 0)))
+    assert isinstance(failed.value.__cause__, UnicodeEncodeError)
+    assert not isinstance(failed.value, StaleLaneError)
+    await store.record(record(await taken(store, "test", "another"), 0))
+
+
+async def test_an_entry_that_is_there_already_names_its_cause(store: Store, key: LaneKey) -> None:
+    await store.record(record(key, 0))
+    with pytest.raises(StaleLaneError) as failed:
+        await store.record(record(key, 0))
+    assert isinstance(failed.value.__cause__, sa.exc.IntegrityError)
+    await store.record(record(key, 1))  # its lane goes on: nothing is missing
+
+
+async def test_a_lane_with_an_entry_missing_is_refused_only_in_its_epoch(
+    store: Store, key: LaneKey
+) -> None:
+    with pytest.raises(HubError, match="not stored"):
+        await store.record(unstorable(record(key, 0)))
+    with pytest.raises(HubError, match="an earlier answer of this lane could not be stored"):
+        await store.record(record(key, 1))
+    await store.take_lane(key)
+    await store.record(record(key, 1, epoch=2))
+
+
+async def test_who_waits_no_more_holds_nobody_up(store: Store, key: LaneKey) -> None:
+    recordings = [asyncio.create_task(store.record(record(key, n))) for n in range(2)]
+    await asyncio.sleep(0)  # both wait
+    recordings[0].cancel()
+    await recordings[1]
+    await store.record(record(key, 2))
+    assert recordings[0].cancelled()
+
+
+@pytest.fixture
+async def locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[Store, LaneKey, sqlite3.Connection]]:
+    """A store whose database another program holds."""
+    monkeypatch.setattr("metaserver.store.database.BUSY_SECONDS", 0.01)
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        key = await taken(store, "test", "peer")
+        await store.record(record(key, 3))  # it has a connection
+        other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        yield store, key, other
+        other.close()
+
+
+async def until_blocked(store: Store) -> None:
+    async with asyncio.timeout(30):
+        while store.blocked is None:
+            await asyncio.sleep(0.01)
+
+
+async def test_between_two_tries_the_writer_waits(
+    locked: tuple[Store, LaneKey, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 3_600.0)
+    store, key, _ = locked
+    begun = tries(store)
+    recording = asyncio.create_task(store.record(record(key, 0)))
+    await until_blocked(store)
+    await turns(store)
+    assert begun() == 1
+    recording.cancel()
+
+
+async def test_what_could_not_be_written_is_tried_again_with_what_came_before(
+    locked: tuple[Store, LaneKey, sqlite3.Connection],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.01)
+    store, key, other = locked
+    caplog.set_level(logging.INFO, "metaserver.store.writer")
+    begun = tries(store)
+    recording = asyncio.create_task(store.record(record(key, 0)))
+    async with asyncio.timeout(30):
+        while begun() < 3:
+            await asyncio.sleep(0.01)
+    assert store.blocked == "database is locked"
+    other.execute("ROLLBACK")
+    await recording
+    assert store.blocked is None
+    said = [(line.levelname, line.getMessage()) for line in caplog.records]
+    assert said == [  # once each, however often it was tried
+        ("ERROR", "nothing can be stored, so no article is sent: database is locked"),
+        ("WARNING", "answers can be stored again"),
+    ]
+
+
+async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(
+    locked: tuple[Store, LaneKey, sqlite3.Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.01)
+    store, key, other = locked
+    recording = asyncio.create_task(store.record(unstorable(record(key, 0))))
+    await until_blocked(store)
+    other.execute("ROLLBACK")
+    with pytest.raises(HubError, match="not stored"):
+        await recording
+    assert store.blocked is None
+
+
+async def test_who_finds_that_nothing_can_be_written_has_it_tried(
+    store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """By a page that is written: a full disk lets transactions begin."""
+    with closing(sqlite3.connect(tmp_path / "hub.sqlite")) as other:
+        [before] = other.execute("PRAGMA data_version")
+        await tried(store, caplog)
+        [after] = other.execute("PRAGMA data_version")
+    assert after != before
+
+
+async def tried(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "metaserver.store.writer")
+    begun = tries(store)
+    writer(store).mark_unwritable("the disk is full")
+    assert store.blocked == "the disk is full"
+    async with asyncio.timeout(30):
+        while store.blocked is not None:
+            await asyncio.sleep(0.01)
+    assert begun() == 1
+    assert [line.levelname for line in caplog.records] == ["ERROR", "WARNING"]
+
+
+async def test_a_writer_that_ends_leaves_no_thread_and_no_connection(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "hub.sqlite") as store:
+        await store.record(record(await taken(store, "test", "peer"), 0))
+        engine, thread = writer(store)._engine, writer(store)._thread
+        assert isinstance(engine.pool, sa.QueuePool)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        thread.submit(print)
+    assert engine.pool.checkedin() == 0
