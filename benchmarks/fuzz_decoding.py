@@ -403,7 +403,7 @@ def compare(count: int, seed: int) -> tuple[Counter[str], list[str]]:
                 good = usable.outcome in ANSWERED
                 counts[f"of each 50th: declined, {'answered' if good else 'failed'}"] += 1
             continue
-        counts[f"{mutant}, taken{', with notes' if found.problem_count else ''}"] += 1
+        counts[f"{mutant}, taken{', with problems' if found.problem_count else ''}"] += 1
         expected = full(body, charset, tasks, Stream if number % 4 == 0 else Decoder)
         if repr(found) != repr(expected):
             counts["different"] += 1
