@@ -10,10 +10,12 @@ from metaserver.client.http import open_client
 from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import Outcome
+from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import CHUNK, Value
-from tests.answers import NO_HITS
-from tests.integration.callers import SECONDS, call
+from tests.integration.callers import SECONDS, VOCABULARY, call
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
+
+NO_HITS = check({}, (), VOCABULARY)
 
 
 class Reader:
