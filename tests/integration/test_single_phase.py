@@ -11,19 +11,20 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.cli.results import write_results
 from metaserver.cli.single_phase import SinglePhase, work_to_end
-from metaserver.config import CircuitSettings, Settings, read_settings
+from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings, read_settings
 from metaserver.lanes.events import LaneEnd
 from metaserver.leaderboards.result_files import boards_json
-from metaserver.model.errors import HubError, InputError
+from metaserver.model.errors import HubError, InputError, RefusedError
 from metaserver.model.records import TaskName
 from metaserver.store import audit
 from metaserver.store.tables import articles, corpora
+from metaserver.web.public.health import HealthPages
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver
@@ -170,6 +171,41 @@ async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path
     assert b"the model is not loaded" in frame
     assert b"/team/" not in frame
     assert '"good"' in board
+
+
+@pytest.mark.parametrize(
+    ("readers", "here", "by_proxy"),
+    [
+        (MetricsReaders.LOOPBACK, 200, 403),
+        (MetricsReaders.HOLDERS, 403, 403),
+        (MetricsReaders.PUBLIC, 200, 200),
+    ],
+)
+async def test_the_metrics_of_a_run_are_for_whom_the_setting_names(
+    tmp_path: Path, readers: MetricsReaders, here: int, by_proxy: int
+) -> None:
+    known = await settings(tmp_path, web=WebSettings(metrics=readers))
+    phase = single_phase(tmp_path / "releases" / "test", {"one": NOBODY})
+    async with (
+        begun(known, phase) as (hub, _),
+        TestClient(TestServer(make_pages_app(hub))) as client,
+    ):
+        for status, headers in ((here, {}), (by_proxy, {"X-Forwarded-For": "203.0.113.7"})):
+            async with client.get("/metrics", headers=headers) as answer:
+                assert answer.status == status
+                assert ("metaserver_attempts_total" in await answer.text()) is (status == 200)
+
+
+async def test_the_metrics_of_a_run_are_by_default_for_its_own_machine(tmp_path: Path) -> None:
+    known, phase = await given(tmp_path, one=NOBODY)
+    async with begun(known, phase) as (hub, _):
+        [handler] = [route.handler for route in HealthPages(hub=hub).routes()
+                     if route.path == "/metrics"]  # fmt: skip
+        request = make_mocked_request("GET", "/metrics")
+        with pytest.raises(RefusedError, match=r"web\.metrics does not let"):
+            await handler(request.clone(remote="203.0.113.7"))
+        for address in ("127.0.0.1", "::1"):
+            assert (await handler(request.clone(remote=address))).status == 200
 
 
 async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
