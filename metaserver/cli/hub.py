@@ -93,7 +93,7 @@ async def work(hub: HubContext) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(hub.dispatcher.run(), name="dispatcher")
             group.create_task(hub.state_recorder.run(), name="states")
-            group.create_task(hub.archiver.run(), name="freezing")
+            group.create_task(hub.archiver.run(), name="archiver")
             group.create_task(hub.notifier.run(), name="notices")
             group.create_task(hub.metrics.watch_loop(), name="loop lag")
     finally:
