@@ -268,7 +268,7 @@ PAGES = {
     "servers": "/organise/servers",
     "servers, none": "/organise/servers?state=down",
     "suspension": "/organise/servers/blue-1/suspend?phase=test",
-    "re-queue": "/organise/servers/blue-1/requeue?phase=test",
+    "requeue": "/organise/servers/blue-1/requeue?phase=test",
     "uploads": "/organise/uploads",
     "audit": "/organise/audit",
     "jobs": "/organise/jobs",
