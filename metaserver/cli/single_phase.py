@@ -27,7 +27,7 @@ from metaserver.operations.context import HubContext, audit_log
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases, runs, servers
 from metaserver.store.articles import pack_articles, store_articles
-from metaserver.uniprot import Release
+from metaserver.uniprot import Release, ReleaseVocabulary
 
 NEVER_STARTED = LaneControl(control=Control.PAUSED, note="")
 
@@ -73,7 +73,9 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
     packed = await asyncio.to_thread(pack_articles, articles)
     async with hub.store.writing() as connection:
         corpus = await store_articles(connection, packed)
-        phase_id = await _phase(connection, given, corpus.id, hub.store.place)
+        phase_id = await _phase(
+            connection, given, corpus.id, _vocabulary(hub, given), hub.store.place
+        )
         await _set_gold(connection, given, phase_id)
         place = hub.store.place
         named = {
@@ -103,25 +105,30 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
     return {name: lane.end for name, lane in ended.items()}
 
 
+def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
+    secondary = hub.settings.uniprot.secondary
+    return ReleaseVocabulary(release=given.release, secondary=secondary).name
+
+
 async def _phase(
-    connection: AsyncConnection, given: SinglePhase, corpus_id: int, place: Path
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str, place: Path
 ) -> int:
     """Return the id of the phase, making it if it is new.
 
-    It keeps its corpus and its UniProt release: its answers were given to the one and checked by
-    the other.
+    It keeps its corpus and its UniProt release, with the policy for secondary accessions: its
+    answers were given to the one and checked by the other.
     """
     known = await phases.get(connection, given.name)
     if known is None:
-        return await _add_phase(connection, given, corpus_id)
+        return await _add_phase(connection, given, corpus_id, release)
     if known.corpus_id != corpus_id:
         raise InputError(
             place, "begun with other articles; give the same ones to go on, or another --out"
         )
-    if known.release != given.release.name:
+    if known.release != release:
         raise InputError(
             place,
-            f"begun with UniProt release {known.release}, not {given.release.name}; give the same"
+            f"begun with UniProt release {known.release}, not {release}; give the same"
             " one to go on, or another --out",
         )
     if (state := known.state(time.time())) not in OPEN_STATES:
@@ -129,12 +136,14 @@ async def _phase(
     return known.id
 
 
-async def _add_phase(connection: AsyncConnection, given: SinglePhase, corpus_id: int) -> int:
+async def _add_phase(
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str
+) -> int:
     name, source = given.name, f"metaserver {given.name}"
     challenge = await _challenge(connection, given)
     version = await phases.add_corpus_version(connection, name, corpus_id, source)
     await audit_log(connection, given.caller, "corpora.import", name, version=version)
-    plan, release = PhasePlan(), given.release.name  # a service shows its scores to organisers
+    plan = PhasePlan()  # a service shows its scores to organisers
     phase_id = await phases.add(
         connection, name, challenge, plan, corpus_id=corpus_id, release=release
     )
