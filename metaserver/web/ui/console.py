@@ -71,7 +71,7 @@ class ConsoleContext:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """Answer with a page's event stream, for as long as its reader's token holds."""
+        """Answer with a page's event stream, for as long as its reader's token is valid."""
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 
