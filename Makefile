@@ -42,7 +42,7 @@ demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
 	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
 
-mutants: $(VENV)/.installed-dev  ## Put small faults into the core: the tests must notice (docs/testing.md)
+mutants: $(VENV)/.installed-dev  ## Put small defects into the core: the tests must notice (docs/testing.md)
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 check: $(VENV)/.installed-dev  ## Check format, lint, types, imports and docs; changes no file

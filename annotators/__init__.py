@@ -1,4 +1,7 @@
-"""The team kit: a server, a self-test and ready baselines. Needs no hub, no evaluator."""
+"""The team kit: a server, a self-test and ready baselines. Needs no hub, no evaluator.
+
+It imports neither `metaserver` nor `scoring`.
+"""
 
 from typing import TYPE_CHECKING, Any
 

@@ -4,6 +4,8 @@
 its answers land. All return a `Scorecard`. `compare` tests which differences are significant,
 `article_ranks` and `article_difficulty` which articles are hard, and `train` makes a consensus of
 runs. What each measure means is in docs/scoring.md.
+
+It imports neither `metaserver` nor `annotators`.
 """
 
 from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks

@@ -24,7 +24,7 @@ def add_run(parser: ArgumentParser) -> None:
 
     parser.description = (
         "Sends articles to annotation servers, checks, stores and scores their answers."
-        " Started again with the same --out it goes on where it stopped."
+        " Started again with the same --out it continues where it stopped."
     )
     defaults, add = LimitSettings(), parser.add_argument
     add("--articles", nargs="+", required=True, type=Path, metavar="PATH",
@@ -51,7 +51,7 @@ def add_attempts(parser: ArgumentParser) -> None:
     """Add what `attempts` is given."""
     parser.description = (
         "Shows what became of each request of a run: outcome, times, every problem with"
-        " its place in the answer. Also while the run goes on."
+        " its path in the answer. Also while the run continues."
     )
     add = parser.add_argument
     add("--out", type=Path, required=True, metavar="DIR", help="a run's folder")
@@ -94,7 +94,7 @@ def add_serve(parser: ArgumentParser) -> None:
     """Add what `serve` is given."""
     parser.description = (
         "Runs the hub as a service until it is stopped (Ctrl-C, SIGTERM)."
-        " Stopped at any moment, it goes on where it was."
+        " Stopped at any moment, it continues where it was."
     )
     _add_config(parser)
 
@@ -135,7 +135,7 @@ def add_import(parser: ArgumentParser) -> None:
     """Add what `import` is given."""
     parser.description = (
         "Reads what `metaserver export` wrote into a hub's folder that has no store"
-        " yet. Teams need new tokens. A phase that was open goes on when the hub is started."
+        " yet. Teams need new tokens. A phase that was open continues when the hub is started."
     )
     parser.add_argument("archive", type=Path, metavar="FILE.zip", help="the archive")
     _add_config(parser)
@@ -160,15 +160,15 @@ def add_token(parser: ArgumentParser) -> None:
         "Makes, lists and revokes tokens in a hub's store, also while the hub runs."
     )
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    create = actions.add_parser("create", help="make a token and print it, this once")
+    create = actions.add_parser("create", help="make a token and print it once")
     create.add_argument("--role", choices=[role.value for role in Role], required=True,
         help="what its holder may do")  # fmt: skip
     create.add_argument("--label", default="", metavar="NAME", help="who or what holds it")
     create.add_argument("--team", metavar="TEAM", help="whose it is; a team's token needs one")
     create.add_argument("--expires", type=float, metavar="DAYS",
-        help="it holds so many days (default: for ever)")  # fmt: skip
-    listed = actions.add_parser("list", help="list the tokens, never themselves")
-    revoke = actions.add_parser("revoke", help="let a token hold no longer")
+        help="days until it expires (default: never)")  # fmt: skip
+    listed = actions.add_parser("list", help="list the tokens, without their secrets")
+    revoke = actions.add_parser("revoke", help="revoke a token")
     revoke.add_argument("id", type=int, metavar="ID", help="its id, as in the list")
     revoke.add_argument("--made-with-it", action="store_true",
         help="and all tokens that were made with it, and with these")  # fmt: skip
@@ -203,7 +203,9 @@ def add_uniprot(parser: ArgumentParser) -> None:
     diff.add_argument("new", type=Path, metavar="B", help="a later release's directory")
     diff.add_argument("--gold", nargs="+", type=Path, metavar="F",
         help="list the lines of gold files it touches")  # fmt: skip
-    diff.add_argument("--list", action="store_true", help="list every accession that went away")
+    diff.add_argument(
+        "--list", action="store_true", help="list every accession that the later release lacks"
+    )
     use = actions.add_parser(
         "use", help="put a release into use: running hubs take it for their next phase"
     )

@@ -14,10 +14,10 @@ from metaserver.store.reader import ReadStore, StoredLane, open_reader
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
-    return asyncio.run(_tell(args))
+    return asyncio.run(_print_attempts(args))
 
 
-async def _tell(args: argparse.Namespace) -> int:
+async def _print_attempts(args: argparse.Namespace) -> int:
     async with open_reader(args.out / STORE_FILE) as reader:
         lanes = await reader.lanes()
         names = [lane.server for lane in lanes]
@@ -25,11 +25,11 @@ async def _tell(args: argparse.Namespace) -> int:
             raise InputError("--server", f"{args.server!r} is none of {', '.join(names)}")
         for lane in lanes:
             if args.server in (None, lane.server):
-                await _tell_lane(reader, lane, args)
+                await _print_lane(reader, lane, args)
     return 0
 
 
-async def _tell_lane(reader: ReadStore, lane: StoredLane, args: argparse.Namespace) -> None:
+async def _print_lane(reader: ReadStore, lane: StoredLane, args: argparse.Namespace) -> None:
     async for position, attempt, final in reader.attempts(lane.key, lane.server, lane.corpus):
         if args.article in (None, attempt.article) and args.outcome in (None, attempt.outcome):
             print(_head(attempt, final=final))

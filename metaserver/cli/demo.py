@@ -110,7 +110,7 @@ async def _demo(challenge: DemoChallenge, scratch: Path, settings: Settings, *, 
             say(console, f"\nresults are in {settings.folder}")
         if stay:
             console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
-            await work(hub)
+            await work(hub, notices=False)
     return 0
 
 

@@ -15,21 +15,23 @@ from metaserver.phases.jobs import Progress
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     settings = read_settings(args.config) if args.config else Settings()
-    told = told_here()
+    on_progress = progress_here()
     try:
-        manifest = export_store(store_file(args.config), args.out, settings, args.phase, told)
+        manifest = export_store(
+            store_file(args.config), args.out, settings, args.phase, on_progress
+        )
     finally:
-        told(Progress())
+        on_progress(Progress())
     print(f"{args.out}: {manifest.entries:,} files, {args.out.stat().st_size:,} bytes")
     return 0
 
 
-def told_here() -> OnProgress:
+def progress_here() -> OnProgress:
     """Return what shows how far an archive is, on a terminal alone."""
-    return _tell if sys.stderr.isatty() else ignore_progress
+    return _print_progress if sys.stderr.isatty() else ignore_progress
 
 
-def _tell(progress: Progress) -> None:
+def _print_progress(progress: Progress) -> None:
     """Show how far the archive is, in a line that is written over."""
     of = f": {progress.done:,} of {progress.total:,} rows" if progress.total else ""
     print(f"\r\x1b[K{progress.step}{of}", end="", file=sys.stderr, flush=True)

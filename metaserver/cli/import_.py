@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from metaserver.archive.reading import import_archive
-from metaserver.cli.export import told_here
+from metaserver.cli.export import progress_here
 from metaserver.cli.folder import STORE_FILE, make_folder
 from metaserver.config import Settings, read_settings
 from metaserver.phases.jobs import Progress
@@ -17,10 +17,10 @@ def main(args: argparse.Namespace) -> int:
     settings = read_settings(args.config) if args.config else Settings()
     folder = Path(settings.folder)
     make_folder(folder)
-    told = told_here()
+    on_progress = progress_here()
     try:
-        manifest = import_archive(args.archive, folder / STORE_FILE, told)
+        manifest = import_archive(args.archive, folder / STORE_FILE, on_progress)
     finally:
-        told(Progress())
+        on_progress(Progress())
     print(f"{folder / STORE_FILE}: phases {', '.join(manifest.phases) or 'none'}")
     return 0

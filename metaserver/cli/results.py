@@ -79,7 +79,7 @@ def _leaderboard(running: RunningPhase) -> Mapping[str, Any]:
     monitor = running.boards.monitor()
     return {
         "phase": monitor.phase,
-        "uniprot_release": running.phase.release,
+        "uniprot_release": running.vocabulary.release.name,
         "articles": len(running.corpus),
         "boards": boards_json(running.boards.scoreboard),
         "servers": [

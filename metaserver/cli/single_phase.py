@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,17 +16,20 @@ from metaserver.cli.options import GoldContent
 from metaserver.client.guard import AddressGuard
 from metaserver.config import Settings
 from metaserver.lanes.events import LaneEnd
-from metaserver.model.errors import HubError, InputError
+from metaserver.model.errors import HubError, InputError, UnavailableError
 from metaserver.model.lanes import LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import Article, PhaseName, Server, ServerName, TaskName
+from metaserver.model.servers import LaneControl
 from metaserver.model.states import OPEN_STATES, Control, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases, runs, servers
 from metaserver.store.articles import pack_articles, store_articles
-from metaserver.uniprot import Release
+from metaserver.uniprot import Release, ReleaseVocabulary
+
+NEVER_STARTED = LaneControl(control=Control.PAUSED, note="")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,10 +73,15 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
     packed = await asyncio.to_thread(pack_articles, articles)
     async with hub.store.writing() as connection:
         corpus = await store_articles(connection, packed)
-        phase_id = await _phase(connection, given, corpus.id, hub.store.place)
+        phase_id = await _phase(
+            connection, given, corpus.id, _vocabulary(hub, given), hub.store.place
+        )
         await _set_gold(connection, given, phase_id)
-        named = [await _server(connection, given, server) for server in given.servers]
-        await _set_controls(connection, phase_id, named)
+        place = hub.store.place
+        named = {
+            await _server(connection, given, server, place): server.name for server in given.servers
+        }
+        await _set_controls(connection, given, phase_id, named, place)
         phase = await phases.get(connection, given.name)
     assert phase is not None
     return await hub.dispatcher.take_over(phase)
@@ -85,9 +93,11 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
     `HubError` where one was stopped by a fault of the hub, when the others have ended.
     """
     async with asyncio.TaskGroup() as group:
-        working = group.create_task(work(hub), name="hub")
+        working = group.create_task(work(hub, notices=False), name="hub")
         ended = await hub.dispatcher.lanes.ended(running)
         working.cancel()
+    with suppress(UnavailableError):
+        await hub.state_recorder.record()  # the last states: the recorder looks once a second
     for name, lane in ended.items():
         if lane.failure is not None:
             message = f"lane {name} stopped by a fault of the hub: {lane.failure!r}"
@@ -95,25 +105,30 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
     return {name: lane.end for name, lane in ended.items()}
 
 
+def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
+    secondary = hub.settings.uniprot.secondary
+    return ReleaseVocabulary(release=given.release, secondary=secondary).name
+
+
 async def _phase(
-    connection: AsyncConnection, given: SinglePhase, corpus_id: int, place: Path
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str, place: Path
 ) -> int:
     """Return the id of the phase, making it if it is new.
 
-    It keeps its corpus and its UniProt release: its answers were given to the one and checked by
-    the other.
+    It keeps its corpus and its UniProt release, with the policy for secondary accessions: its
+    answers were given to the one and checked by the other.
     """
     known = await phases.get(connection, given.name)
     if known is None:
-        return await _add_phase(connection, given, corpus_id)
+        return await _add_phase(connection, given, corpus_id, release)
     if known.corpus_id != corpus_id:
         raise InputError(
             place, "begun with other articles; give the same ones to go on, or another --out"
         )
-    if known.release != given.release.name:
+    if known.release != release:
         raise InputError(
             place,
-            f"begun with UniProt release {known.release}, not {given.release.name}; give the same"
+            f"begun with UniProt release {known.release}, not {release}; give the same"
             " one to go on, or another --out",
         )
     if (state := known.state(time.time())) not in OPEN_STATES:
@@ -121,14 +136,16 @@ async def _phase(
     return known.id
 
 
-async def _add_phase(connection: AsyncConnection, given: SinglePhase, corpus_id: int) -> int:
+async def _add_phase(
+    connection: AsyncConnection, given: SinglePhase, corpus_id: int, release: str
+) -> int:
     name, source = given.name, f"metaserver {given.name}"
-    await phases.set_challenge(connection, name, "", "UTC")
-    [challenge] = [one for one in await phases.list_challenges(connection) if one.name == name]
-    await phases.add_corpus_version(connection, name, corpus_id, source)
-    plan, release = PhasePlan(), given.release.name  # a service shows its scores to organisers
+    challenge = await _challenge(connection, given)
+    version = await phases.add_corpus_version(connection, name, corpus_id, source)
+    await audit_log(connection, given.caller, "corpora.import", name, version=version)
+    plan = PhasePlan()  # a service shows its scores to organisers
     phase_id = await phases.add(
-        connection, name, challenge.id, plan, corpus_id=corpus_id, release=release
+        connection, name, challenge, plan, corpus_id=corpus_id, release=release
     )
     await phases.change(connection, phase_id, standing=plan.kind)
     await audit_log(connection, given.caller, "phases.create", name, release=release)
@@ -147,23 +164,64 @@ async def _set_gold(connection: AsyncConnection, given: SinglePhase, phase_id: i
         )  # fmt: skip
 
 
-async def _set_controls(connection: AsyncConnection, phase_id: int, named: Sequence[int]) -> None:
-    """Let the lanes of the named servers run, and pause the others that would."""
-    for server_id, known in (await servers.controls(connection, phase_id)).items():
-        if known.control is Control.RUNNING and server_id not in named:
+async def _challenge(connection: AsyncConnection, given: SinglePhase) -> int:
+    """Return the id of the challenge of the phase's name, which may be an organiser's already."""
+    known = {one.name: one.id for one in await phases.list_challenges(connection)}
+    if given.name not in known:
+        await phases.set_challenge(connection, given.name, "", "UTC")
+        await audit_log(connection, given.caller, "challenges.set", given.name)
+        known = {one.name: one.id for one in await phases.list_challenges(connection)}
+    return known[given.name]
+
+
+async def _set_controls(
+    connection: AsyncConnection,
+    given: SinglePhase,
+    phase_id: int,
+    named: Mapping[int, ServerName],
+    place: Path,
+) -> None:
+    """Let the lanes of the named servers run, and pause the others that would.
+
+    `InputError` where an organiser of a service has suspended one.
+    """
+    known = await servers.controls(connection, phase_id)
+    others = {one.id: one.server.name for one in await servers.list_all(connection)}
+    for server_id, lane in known.items():
+        if lane.control is Control.RUNNING and server_id not in named:
             await servers.set_control(connection, LaneKey(phase_id, server_id), Control.PAUSED)
-    for server_id in named:
-        await servers.set_control(connection, LaneKey(phase_id, server_id), Control.RUNNING)
+            await _note_control(connection, given, "servers.pause", others[server_id])
+    for server_id, name in named.items():
+        lane = known.get(server_id, NEVER_STARTED)
+        if lane.control is Control.SUSPENDED:
+            raise InputError(
+                place,
+                f"its server {name} is suspended ({lane.note}); leave it out, or resume it as an"
+                " organiser of a service on this folder",
+            )
+        if lane.control is not Control.RUNNING:
+            await servers.set_control(connection, LaneKey(phase_id, server_id), Control.RUNNING)
+            await _note_control(connection, given, "servers.start", name)
 
 
-async def _server(connection: AsyncConnection, given: SinglePhase, server: Server) -> int:
+async def _note_control(
+    connection: AsyncConnection, given: SinglePhase, action: str, server: ServerName
+) -> None:
+    await audit_log(connection, given.caller, action, server, phase=given.name)
+
+
+async def _server(
+    connection: AsyncConnection, given: SinglePhase, server: Server, place: Path
+) -> int:
     """Return the id of a server of no team, making or changing it if need be."""
     known = await servers.get(connection, server.name)
     if known is None and not await runs.is_offline(connection, server.name):
         await audit_log(connection, given.caller, "servers.register", server.name)
         return await servers.add(connection, server, None)
     if known is None or known.team is not None or known.retired_at is not None:
-        raise InputError("--server", f"the name {server.name!r} is taken here; give another one")
+        raise InputError(
+            place, f"the name {server.name!r} is taken here; give another name, or another --out"
+        )
     if known.server != server:
         await audit_log(connection, given.caller, "servers.update", server.name)
         await servers.change(connection, known.id, server)

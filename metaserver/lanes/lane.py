@@ -166,6 +166,8 @@ class Lane:
                 await self._wait(math.inf)
             elif self._recorder.blocked:  # answers wait to be stored; no more articles are sent
                 await self._wait(_now() + BLOCKED_SECONDS)
+            elif self._queue.finished:
+                self._finish(LaneEnd.FINISHED)
             elif self._circuit.state is not CircuitState.CLOSED:
                 await self._recover()
             elif place == 0 and _now() >= self._health.ask_at and not self.pausing:

@@ -1,4 +1,5 @@
-"""Leaderboards: gold, live scores, comparisons, visibility, and boards as files.
+"""Leaderboards: gold, live scores, comparisons, gold changes, and boards as files.
 
-Lanes and the clock are not part of it. It may import the store, the tasks and all below.
+Lanes, the clock and the visibility of scores are not part of it. It may import
+the store, the tasks and all below.
 """

@@ -83,14 +83,14 @@ class Scoreboard:
 
     def __init__(self, tasks: Sequence[ScoredTask]) -> None:
         self._tasks: Mapping[TaskName, ScoredTask] = {task.plugin.name: task for task in tasks}
-        self._ways: Mapping[TaskName, Mapping[View, BoardKey]] = {
+        self._keys: Mapping[TaskName, Mapping[View, BoardKey]] = {
             task.plugin.name: {view: BoardKey.of(make) for view, make in task.scorers().items()}
             for task in tasks
         }
         self._signatures = {
-            (name, view): way.empty.score().detail.get("signature", name)
-            for name, ways in self._ways.items()
-            for view, way in ways.items()
+            (name, view): key.empty.score().detail.get("signature", name)
+            for name, keys in self._keys.items()
+            for view, key in keys.items()
         }
         self._scorers: dict[_Run, Scorer] = {}
         self._scores: dict[_Run, Score] = {}
@@ -110,7 +110,7 @@ class Scoreboard:
 
     def views(self, task: TaskName) -> Sequence[View]:
         """Return the views that a task is scored in, the raw one first."""
-        return list(self._ways[task])
+        return list(self._keys[task])
 
     def count(self, task: TaskName) -> int:
         """Return the number of runs of a task."""
@@ -120,15 +120,15 @@ class Scoreboard:
         self, payloads: Mapping[TaskName, Any], prepared: Mapping[BoardKey, Any]
     ) -> bool:
         """Return whether `put` would be quick: the answer is prepared for all of this board."""
-        return all(way in prepared for _, _, way in self._ways_of(payloads))
+        return all(key in prepared for _, _, key in self._keys_of(payloads))
 
     def prepare(
         self, article: ArticleId, payloads: Mapping[TaskName, Any], prepared: Prepared
     ) -> None:
         """Add the missing entries to `prepared`. May be called in a thread."""
-        for name, _, way in self._ways_of(payloads):
-            if way not in prepared:
-                prepared[way] = way.empty.prepare(article, payloads[name])
+        for name, _, key in self._keys_of(payloads):
+            if key not in prepared:
+                prepared[key] = key.empty.prepare(article, payloads[name])
 
     def put(
         self,
@@ -141,21 +141,21 @@ class Scoreboard:
 
         Missing preparations are made now.
         """
-        for name, view, way in self._ways_of(payloads):
-            kept = prepared[way] if way in prepared else way.empty.prepare(article, payloads[name])
+        for name, view, key in self._keys_of(payloads):
+            kept = prepared[key] if key in prepared else key.empty.prepare(article, payloads[name])
             run = _Run(name, view, server)
             if run in self._averaging:
                 self._averaging[run].waiting.append((article, kept))
                 continue
             if run not in self._scorers:
-                self._scorers[run] = way.make()
+                self._scorers[run] = key.make()
             self._keep(run, article, kept)
 
-    def _ways_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, BoardKey]]:
-        ways = self._ways  # one mapping throughout: a thread may be here while it is replaced
+    def _keys_of(self, payloads: Iterable[TaskName]) -> Iterator[tuple[TaskName, View, BoardKey]]:
+        keys = self._keys  # one mapping throughout: a thread may be here while it is replaced
         for name in payloads:
-            for view, way in ways.get(name, {}).items():
-                yield name, view, way
+            for view, key in keys.get(name, {}).items():
+                yield name, view, key
 
     def _keep(self, run: _Run, article: ArticleId, prepared: Any) -> None:
         self._scorers[run].keep(article, prepared)
@@ -176,7 +176,7 @@ class Scoreboard:
         self._drop([run for run in self._scorers if run.task in other._tasks])
         merged = {**self._tasks, **other._tasks}
         self._tasks = {name: merged[name] for name in sorted(merged)}
-        self._ways = {**self._ways, **other._ways}
+        self._keys = {**self._keys, **other._keys}
         self._signatures = {**self._signatures, **other._signatures}
         self._scorers |= other._scorers
         self._scores |= other._scores

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from metaserver.archive.exporting import FOLDER, Exported, Exporting
+from metaserver.concurrency import run_uncancelled
 from metaserver.model.states import JobState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.table import Nothing, operation
-from metaserver.phases.jobs import Job
+from metaserver.phases.jobs import Job, Progress
 
 KIND = "hub.export"
 
@@ -37,13 +39,28 @@ async def export(hub: HubContext, caller: Caller, _request: Nothing) -> JobDetai
     """
     if (at_work := hub.jobs.at_work(KIND)) is not None:
         return JobDetail.of(at_work)
-    async with hub.store.writing() as connection:
-        await audit_log(connection, caller, KIND, "hub")
-    if (at_work := hub.jobs.at_work(KIND)) is not None:  # begun meanwhile
-        return JobDetail.of(at_work)
-    job = begun(hub, caller, KIND, "hub", _exporting(hub).write)
+    hub.store.require_writable()
+    job = begun(hub, caller, KIND, "hub", partial(_export, hub, caller))
     hub.last_export.job = hub.jobs.get(job.job)
     return job
+
+
+async def _export(hub: HubContext, caller: Caller, progress: Progress) -> Exported:
+    """Write the archive, then its audit entry, before which nobody can fetch it."""
+    exporting = _exporting(hub)
+    exported = await exporting.write(progress)
+    progress.fix("storing")
+    try:
+        await run_uncancelled(_note(hub, caller))
+    except BaseException:
+        exporting.clear()
+        raise
+    return exported
+
+
+async def _note(hub: HubContext, caller: Caller) -> None:
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, KIND, "hub")
 
 
 @operation("Hub.lastExport", "GET /hub/export", Role.ORGANISER)
@@ -75,7 +92,8 @@ async def kept_exports(hub: HubContext) -> AsyncIterator[None]:
     finally:
         job = hub.last_export.job
         if job is not None and job.ended_at is None:
-            hub.jobs.cancel(job)
+            if not job.progress.fixed:
+                hub.jobs.cancel(job)
             await job.ended()
         exporting.clear()
 

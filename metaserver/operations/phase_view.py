@@ -61,6 +61,7 @@ class ServerReading:
 class PhaseView:
     """A running phase as far as each reader may see it.
 
+    It keeps the public rows of the monitor, so that whoever draws often keeps the view.
     `links` are the permanent links of its frozen boards, by task: see `look_for_frozen`.
     """
 
@@ -195,7 +196,7 @@ class PhaseView:
     async def server(self, name: ServerName, window: Window, reader: Viewer) -> ServerReading:
         """Return the state and measures of a server that takes part."""
         running, registered = self._running, self._running.servers[name]
-        own, shown = reader.owns(registered.team), self.monitor(reader)
+        own, public = reader.owns(registered.team), self._public_monitor
         key = running.key(registered)
         async with self._hub.store.reading() as connection:
             changes = await states.list_changes(connection, key, limit=EVENTS)
@@ -205,9 +206,10 @@ class PhaseView:
                 key, name, running.corpus, limit=ATTEMPTS
             )
             attempts = [AttemptDetail.of(one.attempt, final=one.final) for one in newest]
+        shown = running.boards.monitor()
         return ServerReading(
             phase=running.name,
-            status=next(status for status in shown.servers if status.name == name),
+            status=public.status(running.boards.watch.status(name), reader),
             team=registered.team,
             window=window,
             measures=running.windows.window(name, window),
@@ -216,7 +218,7 @@ class PhaseView:
                 StateEvent(at=one.at, state=one.state, note=seen_note(one.state, one.note, own=own))
                 for one in reversed(changes)
             ],
-            errors=[error for error in shown.errors if error.server == name],
+            errors=[public.error(one, reader) for one in shown.errors if one.server == name],
             attempts=attempts,
         )
 

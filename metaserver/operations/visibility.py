@@ -135,22 +135,22 @@ class PublicMonitor:
         """Return the monitor as the reader may see it."""
         if reader.organiser:
             return monitor
-
-        def own(server: ServerName) -> bool:
-            return reader.owns(self._team(server))
-
         return replace(
             monitor,
-            servers=[
-                status if own(status.name) else self._status(status) for status in monitor.servers
-            ],
-            errors=[
-                error if own(error.server) else _without_message(error) for error in monitor.errors
-            ],
+            servers=[self.status(status, reader) for status in monitor.servers],
+            errors=[self.error(error, reader) for error in monitor.errors],
             blocked="its store does not take them" if monitor.blocked else "",
         )
 
-    def _status(self, status: ServerStatus) -> ServerStatus:
+    def status(self, status: ServerStatus, reader: Viewer) -> ServerStatus:
+        """Return a row as the reader may see it."""
+        return status if reader.owns(self._team(status.name)) else self._public_status(status)
+
+    def error(self, error: ErrorEntry, reader: Viewer) -> ErrorEntry:
+        """Return an entry of the error log as the reader may see it."""
+        return error if reader.owns(self._team(error.server)) else replace(error, message="")
+
+    def _public_status(self, status: ServerStatus) -> ServerStatus:
         """Return a row for everybody; the same one while nothing has changed."""
         known = self._public.get(status.name)
         if known is None or known[0] is not status:
@@ -158,7 +158,3 @@ class PublicMonitor:
             public = replace(status, note=note, address="")
             known = self._public[status.name] = (status, public)
         return known[1]
-
-
-def _without_message(error: ErrorEntry) -> ErrorEntry:
-    return replace(error, message="")

@@ -31,7 +31,7 @@ from metaserver.store import servers as stored_servers
 from metaserver.store import states
 from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
-from metaserver.uniprot import Release, ReleaseVocabulary
+from metaserver.uniprot import ReleaseVocabulary
 
 
 class RunningPhase:
@@ -92,7 +92,7 @@ class RunningPhase:
         phase: Phase,
         settings: Settings,
         *,
-        release: Release,
+        vocabulary: ReleaseVocabulary,
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
@@ -109,7 +109,6 @@ class RunningPhase:
             controls = await stored_servers.controls(connection, phase.id)
             registered = await stored_servers.list_all(connection)
             offline = await stored_runs.list_all(connection, phase.id)
-        vocabulary = ReleaseVocabulary(release=release, secondary=settings.uniprot.secondary)
         running = cls(
             phase,
             await store.corpus(phase.corpus_id),

@@ -23,7 +23,8 @@ from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
 from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
-from metaserver.uniprot import Release
+from metaserver.uniprot import Release, ReleaseVocabulary
+from metaserver.uniprot.vocabulary import split_name
 
 CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing sleeps until a date
 
@@ -77,7 +78,7 @@ class Dispatcher:
         running = await RunningPhase.open(
             phase,
             self._settings,
-            release=self._release(phase.release),
+            vocabulary=self._vocabulary(phase.release),
             store=self._store,
             client=self._client,
             publish=self._published,
@@ -87,9 +88,13 @@ class Dispatcher:
         self.phases[phase.name] = running
         return running
 
-    def _release(self, name: str) -> Release:
-        opened = self._releases.get(name)
-        return opened or Release.open(self._settings.release_folder(name))
+    def _vocabulary(self, name: str) -> ReleaseVocabulary:
+        release, secondary = split_name(name, self._settings.uniprot.secondary)
+        opened = self._releases.get(release)
+        return ReleaseVocabulary(
+            release=opened or Release.open(self._settings.release_folder(release)),
+            secondary=secondary,
+        )
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.

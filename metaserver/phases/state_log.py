@@ -68,12 +68,13 @@ class ServerStateRecorder:
                 with suppress(
                     UnavailableError
                 ):  # the store is blocked: they are found at the next check
-                    await run_uncancelled(self._look_and_keep())
+                    await run_uncancelled(self.record())
             except Exception:
                 log.exception("states could not be stored")
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look_and_keep(self) -> None:
+    async def record(self) -> None:
+        """Store the changes since the last check; `UnavailableError` where the store is blocked."""
         for running in list(self._phases()):
             if running.phase.id not in self._read:
                 await self._remember(running.phase.id)

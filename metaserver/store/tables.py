@@ -1,4 +1,4 @@
-"""The tables. One schema is for SQLite and PostgreSQL; migrations are in `migrations/`.
+"""The tables, in a schema that PostgreSQL could hold too; migrations are in `migrations/`.
 
 Times are Unix seconds, UTC. A JSON column holds a `msgspec` struct of `records` or `plans`, written
 and read by the module of `store` that is named after the table.

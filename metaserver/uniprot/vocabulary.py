@@ -13,6 +13,15 @@ from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import INTENTS, AccessionVerdict, Ruling, SecondaryPolicy, Status
 
 REMEMBERED = 65_536  # accessions, some 5 MB
+MAPPED = "+map"
+"""The end of the name of a vocabulary that maps secondary accessions."""
+
+
+def split_name(name: str, default: SecondaryPolicy) -> tuple[str, SecondaryPolicy]:
+    """Return the release that a vocabulary's name is of, and its policy where the name says it."""
+    if name.endswith(MAPPED):
+        return name.removesuffix(MAPPED), SecondaryPolicy.MAP
+    return name, default
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -34,7 +43,7 @@ class ReleaseVocabulary:
         Two phases are comparable only if both are the same.
         """
         mapped = self.secondary is SecondaryPolicy.MAP
-        return f"{self.release.name}+map" if mapped else self.release.name
+        return self.release.name + MAPPED if mapped else self.release.name
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is not a primary accession."""

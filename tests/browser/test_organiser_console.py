@@ -100,7 +100,7 @@ def plan_from_nothing(page: Page, folder: Path) -> str:
 
     page.goto("/".join(page.url.split("/")[:3]) + "/organise/teams")
     page.get_by_role("textbox", name="Name").fill("blue")
-    page.get_by_role("button", name="Let it take part").click()
+    page.get_by_role("button", name="Add the team").click()
     page.wait_for_url("**/organise/teams/blue")
     page.get_by_role("button", name="Make a token").click()
     secret = page.locator("#secret").inner_text()
@@ -268,7 +268,7 @@ PAGES = {
     "servers": "/organise/servers",
     "servers, none": "/organise/servers?state=down",
     "suspension": "/organise/servers/blue-1/suspend?phase=test",
-    "re-queue": "/organise/servers/blue-1/requeue?phase=test",
+    "requeue": "/organise/servers/blue-1/requeue?phase=test",
     "uploads": "/organise/uploads",
     "audit": "/organise/audit",
     "jobs": "/organise/jobs",
@@ -312,7 +312,7 @@ def test_axe_finds_nothing(
     check(page, width)
     page.goto(f"{hub.url}/organise/teams")
     page.get_by_role("textbox", name="Name").fill("a b")
-    page.get_by_role("button", name="Let it take part").click()
+    page.get_by_role("button", name="Add the team").click()
     page.wait_for_selector("[aria-invalid=true]")
     check(page, width)
     page.goto(f"{hub.url}/organise/teams/blue")

@@ -9,7 +9,8 @@ from tests.docs.language import odd_words, prose, sentences
 from tests.shared import ROOT
 
 GENERATED = ROOT / "docs" / "api.md"  # its words are those of the operations' docstrings
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+TOP = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+PAGES = sorted([*TOP, *(ROOT / "docs").glob("*.md")])
 RECORDS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 
 

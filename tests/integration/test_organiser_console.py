@@ -10,18 +10,25 @@ import re
 import shutil
 import zipfile
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from aiohttp import FormData
 
+from metaserver.model.errors import UnavailableError
+from metaserver.model.states import JobState
+from metaserver.operations import exports
+from metaserver.operations.exports import kept_exports
+from metaserver.operations.table import Nothing
+from metaserver.phases.jobs import MOST_AT_WORK, Progress
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.organise.drafts import MOST, Drafts, GoldDraft
 from tests.hubs.command import DEMO
-from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
 from tests.integration.kits import asked_server
 from tests.waiting import patience
@@ -166,7 +173,7 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     assert "From an empty hub to the first article" in page.said
     assert '<a class="button first" href="/organise/new-challenge">' in page.text
     page = await ana.get("/organise/new-phase")
-    assert "Something is missing that a phase is made of" in page.said
+    assert "A phase needs what is missing here" in page.said
 
     made = {"challenge": "bc", "title": MARKUP, "timezone": "Europe/Madrid"}
     page = await ana.post("/organise/new-challenge", made)
@@ -317,7 +324,7 @@ async def test_a_corpus_with_faults_is_told_file_by_file(running: Running, ana: 
     assert "Imported mixed, version 1: 1 article." in page.said
     assert "Left out: a.zip" in page.said or "empty.txt" in page.said
     page = await send(ana, "/organise/corpora", "a.zip", content, corpus="mixed", partial="true")
-    assert "already: nothing was imported" in page.said
+    assert "nothing was imported" in page.said
     page = await send(ana, "/organise/corpora", "", b"", corpus="mixed")
     assert "Choose a file that is not empty." in page.said
     page = await send(ana, "/organise/corpora", "a.txt", b"Text", corpus="no good")
@@ -546,7 +553,7 @@ async def test_servers_are_filtered_in_the_address(running: Running, ana: Visito
     assert page.text.count('id="lane-') == 2
     page = await ana.get("/organise/servers?state=down&phase=test")
     assert 'id="lane-' not in page.text
-    assert "None is like this." in page.said
+    assert "No server matches." in page.said
 
 
 async def test_an_organiser_reads_a_teams_answers(running: Running, ana: Visitor) -> None:
@@ -596,7 +603,7 @@ async def test_tokens_are_revoked_and_teams_retired(running: Running, ana: Visit
     page = await ana.get("/organise/teams/blue/retire")
     assert "This cannot be undone." in page.said
     page = await ana.post("/organise/teams/blue/retire")
-    assert "It takes part no longer" in page.said
+    assert "Retired on" in page.said
     page = await ana.post("/organise/teams/blue/tokens", label="late")
     assert page.status in (404, 409)
     page = await ana.post("/organise/tokens", label="bob", role="organiser", days="1")
@@ -648,7 +655,7 @@ async def test_the_audit_log_is_filtered_in_the_address(running: Running, ana: V
     assert "challenges.set" in page.said
     assert "teams.update" not in page.said
     page = await ana.get("/organise/audit?actor=nobody")
-    assert "No entry is like this." in page.said
+    assert "No entry matches." in page.said
     assert (await ana.get("/organise/audit?before=99999999999999999999999")).status == 200
 
 
@@ -678,6 +685,54 @@ async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> 
             await asyncio.sleep(0.1)
     assert "releases/test" in page.said
     assert (await ana.get("/organise/export/archive")).status == 404
+    assert await running.do("audit.list", subject="hub") == []
+
+
+async def test_an_export_that_is_refused_is_not_in_the_audit_log(
+    running: Running, ana: Visitor
+) -> None:
+    async def unending(_: Progress) -> NoReturn:
+        raise await asyncio.Future()
+
+    jobs = running.service.jobs
+    others = [jobs.begin("gold.preview", "test INT", "ana", unending) for _ in range(MOST_AT_WORK)]
+    page = await ana.post("/organise/export")
+    assert page.status == 409
+    assert "jobs are running already: try again later" in page.said
+    assert await running.do("audit.list", subject="hub") == []
+    for job in others:
+        jobs.cancel(job)
+        await job.ended()
+
+
+async def test_an_export_whose_entry_cannot_be_stored_leaves_no_archive(
+    running: Running, ana: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: Any) -> NoReturn:
+        raise UnavailableError("the disk is full")
+
+    monkeypatch.setattr("metaserver.operations.exports.audit_log", refuse)
+    await ana.post("/organise/export")
+    async with patience():
+        while "No archive was made" not in (page := await ana.get("/organise/export")).said:
+            await asyncio.sleep(0.1)
+    assert "the disk is full" in page.said
+    assert not (Path(running.service.settings.folder) / "export").exists()
+
+
+async def test_a_hub_that_stops_lets_an_export_store_its_entry(running: Running) -> None:
+    hub, lock = running.service, AsyncExitStack()
+    async with kept_exports(hub):
+        begun = await exports.export(hub, ORGANISER, Nothing())
+        job = hub.jobs.get(begun.job)
+        assert job is not None
+        await lock.enter_async_context(hub.store.writing())
+        await running.until(lambda: job.progress.fixed)
+        unlocked = asyncio.create_task(lock.aclose())  # once the context waits for the job
+    await unlocked
+    assert job.state is JobState.DONE
+    assert [entry.action for entry in await running.do("audit.list", subject="hub")] == [job.kind]
+    assert not (Path(hub.settings.folder) / "export").exists()
 
 
 async def test_an_export_is_a_job_that_can_be_cancelled(running: Running, ana: Visitor) -> None:

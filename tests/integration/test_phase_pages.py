@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestClient
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
+from metaserver.operations.phase_view import PhaseView, ServerReading
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
 from tests.integration.kits import answer_for, served
@@ -257,6 +258,36 @@ async def same_as_stream(pages: Pages, address: str, reader: str, *, own: bool) 
     assert ("/team/servers/blue-1/attempts/" in sent["attempts"]) is own
     del sent["measures"]  # what is shown for a minute differs by the moment
     return all(re.sub(r"\s+", " ", html) in shown for html in sent.values())
+
+
+async def test_all_requests_for_a_server_share_its_public_row(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[ServerReading] = []
+    read = PhaseView.server
+
+    async def noted(self: PhaseView, *asked: Any) -> ServerReading:
+        drawn.append(await read(self, *asked))
+        return drawn[-1]
+
+    await plan_phase(pages.running)
+    await pages.running.do("phases.open", phase="test")
+    await pages.team("blue")
+    async with served(Kit(annotate)) as url:
+        await pages.register("blue", "blue-1", url)
+        phase = pages.running.service.phase("test")
+        await pages.running.service.dispatcher.lanes.ended(phase)  # no more changes
+        monkeypatch.setattr(PhaseView, "server", noted)
+        await pages.get("/p/test/servers/blue-1")
+        await pages.get("/p/test/servers/blue-1?window=7d")
+        async with pages.stream("servers/blue-1&phase=test") as response:
+            await frame(response)
+            asked = len(drawn)
+            phase.boards.touch()
+            await pages.running.until(lambda: len(drawn) > asked)  # a tick of the stream
+    assert len(drawn) >= 5
+    assert drawn[0].status.address == ""
+    assert all(reading.status is drawn[0].status for reading in drawn)
 
 
 async def test_a_badge_may_be_shown_by_any_page_and_runs_nothing(pages: Pages) -> None:

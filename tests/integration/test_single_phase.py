@@ -11,19 +11,22 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from aiohttp.test_utils import TestClient, TestServer
+from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.cli.results import write_results
 from metaserver.cli.single_phase import SinglePhase, work_to_end
-from metaserver.config import CircuitSettings, Settings, read_settings
+from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings, read_settings
 from metaserver.lanes.events import LaneEnd
 from metaserver.leaderboards.result_files import boards_json
-from metaserver.model.errors import HubError, InputError
-from metaserver.model.records import TaskName
-from metaserver.store import audit
+from metaserver.model.errors import HubError, InputError, RefusedError
+from metaserver.model.records import ServerName, TaskName
+from metaserver.model.states import ServerState
+from metaserver.phases.notifications import Notifier
+from metaserver.store import audit, phases, states
 from metaserver.store.tables import articles, corpora
+from metaserver.web.public.health import HealthPages
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, GOLD, boards, boards_in, metaserver
@@ -35,7 +38,7 @@ from tests.integration.kits import asked_server, served
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)
 NOBODY = "http://127.0.0.1:9/"
-INT = TaskName("INT")
+INT, ONE = TaskName("INT"), ServerName("one")
 PAGES = ("/", "/monitor", "/t/INT", "/t/INT/articles", "/p/run/monitor", "/p/run/servers/good",
          "/p/run/servers/bad")  # fmt: skip
 
@@ -172,6 +175,41 @@ async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path
     assert '"good"' in board
 
 
+@pytest.mark.parametrize(
+    ("readers", "here", "by_proxy"),
+    [
+        (MetricsReaders.LOOPBACK, 200, 403),
+        (MetricsReaders.HOLDERS, 403, 403),
+        (MetricsReaders.PUBLIC, 200, 200),
+    ],
+)
+async def test_the_metrics_of_a_run_are_for_whom_the_setting_names(
+    tmp_path: Path, readers: MetricsReaders, here: int, by_proxy: int
+) -> None:
+    known = await settings(tmp_path, web=WebSettings(metrics=readers))
+    phase = single_phase(tmp_path / "releases" / "test", {"one": NOBODY})
+    async with (
+        begun(known, phase) as (hub, _),
+        TestClient(TestServer(make_pages_app(hub))) as client,
+    ):
+        for status, headers in ((here, {}), (by_proxy, {"X-Forwarded-For": "203.0.113.7"})):
+            async with client.get("/metrics", headers=headers) as answer:
+                assert answer.status == status
+                assert ("metaserver_attempts_total" in await answer.text()) is (status == 200)
+
+
+async def test_the_metrics_of_a_run_are_by_default_for_its_own_machine(tmp_path: Path) -> None:
+    known, phase = await given(tmp_path, one=NOBODY)
+    async with begun(known, phase) as (hub, _):
+        [handler] = [route.handler for route in HealthPages(hub=hub).routes()
+                     if route.path == "/metrics"]  # fmt: skip
+        request = make_mocked_request("GET", "/metrics")
+        with pytest.raises(RefusedError, match=r"web\.metrics does not let"):
+            await handler(request.clone(remote="203.0.113.7"))
+        for address in ("127.0.0.1", "::1"):
+            assert (await handler(request.clone(remote=address))).status == 200
+
+
 async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
     tmp_path: Path,
 ) -> None:
@@ -196,7 +234,7 @@ async def test_what_does_not_fit_to_a_begun_phase_is_refused_and_nothing_kept(
             pass
     async with at_work(known) as service:
         await service.do("phases.open", phase="run")
-    with pytest.raises(InputError, match="--server: the name 'blue-1' is taken here"):
+    with pytest.raises(InputError, match="the name 'blue-1' is taken here"):
         async with begun(known, taken):
             pass
 
@@ -239,3 +277,47 @@ async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
             with pytest.raises(HubError, match="lane one stopped by a fault of the hub"):
                 await work_to_end(hub, running)
             assert (await hub.dispatcher.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
+
+
+async def test_the_last_state_of_each_server_is_stored(tmp_path: Path) -> None:
+    async with asked_server() as one:
+        known, phase = await given(tmp_path, one=one.url)
+        async with begun(known, phase) as (hub, running):
+            await work_to_end(hub, running)
+            async with hub.store.reading() as connection:
+                changes = await states.list_changes(connection, running.key(running.servers[ONE]))
+    assert changes[-1].state is ServerState.FINISHED
+
+
+async def test_a_run_keeps_to_the_decisions_of_a_service(tmp_path: Path) -> None:
+    """A suspension, a challenge of the same name, a notice that waits to be sent."""
+    known, phase = await given(tmp_path, one=NOBODY)
+    async with at_work(known) as service:
+        await service.do("challenges.set", challenge="run", title="Ours", timezone="Europe/Vienna")
+    async with begun(known, phase) as (hub, running):
+        ends = await work_to_end(hub, running)
+        async with hub.store.reading() as connection:
+            [challenge] = await phases.list_challenges(connection)
+            entries = await audit.entries(connection, actor="run")
+    assert ends == {"one": LaneEnd.ABANDONED}
+    assert (challenge.title, challenge.timezone) == ("Ours", "Europe/Vienna")
+    assert {entry.action for entry in entries} == {
+        "corpora.import", "phases.create", "gold.set", "servers.register", "servers.start",
+    }  # fmt: skip
+    async with at_work(known) as service:
+        await service.do("servers.suspend", server="one", phase="run", reason="broken data")
+    with pytest.raises(InputError, match=r"server one is suspended \(broken data\); leave it out"):
+        async with begun(known, phase):
+            pass
+
+
+async def test_a_run_sends_no_notices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teams give their addresses, and a run has no guard of addresses."""
+
+    async def never(_self: Notifier) -> None:
+        pytest.fail("notices are sent")
+
+    monkeypatch.setattr(Notifier, "run", never)
+    known, phase = await given(tmp_path, one=NOBODY)
+    async with begun(known, phase) as (hub, running):
+        assert await work_to_end(hub, running) == {"one": LaneEnd.ABANDONED}

@@ -280,7 +280,7 @@ async def test_attempts_are_shown_in_pages_and_filtered(
         path = f"/team/servers/blue-1/attempts{older[1].replace('&amp;', '&')}" if older else None
     assert len(seen) == len(set(seen)) == ARTICLES
     page = await partial.get("/team/servers/blue-1/attempts?outcome=timeout")
-    assert "No attempt is like this." in page.said
+    assert "No attempt matches." in page.said
     page = await partial.get("/team/servers/blue-1/attempts?outcome=nonsense")
     assert page.status == 422
     page = await partial.get("/team/servers/blue-1/attempts/sample03/9?phase=test")

@@ -1,4 +1,4 @@
-"""Mutants of a module: each is its text with one small fault in it.
+"""Mutants of a module: each is its text with one small defect in it.
 
 Left as they are: annotations, docstrings and descriptions, decorators, assertions, f-strings, what
 is logged, and the words of an error. A change there is none of behaviour, or would fail as the

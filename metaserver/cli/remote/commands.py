@@ -58,7 +58,9 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
         _add_option(parser, parameter, needed=outline.needs_option(parameter))
     if outline.report is not None:
         parser.add_argument(
-            "--no-wait", action="store_true", help="print the job that it begins: jobs get asks on"
+            "--no-wait",
+            action="store_true",
+            help="print the job and return; `jobs get` shows its state",
         )
     asked = parser.add_argument_group("the hub")
     asked.add_argument(
@@ -117,8 +119,8 @@ def main(args: argparse.Namespace) -> int:
     hub = RemoteHub(url=read_url(args.hub or os.environ.get(URL_VARIABLE) or DEFAULT_URL),
               token=read_token(args.token_file))  # fmt: skip
     follows = outline.report is not None and not args.no_wait
-    told = msgspec.structs.replace(outline, result=outline.report) if follows else outline
-    _check_field(told, args.only)
+    printed = msgspec.structs.replace(outline, result=outline.report) if follows else outline
+    _check_field(printed, args.only)
     places = {parameter.name: getattr(args, _dest(parameter)) for parameter in outline.in_path}
     given = _given(outline, vars(args))
     if outline.method == "GET":
@@ -133,7 +135,7 @@ def main(args: argparse.Namespace) -> int:
 
         print(f"metaserver: {printable(str(error))}", file=sys.stderr)
         return REFUSED
-    _tell(told, answer, args)
+    _print(printed, answer, args)
     return DONE
 
 
@@ -145,7 +147,7 @@ def _check_field(outline: Outline, name: str | None) -> None:
         raise InputError("--only", f"{name!r} is no field of the answer; {expected}")
 
 
-def _tell(outline: Outline, answer: Any, args: argparse.Namespace) -> None:
+def _print(outline: Outline, answer: Any, args: argparse.Namespace) -> None:
     if args.json:
         print(json.dumps(answer, indent=2))
         return

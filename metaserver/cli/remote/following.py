@@ -27,7 +27,7 @@ def followed(hub: RemoteHub, job: Job) -> Any:
     """
     try:
         while job["state"] == RUNNING:
-            _tell(job)
+            _print_progress(job)
             wait = 1.0 if sys.stderr.isatty() else WAIT
             job = hub.ask("GET", PATH, places={"job": job["job"]}, query={"wait": wait})
     except (InputError, KeyboardInterrupt):
@@ -41,7 +41,7 @@ def followed(hub: RemoteHub, job: Job) -> Any:
     return job["report"]
 
 
-def _tell(job: Job) -> None:
+def _print_progress(job: Job) -> None:
     """Show how far a job is, on a terminal alone."""
     if sys.stderr.isatty():
         of = f" {job['done']:,} of {job['total']:,}" if job["total"] else ""

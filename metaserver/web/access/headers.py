@@ -66,19 +66,21 @@ def error_pages(templates: Templates) -> Middleware:
         except web.HTTPException as error:
             if error.status < 400:
                 raise
-            response = _told(templates, request, error.status, error.text)
+            response = _error_page(templates, request, error.status, error.text)
             if "Allow" in error.headers:
                 response.headers["Allow"] = error.headers["Allow"]
             return response
         except RefusedError as error:
-            response = _told(templates, request, error.refusal, str(error))
+            response = _error_page(templates, request, error.refusal, str(error))
             response.headers.update(refusal_headers(error))
             return response
         except UnavailableError as error:
-            return _told(templates, request, 503, f"The store takes no change now: {error.reason}.")
+            return _error_page(
+                templates, request, 503, f"The store takes no change now: {error.reason}."
+            )
         except Exception:
             log.exception("%s %s failed", request.method, request.path)
-            return _told(templates, request, 500, None)
+            return _error_page(templates, request, 500, None)
 
     return middleware
 
@@ -93,7 +95,7 @@ def refusal_headers(error: RefusedError) -> dict[str, str]:
     return headers
 
 
-def _told(
+def _error_page(
     templates: Templates, request: web.Request, status: int, detail: str | None
 ) -> web.Response:
     generic = f"{status}: "  # aiohttp's own text, as "404: Not Found"

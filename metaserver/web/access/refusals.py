@@ -10,7 +10,10 @@ from metaserver.model.errors import RefusedError
 WORDS = tuple(
     (re.compile(pattern), told)
     for pattern, told in (
-        (r"Expected `str` matching regex .*", "has characters that cannot stand here, or too many"),
+        (
+            r"Expected `str` matching regex .*",
+            "has characters that are not allowed here, or too many",
+        ),
         (r"Expected `str` of length <= (\d+)", r"at most \1 characters"),
         (r"Expected `str` of length >= 1", "is required"),
         (r"Expected `(?:int|float)(?: \| null)?` >= (\S+)", r"must be \1 or more"),

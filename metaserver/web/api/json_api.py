@@ -167,20 +167,24 @@ async def api_errors(request: web.Request, handler: Handler) -> web.StreamRespon
     try:
         return await handler(request)
     except RefusedError as error:
-        response = told(request, error.refusal, error.message, field=error.field)
+        response = error_response(request, error.refusal, error.message, field=error.field)
         response.headers.update(refusal_headers(error))
     except UnavailableError as error:
-        response = told(request, 503, f"the hub's store takes no change now: {error.reason}")
+        response = error_response(
+            request, 503, f"the hub's store takes no change now: {error.reason}"
+        )
         response.headers[hdrs.RETRY_AFTER] = f"{RETRY_SECONDS:.0f}"
     except web.HTTPException as error:
         if error.status < 400:
             raise
-        response = told(request, error.status, _reason(error))
+        response = error_response(request, error.status, _reason(error))
         if hdrs.ALLOW in error.headers:
             response.headers[hdrs.ALLOW] = error.headers[hdrs.ALLOW]
     except Exception:
         log.exception("%s %s failed", request.method, request.path)
-        response = told(request, 500, "the hub failed to do this; the reason is in its log")
+        response = error_response(
+            request, 500, "the hub failed to do this; the reason is in its log"
+        )
     return response
 
 
@@ -196,7 +200,9 @@ def _reason(error: web.HTTPException) -> str:
     return REASONS.get(error.status) or error.text or error.reason
 
 
-def told(request: web.Request, status: int, message: str, *, field: str = "") -> web.Response:
+def error_response(
+    request: web.Request, status: int, message: str, *, field: str = ""
+) -> web.Response:
     """Return an error as the API represents it."""
     error = {"status": int(status), "message": message[:MESSAGE_LENGTH]}
     if field:

@@ -71,7 +71,7 @@ def _kinds(given: Mapping[str, object], outline: Outline) -> Mapping[str, ValueK
             message = "is not a parameter of this operation"
             raise RefusedError(Refusal.INVALID, message, field=name[:NAME_LENGTH])
         if known[name].in_path:
-            raise RefusedError(Refusal.INVALID, "stands in the path already", field=name)
+            raise RefusedError(Refusal.INVALID, "is in the path already", field=name)
     return {name: parameter.kind for name, parameter in known.items()}
 
 

@@ -143,11 +143,11 @@ def method_help(outline: Outline) -> str:
     lines = [outline.call, "", outline.doc]
     if outline.role:
         lines += ["", f"token: an API token of role {outline.role} or above"]
-    lines += [f"{given.name}: {told(given)}" for given in outline.parameters]
+    lines += [f"{given.name}: {description_of(given)}" for given in outline.parameters]
     return "\n".join(lines)
 
 
-def told(parameter: Parameter) -> str:
+def description_of(parameter: Parameter) -> str:
     """Return a parameter's type, default and help in one line."""
     default = f", default {parameter.default}" if parameter.default else ""
     needed = ", required" if parameter.required and not parameter.in_path else ""

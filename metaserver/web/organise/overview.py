@@ -135,7 +135,7 @@ def steps(known: Overview) -> Sequence[SetupStep]:
         SetupStep(
             gold, "Set its gold", "A file a task: runs are scored by it, as they land.", phase
         ),
-        SetupStep(bool(playing), "Let a team take part", "By its name.", "/organise/teams"),
+        SetupStep(bool(playing), "Add a team", "By its name.", "/organise/teams"),
         SetupStep(
             len(known.tokenless) < len(playing),  # later teams without one are listed as problems
             "Give it a token",
@@ -183,7 +183,7 @@ def _down(known: Overview) -> Iterator[Need]:
             )
     given_up = [name for name, standing in _standing(known) if standing.given_up]
     if given_up:
-        text = f"Articles were given up for {_some(given_up)}: re-queue them, or leave it so"
+        text = f"Articles were given up for {_some(given_up)}: requeue them, or leave them"
         yield Need("slow", "given up", text, _servers(state="given up"))
 
 

@@ -81,7 +81,7 @@ class OrganiserTeamPages:
         )
 
     async def make(self, request: web.Request) -> web.Response:
-        """Let a team take part; its page links to its token."""
+        """Add a team; its page links to its token."""
         sent = await posted(request)
         done = await tried(self.console.submit(request, teams.create, MADE.values(sent)))
         if isinstance(done, RefusedError):

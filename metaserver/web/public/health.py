@@ -43,22 +43,30 @@ class HealthPages:
         return web.json_response(status, status=200 if ready else 503, headers=NO_STORE)
 
     async def metrics(self, request: web.Request) -> web.Response:
-        """Answer with the metrics, to who may read them (`web.metrics`; in a run, everybody).
+        """Answer with the metrics, to who may read them (`web.metrics`).
 
-        A team's token gives those of its servers, a reader's those that name no server.
+        A team's token gives those of its servers, a reader's those that name no server. The pages
+        of a run know no tokens.
         """
         if not self._may_read(request):
-            raise RefusedError(
-                Refusal.TOKEN, "an API token is needed to read the metrics from here"
-            )
+            raise _refused(by_token=VISITOR in request)
         body, kind = await metrics_for(self.hub, caller_of(request))
         return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind} | NO_STORE)
 
     def _may_read(self, request: web.Request) -> bool:
-        known, readers = request.get(VISITOR), self.hub.settings.web.metrics
-        if known is None or known.caller.role is not None or readers is MetricsReaders.PUBLIC:
+        readers = self.hub.settings.web.metrics
+        if caller_of(request).role is not None or readers is MetricsReaders.PUBLIC:
             return True
         if readers is MetricsReaders.HOLDERS or any(name in request.headers for name in FORWARDED):
             return False  # a proxy on this machine asks for others
-        address = read_address(known.origin.address)
+        known = request.get(VISITOR)
+        address = read_address(request.remote if known is None else known.origin.address)
         return address is not None and address.is_loopback
+
+
+def _refused(*, by_token: bool) -> RefusedError:
+    if by_token:
+        return RefusedError(Refusal.TOKEN, "an API token is needed to read the metrics from here")
+    return RefusedError(
+        Refusal.NOT_YOURS, "the setting web.metrics does not let the metrics be read from here"
+    )

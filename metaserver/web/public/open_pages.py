@@ -48,7 +48,7 @@ def mount_open_pages(
     Its other middlewares are there already: pages are made for who reads them.
     """
     sites = PhaseSites(hub)
-    servers = PublicServerPages(hub=hub, templates=templates)
+    servers = PublicServerPages(sites=sites, templates=templates)
     mount(app, sites, templates, more=servers.routes(), streams={"servers/": servers.events})
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)
     app.add_routes(HealthPages(hub=hub).routes())

@@ -39,8 +39,13 @@ class PhaseSites:
 
     def named(self, phase: str) -> Site | None:
         """Return the site of a phase; with an empty name that of the one that is shown first."""
-        view = PhaseView.find(self._hub, phase) if phase else first_shown(self._hub)
-        return None if view is None else self._shown(view).site
+        found = PhaseView.find(self._hub, phase) if phase else first_shown(self._hub)
+        return None if found is None else self._shown(found).site
+
+    def view(self, phase: str) -> PhaseView | None:
+        """Return the view that a phase's site is drawn from; None where there is no such phase."""
+        found = PhaseView.find(self._hub, phase)
+        return None if found is None else self._shown(found).view
 
     def summaries(self) -> Sequence[PhaseSummary]:
         """Return the summaries of all phases, oldest first."""

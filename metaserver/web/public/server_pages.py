@@ -10,12 +10,12 @@ from aiohttp import hdrs, web
 from metaserver.model.records import ServerName
 from metaserver.model.viewer import Viewer
 from metaserver.monitoring.windows import Window
-from metaserver.operations.context import HubContext
 from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.access.headers import OPEN_TO
 from metaserver.web.access.visitor import VISITOR
 from metaserver.web.public import badges
 from metaserver.web.public.boards import or_400, page, reader_of
+from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.sites import Site, site_of
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.templates import Templates
@@ -44,7 +44,7 @@ class ServerView:
 class PublicServerPages:
     """The handlers, and what they draw with."""
 
-    hub: HubContext
+    sites: PhaseSites
     templates: Templates
 
     def routes(self) -> list[web.RouteDef]:
@@ -102,7 +102,7 @@ class PublicServerPages:
         return replace(view, reading=reading)
 
     def _phase(self, site: Site, server: ServerName) -> PhaseView:
-        phase = PhaseView.find(self.hub, site.phase)
+        phase = self.sites.view(site.phase)
         if phase is None or not phase.has_server(server):
             raise web.HTTPNotFound(text=f"No server called {server} takes part in this phase.")
         return phase

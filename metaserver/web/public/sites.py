@@ -75,7 +75,7 @@ class Site:
         return self.source.tasks()
 
     def monitor(self, reader: Viewer) -> Monitor:
-        """The monitor as of now, as far as the reader may see it."""
+        """Return the monitor as of now, as far as the reader may see it."""
         return self.source.monitor(reader)
 
     def stream(self, page: str) -> str:
@@ -87,7 +87,7 @@ class Sites(Protocol):
     """The sites of all phases."""
 
     def named(self, phase: str) -> Site | None:
-        """The site of a phase; with an empty name the one that is shown first. None: none such."""
+        """Return the site of a phase, or None; with an empty name the one that is shown first."""
 
 
 SITE: web.RequestKey[Site] = web.RequestKey("SITE", Site)

@@ -89,10 +89,10 @@ class _Drawing:
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.places: set[str] = set()
-        self._told: dict[str, list[str]] = {}
+        self._problems: dict[str, list[str]] = {}
         for problem in problems:
-            self._told.setdefault(problem.path, []).append(problem.message)
-        self._wanted = {step for path in self._told for step in _ancestors(path)}
+            self._problems.setdefault(problem.path, []).append(problem.message)
+        self._shown = {step for path in self._problems for step in _ancestors(path)}
         self._left = SHOWN_VALUES
         self._share = 0
 
@@ -119,7 +119,7 @@ class _Drawing:
         for name, path, value in steps:
             if self._share and "." not in path and "[" not in path:
                 self._left = self._share
-            if self._left <= 0 and path not in self._wanted:
+            if self._left <= 0 and path not in self._shown:
                 left_out += 1
                 continue
             self._left -= 1
@@ -137,8 +137,8 @@ class _Drawing:
         return Markup('<li{}><span class="key">{}</span> {}</li>').format(mark, name, inner)
 
     def _wrong(self, path: str) -> Markup:
-        told = "; ".join(self._told.get(path, ()))
-        return Markup(' <span class="wrong">{}</span>').format(told) if told else Markup("")
+        messages = "; ".join(self._problems.get(path, ()))
+        return Markup(' <span class="wrong">{}</span>').format(messages) if messages else Markup("")
 
 
 def _scalar(value: Any) -> str:

@@ -114,14 +114,14 @@ def histogram(
     taken: list[tuple[float, float, int]] = []  # left end, right end, row
     for text, value in lines:
         x = at(value)
-        room = 8.5 * len(text) + 6
-        left, anchor = (x, "start") if x + room < width else (x - room, "end")
+        label_width = 8.5 * len(text) + 6
+        left, anchor = (x, "start") if x + label_width < width else (x - label_width, "end")
         row = next(
             row
             for row in range(len(lines))
-            if not any(r == row and left < b and a < left + room for a, b, r in taken)
+            if not any(r == row and left < b and a < left + label_width for a, b, r in taken)
         )
-        taken.append((left, left + room, row))
+        taken.append((left, left + label_width, row))
         body.append(svg.line("mark", x, 2 + 14 * row, x, floor))
         body.append(svg.label(x + (4 if anchor == "start" else -4), 12 + 14 * row, text, anchor))
     return svg.drawing(body, width, height, "histogram", label)

@@ -49,11 +49,7 @@ class ConsoleContext:
 
         The operation's role and the bounds of its fields are checked as for any other interface.
         """
-        return await self.ask_as(caller_of(request), operation, asked)
-
-    async def ask_as(self, caller: Caller, operation: AskedOperation[R, T], asked: R) -> T:
-        """Do an operation as a caller who is known; raises `RefusedError`."""
-        return await ask(self.hub, caller, operation, asked)
+        return await ask(self.hub, caller_of(request), operation, asked)
 
     async def submit(
         self, request: web.Request, operation: AskedOperation[R, T], values: Mapping[str, Any]
@@ -75,7 +71,7 @@ class ConsoleContext:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """Answer with a page's event stream, for as long as its reader's token holds."""
+        """Answer with a page's event stream, for as long as its reader's token is valid."""
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 

@@ -232,7 +232,7 @@ class Broadcaster:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """As `serve`, for parts that are asked for: each `interval`, once for all who watch.
+        """Serve parts that need an `await`, as `serve` does: each `interval`, once for all readers.
 
         Whoever may see the page `key` must see the same of it.
         """

@@ -13,6 +13,11 @@ depends_on = None
 
 def upgrade() -> None:
     op.execute(
+        "INSERT INTO corpus_versions (name, version, corpus_id, source, created_at)"
+        " SELECT name, 1, corpus_id, 'metaserver run', created_at FROM phases"
+        " WHERE challenge_id IS NULL AND name NOT IN (SELECT name FROM corpus_versions)"
+    )
+    op.execute(
         "INSERT INTO challenges (name, title, timezone, created_at)"
         " SELECT name, '', 'UTC', created_at FROM phases WHERE challenge_id IS NULL"
         " AND name NOT IN (SELECT name FROM challenges)"

@@ -27,6 +27,7 @@ def lane(
     publish: Callable[[AttemptEnded | LaneChanged], None] = lambda event: None,
     prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
     clock: Callable[[], float] = lambda: 1e9,
+    down: str = "",
 ) -> Lane:
     names = [ArticleId(str(position)) for position in range(articles)]
     key = LaneKey(1, 1)
@@ -41,4 +42,5 @@ def lane(
         prepare=prepare,
         rng=random.Random(1),
         clock=clock,
+        down=down,
     )

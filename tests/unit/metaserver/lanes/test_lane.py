@@ -212,3 +212,11 @@ def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
     one = lane(peer, memory, articles=3, limits=limits, concurrency=3)
     assert virtual.run(one.run()) is LaneEnd.FINISHED
     assert sorted(peer.calls[3:]) == [(0, 2), (1, 2), (2, 2)]
+
+
+async def test_a_finished_lane_ends_although_its_server_is_down() -> None:
+    peer = FakeCaller()
+    state = LaneState(key=LaneKey(1, 1), epoch=2, cursor=5, finished=frozenset(), tries={})
+    one = lane(peer, FakeRecorder(), articles=5, state=state, down="connect: refused")
+    assert await one.run() is LaneEnd.FINISHED
+    assert (peer.probed, peer.calls) == (0, [])

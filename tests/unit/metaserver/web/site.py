@@ -20,7 +20,7 @@ from metaserver.web.ui.templates import Templates
 PHASE = "test"
 
 
-class OneSite:
+class GivenSite:
     """The site of one phase, which is also shown where no phase is named."""
 
     def __init__(self, source: BoardSource, broadcaster: Broadcaster) -> None:
@@ -56,7 +56,7 @@ def make_app(
     templates = Templates(assets)
     broadcaster = Broadcaster(source, interval=interval, heartbeat=heartbeat)
     app = web.Application(middlewares=[error_pages(templates)])
-    mount(app, OneSite(source, broadcaster), templates)
+    mount(app, GivenSite(source, broadcaster), templates)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import make_mocked_request
 
 import metaserver.web
 from metaserver.model.errors import Refusal, RefusedError
@@ -18,6 +20,8 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.fields import OneServer
 from metaserver.operations.table import Nothing, Operation, declared, perform
+from metaserver.web.access.addresses import Origin
+from metaserver.web.access.visitor import VISITOR, Visitor
 from metaserver.web.ui.console import ConsoleContext
 
 PARTS_OF_A_HUB = {"store", "client", "dispatcher", "state_recorder", "archiver", "notifier",
@@ -41,6 +45,13 @@ def console() -> ConsoleContext:
     return ConsoleContext(hub=hub, templates=cast(Any, None), broadcaster=cast(Any, None))
 
 
+def request_of(caller: Caller) -> web.Request:
+    """Return a web request of a caller who is known."""
+    request = make_mocked_request("GET", "/")
+    request[VISITOR] = Visitor(caller=caller, origin=Origin(address="127.0.0.1", secure=False))
+    return request
+
+
 def refused_ones() -> Iterator[Any]:
     """Yield every operation with each role that is too low for it."""
     for operation in OPERATIONS.values():
@@ -56,21 +67,23 @@ async def test_a_page_is_refused_what_programs_are(operation: Operation, caller:
     with pytest.raises(RefusedError) as by_program:
         await perform(operation, Untouched(), caller, {})
     with pytest.raises(RefusedError) as by_page:
-        await console().ask_as(caller, operation.handler, Nothing())
+        await console().ask(request_of(caller), operation.handler, Nothing())
     assert by_page.value.refusal is by_program.value.refusal
     assert by_page.value.message == by_program.value.message
     assert by_page.value.refusal in (Refusal.TOKEN, Refusal.NOT_YOURS)
 
 
 async def test_the_fields_of_a_pages_request_are_checked() -> None:
+    asking = request_of(CALLERS[Role.TEAM])
     with pytest.raises(RefusedError) as refused:
-        await console().ask_as(CALLERS[Role.TEAM], servers.get, OneServer(server="no name!"))
+        await console().ask(asking, servers.get, OneServer(server="no name!"))
     assert (refused.value.refusal, refused.value.field) == (Refusal.INVALID, "server")
 
 
 async def test_another_teams_page_is_refused_before_the_hub_is_asked() -> None:
+    asking = request_of(CALLERS[Role.TEAM])
     with pytest.raises(RefusedError) as refused:
-        await console().ask_as(CALLERS[Role.TEAM], teams.get, teams.OneTeam(team="red"))
+        await console().ask(asking, teams.get, teams.OneTeam(team="red"))
     assert refused.value.refusal is Refusal.UNKNOWN
 
 

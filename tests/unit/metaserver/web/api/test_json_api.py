@@ -157,7 +157,7 @@ async def test_a_text_in_the_address_that_does_not_fit(
 
 async def test_each_parameter_has_one_place(site: Client) -> None:
     error = await refused(site, 422, "PUT", "/boxes/a/1", json={"box": "b"})
-    assert (error["field"], error["message"]) == ("box", "stands in the path already")
+    assert (error["field"], error["message"]) == ("box", "is in the path already")
     error = await refused(site, 422, "PUT", "/boxes/a/1?content=x")
     assert (error["field"], error["message"]) == ("content", "belongs into the body, as JSON")
 
