@@ -1,4 +1,4 @@
-"""Article texts as they are sent in requests: rendered when needed, cached only briefly."""
+"""Bodies of requests. Article texts are rendered when needed, and cached only briefly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
+from metaserver.client.exchange import Exchange
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
 CACHE_BYTES = 4 * 2**20
@@ -62,7 +63,26 @@ class ArticleTexts:
         return block
 
 
-class CallBody(Payload):
+class RequestBody(Payload):
+    """A body that marks when it is sent, in the `exchange` that the client sets for each request.
+
+    A body cannot be read: aiohttp would do so to send it again after a redirect, or to log it.
+    """
+
+    exchange: Exchange | None = None
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
+        raise TypeError("a call's body is rendered when it is sent")
+
+    async def send(self, writer: AbstractStreamWriter, body: bytes) -> None:
+        """Write the whole body."""
+        if self.exchange is not None:
+            self.exchange.mark("sent")
+        await writer.write(body)
+
+
+class CallBody(RequestBody):
     """A request's body that is rendered only while it is written.
 
     Its size is known beforehand, so that it can be sent with a Content-Length (many XML-RPC
@@ -79,10 +99,6 @@ class CallBody(Payload):
         self._size = len(template.prefix) + text_size + len(template.suffix)
         self.failure: Exception | None = None
 
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
-        raise TypeError("a call's body is rendered when it is sent")
-
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Render the body and write it."""
         try:
@@ -90,4 +106,17 @@ class CallBody(Payload):
         except Exception as error:
             self.failure = error
             raise
-        await writer.write(self._template.body(text))
+        await self.send(writer, self._template.body(text))
+
+
+class QueryBody(RequestBody):
+    """The body of a request without an article."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(None, content_type="text/xml; charset=utf-8")
+        self._body = body
+        self._size = len(body)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write the body."""
+        await self.send(writer, self._body)

@@ -8,9 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from aiohttp.payload import BytesPayload
-
-from metaserver.client.articles import ArticleTexts, CallBody
+from metaserver.client.articles import ArticleTexts, CallBody, QueryBody
 from metaserver.client.exchange import Exchange, Shortcut
 from metaserver.client.http import HttpClient
 from metaserver.client.tracing import span
@@ -177,7 +175,7 @@ class ArticleCaller:
 
     async def _query_once(self, server: Server, method: str) -> Value:
         exchange = Exchange(self._client.limits.answer.bytes)
-        body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+        body = QueryBody(encode_call(method, ()))
         return await self._client.post(server.url, body, exchange, PROBE_SECONDS)
 
     def _body(self, server: Server, position: int, number: int) -> CallBody:

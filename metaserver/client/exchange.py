@@ -1,13 +1,15 @@
-"""Measurements of one request and its answer, taken while they are under way."""
+"""Measurements of one request and its answer, taken while they are under way.
+
+aiohttp's own hooks for this (`TraceConfig`) are coroutines, awaited eight times a request, so the
+client marks the steps itself: `HttpClient`, the body of the request, and the `Connector`, which
+finds the exchange by the body.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, TypeAlias
-
-import aiohttp
+from typing import TypeAlias
 
 from metaserver.files.compression import pack
 from metaserver.model.lanes import CheckedAnswer
@@ -63,6 +65,10 @@ class Exchange:
         """Record the present time under a name; the last call counts."""
         self._marks[name] = self._clock()
 
+    def connected(self) -> None:
+        """Record that the request has a connection: a kept-alive one where none was created."""
+        self.reused = "connect_begin" not in self._marks
+
     def keep(self, data: bytes) -> None:
         """Keep a piece of the answer, up to the limit."""
         piece = data[: self._left]
@@ -105,32 +111,3 @@ class Exchange:
 
     def _since(self, begin: float, name: str) -> float | None:
         return max(0.0, self._marks[name] - begin) if name in self._marks else None
-
-
-def trace_config() -> aiohttp.TraceConfig:
-    """Return the hooks that mark a request's `Exchange` (passed as its `trace_request_ctx`)."""
-    trace = aiohttp.TraceConfig()
-    for signal, name in (
-        (trace.on_request_start, "begin"),
-        (trace.on_dns_resolvehost_start, "dns_begin"),
-        (trace.on_dns_resolvehost_end, "dns_end"),
-        (trace.on_connection_create_start, "connect_begin"),
-        (trace.on_connection_create_end, "connect_end"),
-        (trace.on_request_headers_sent, "sent"),
-        (trace.on_request_chunk_sent, "sent"),
-        (trace.on_request_end, "header"),
-    ):
-        signal.append(_marker(name))
-    trace.on_connection_reuseconn.append(_reused)
-    return trace
-
-
-def _marker(name: str) -> Callable[..., Any]:
-    async def marker(_session: object, context: SimpleNamespace, _params: object) -> None:
-        context.trace_request_ctx.mark(name)
-
-    return marker
-
-
-async def _reused(_session: object, context: SimpleNamespace, _params: object) -> None:
-    context.trace_request_ctx.reused = True
