@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings

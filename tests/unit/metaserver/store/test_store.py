@@ -3,10 +3,10 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from metaserver.files.compression import pack, unpack_json
 from metaserver.model.errors import HubError, InputError, StaleLaneError

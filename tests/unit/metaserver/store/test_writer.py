@@ -5,11 +5,11 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import fields, replace
 
 from metaserver.files.compression import pack
 from metaserver.model.errors import HubError, StaleLaneError
