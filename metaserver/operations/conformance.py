@@ -97,7 +97,7 @@ def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
 def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
     """Return the state of a server's newest test, for any phase."""
     made = [
-        tested_for(hub, registered, hub.dispatcher.phases.get(PhaseName(phase)))
+        tested_for(hub, registered, hub.scheduler.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
     ]
     return max(
@@ -194,7 +194,7 @@ def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
 
 def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
     """Return the phases that a server may be started in: the open ones, then by their opening."""
-    now, phases = hub.clock(), hub.dispatcher.phases.values()
+    now, phases = hub.clock(), hub.scheduler.phases.values()
     found = [running for running in phases if running.phase.state(now) not in OVER]
     return sorted(found, key=lambda running: _order(running, now))
 

@@ -74,13 +74,13 @@ class PhaseView:
     @classmethod
     def find(cls, hub: HubContext, phase: str) -> PhaseView | None:
         """Return a view of a phase by name; None where there is none."""
-        running = hub.dispatcher.phases.get(PhaseName(phase))
+        running = hub.scheduler.phases.get(PhaseName(phase))
         return None if running is None else cls(hub, running)
 
     @property
     def current(self) -> bool:
         """True while the hub works this phase: a new plan may have put another in its place."""
-        return self._hub.dispatcher.phases.get(self.name) is self._running
+        return self._hub.scheduler.phases.get(self.name) is self._running
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a view of the same phase."""
@@ -225,14 +225,14 @@ class PhaseView:
 
 def list_views(hub: HubContext) -> Sequence[PhaseView]:
     """Return the views of all phases, oldest first."""
-    known = sorted(hub.dispatcher.phases.values(), key=lambda running: running.phase.id)
+    known = sorted(hub.scheduler.phases.values(), key=lambda running: running.phase.id)
     return [PhaseView(hub, running) for running in known]
 
 
 def first_shown(hub: HubContext) -> PhaseView | None:
     """Return the view of the phase that is open, else of the newest; None without any."""
     running = max(
-        hub.dispatcher.phases.values(),
+        hub.scheduler.phases.values(),
         key=lambda one: (one.state in OPEN_STATES, one.phase.id),
         default=None,
     )

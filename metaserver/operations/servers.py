@@ -141,7 +141,7 @@ def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
             in_flight=status.in_flight,
             eta=status.eta,
         )
-        for running in hub.dispatcher.phases.values()
+        for running in hub.scheduler.phases.values()
         if name in running.servers
         for status in [running.boards.watch.status(name)]
     ]
@@ -207,7 +207,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     *** in the given URL keeps the stored secrets, if scheme, host and port are the same.
     """
     registered = await hub.server_in_use(caller, request.server)
-    if hub.dispatcher.lanes.at_work(registered):
+    if hub.scheduler.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
     values = {
         name: value
@@ -221,7 +221,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
         await servers.change(connection, registered.id, server)
         await audit_log(connection, caller, "servers.update", server.name, **_audit_details(server))
     changed = await hub.server(caller, request.server)
-    await hub.dispatcher.lanes.changed(changed)
+    await hub.scheduler.lanes.changed(changed)
     return detail(hub, changed)
 
 
@@ -232,7 +232,7 @@ async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
     note = functools.partial(
         audit_log, caller=caller, action="servers.pause", subject=request.server
     )
-    await hub.dispatcher.lanes.leave(registered, note)
+    await hub.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await audit_log(connection, caller, "servers.retire", request.server)
@@ -265,7 +265,7 @@ def _servers_a_team(hub: HubContext) -> int:
     """Return the largest number of servers a team that any phase which is not over allows."""
     plans = [
         running.phase.plan.limits.servers
-        for running in hub.dispatcher.phases.values()
+        for running in hub.scheduler.phases.values()
         if running.state is not PhaseState.CLOSED
     ]
     return max(plans, default=PhaseLimits().servers)

@@ -47,7 +47,7 @@ class EndedLane(NamedTuple):
 
 
 class LaneController:
-    """The lanes of all phases; `phases` is the dispatcher's own table, which changes.
+    """The lanes of all phases; `phases` is the scheduler's own table, which changes.
 
     `lock` is held for one change of phases or lanes at a time.
     """

@@ -37,7 +37,7 @@ from metaserver.uniprot import ReleaseVocabulary
 class RunningPhase:
     """One phase in the hub's memory; `RunningPhase.open` loads it.
 
-    `state` is the state into which the dispatcher has brought it; `servers` have a lane or a run.
+    `state` is the state into which the scheduler has brought it; `servers` have a lane or a run.
     """
 
     def __init__(

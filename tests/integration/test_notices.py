@@ -103,7 +103,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         async with served(Kit(annotate)) as url:
             await registered(running, url)
             await running.do("servers.next", blue, server="blue-1")
-            await running.until(lambda: not running.service.dispatcher.lanes.engine.count)
+            await running.until(lambda: not running.service.scheduler.lanes.engine.count)
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
     headers, body = posted.headers[0], posted.bodies[0]

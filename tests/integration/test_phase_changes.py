@@ -126,23 +126,23 @@ async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
         await _meddle(running, rng)
         hours += rng.choice([-3.0, 0.0, 1.0])
         clock.now = after(hours)
-        await running.service.dispatcher.advance(running.service.phase("test"))
+        await running.service.scheduler.advance(running.service.phase("test"))
         detail = await running.do("phases.get", phase="test")
         running_phase = running.service.phase("test")
         assert detail.state is running_phase.state
         assert detail.state not in OPEN_STATES or detail.state is detail.kind
         if not detail.coming:
             clock.now = after(hours + 1_000)
-            await running.service.dispatcher.advance(running_phase)
+            await running.service.scheduler.advance(running_phase)
             assert running_phase.state is detail.state
             clock.now = after(hours)
             continue
         change = detail.coming[0]
         clock.now = change.at.timestamp() - 1
-        await running.service.dispatcher.advance(running_phase)
+        await running.service.scheduler.advance(running_phase)
         assert running_phase.state is detail.state
         clock.now = change.at.timestamp()
-        await running.service.dispatcher.advance(running_phase)
+        await running.service.scheduler.advance(running_phase)
         assert running_phase.state is change.state
         hours = (clock.now - BEGIN.timestamp()) / 3_600
 

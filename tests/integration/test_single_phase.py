@@ -276,7 +276,7 @@ async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
                 await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
             with pytest.raises(HubError, match="lane one stopped by a fault of the hub"):
                 await work_to_end(hub, running)
-            assert (await hub.dispatcher.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
+            assert (await hub.scheduler.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
 
 
 async def test_the_last_state_of_each_server_is_stored(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def clock(draw: st.DataObject) -> float:
 
 
 class Phase:
-    """A phase as the dispatcher has it: its reached state never goes back by itself."""
+    """A phase as the scheduler has it: its reached state never goes back by itself."""
 
     def __init__(self, plan: PhasePlan, reached: PhaseState | None) -> None:
         self.plan, self.reached = plan, reached

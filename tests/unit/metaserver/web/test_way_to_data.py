@@ -24,7 +24,7 @@ from metaserver.web.access.addresses import Origin
 from metaserver.web.access.visitor import VISITOR, Visitor
 from metaserver.web.ui.console import ConsoleContext
 
-PARTS_OF_A_HUB = {"store", "client", "dispatcher", "state_recorder", "archiver", "notifier",
+PARTS_OF_A_HUB = {"store", "client", "scheduler", "state_recorder", "archiver", "notifier",
                   "metrics", "conformance", "jobs"}  # fmt: skip
 CALLERS = {
     None: Caller(),
