@@ -142,7 +142,7 @@ async def requeue(hub: HubContext, caller: Caller, request: Requeue) -> Requeued
 async def queue(hub: HubContext, caller: Caller, request: InLane) -> QueueDetail:
     """Return the rest of a server's queue, and the time that it will take."""
     registered, running = await lane_of(hub, caller, request)
-    status = running.boards.watch.status(registered.server.name)
+    status = running.boards.server_monitor.status(registered.server.name)
     waiting = await hub.store.next_positions(
         running.key(registered), len(running.corpus), NEXT_SHOWN
     )

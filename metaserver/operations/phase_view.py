@@ -191,7 +191,7 @@ class PhaseView:
 
     def state(self, server: ServerName) -> ServerState:
         """Return the state of a server that takes part, which everybody may see."""
-        return self._running.boards.watch.status(server).state
+        return self._running.boards.server_monitor.status(server).state
 
     async def server(self, name: ServerName, window: Window, reader: Viewer) -> ServerReading:
         """Return the state and measures of a server that takes part."""
@@ -209,7 +209,7 @@ class PhaseView:
         shown = running.boards.monitor()
         return ServerReading(
             phase=running.name,
-            status=public.status(running.boards.watch.status(name), reader),
+            status=public.status(running.boards.server_monitor.status(name), reader),
             team=registered.team,
             window=window,
             measures=running.windows.window(name, window),

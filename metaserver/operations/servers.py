@@ -143,7 +143,7 @@ def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
         )
         for running in hub.scheduler.phases.values()
         if name in running.servers
-        for status in [running.boards.watch.status(name)]
+        for status in [running.boards.server_monitor.status(name)]
     ]
 
 

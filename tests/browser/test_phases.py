@@ -46,7 +46,7 @@ def at_work(hub: BlueHub, *, wrong: bool = False) -> None:
     """Let blue-1 go through its queue."""
     hub.annotator.wrong = wrong
     hub.ask_as_team("servers.start", server="blue-1")
-    watch = hub.running.service.phase("test").boards.watch
+    watch = hub.running.service.phase("test").boards.server_monitor
     hub.do(hub.running.until(lambda: watch.status("blue-1").done == ARTICLES))
 
 

@@ -148,7 +148,7 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
             await asyncio.sleep(2)  # until it is stored that it was delivered: else it comes again
             told = posted.events()
         async with at_work(given) as running:
-            watch = running.service.phase("test").boards.watch
+            watch = running.service.phase("test").boards.server_monitor
             tried = watch.status("blue-2").outcomes
             await asyncio.sleep(2.5)
             assert watch.state("blue-2")[0] == "down"

@@ -141,7 +141,7 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
     async with served(Kit(annotate)) as url:
         for team in ("blue", "red"):
             await pages.register(team, f"{team}-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: all(s.done == ARTICLES for s in watch.snapshot().servers))
 
     async def runs(reader: str) -> list[str]:
@@ -185,7 +185,7 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
         await running.do("servers.test", caller, server="blue-1")
         broken = True
         await running.do("servers.start", caller, server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.snapshot().errors))
         port = url.split(":")[2].split("/")[0]
         for reader in ("", "red", "blue", "organiser"):
@@ -205,7 +205,7 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
     await running.do("phases.freeze", phase="test")
     link = None
@@ -231,7 +231,7 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
         await pages.team(team)
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
         port = url.split(":")[2].split("/")[0]
     address = "/p/test/servers/blue-1"

@@ -53,7 +53,7 @@ async def run_to_end(running: Running, url: str) -> None:
     assert (await running.do("servers.test", blue, server="blue-1")).passed
     await running.do("phases.open", phase="test")
     await running.do("servers.start", blue, server="blue-1")
-    watch = running.service.phase("test").boards.watch
+    watch = running.service.phase("test").boards.server_monitor
     await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
 
