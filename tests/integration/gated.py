@@ -157,7 +157,7 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"data: 1\n\n")
-        await asyncio.sleep(60)  # nothing new: it learns late that its reader has gone
+        await asyncio.sleep(60)  # nothing new: it learns late that its viewer has gone
         return response
 
     return [

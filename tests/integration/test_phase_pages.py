@@ -1,4 +1,4 @@
-"""The pages of a service with many phases, and what of them each reader may see."""
+"""The pages of a service with many phases, and what of them each viewer may see."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Pages:
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
 
-    def headers(self, reader: str) -> Mapping[str, str]:
-        return {"Authorization": f"Bearer {self.tokens[reader]}"} if reader else {}
+    def headers(self, viewer: str) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[viewer]}"} if viewer else {}
 
-    async def get(self, address: str, reader: str = "", status: int = 200) -> str:
-        async with self.client.get(address, headers=self.headers(reader)) as response:
+    async def get(self, address: str, viewer: str = "", status: int = 200) -> str:
+        async with self.client.get(address, headers=self.headers(viewer)) as response:
             text = await response.text()
             assert response.status == status, text
             return text
 
     @asynccontextmanager
-    async def stream(self, page: str, reader: str = "") -> AsyncIterator[ClientResponse]:
+    async def stream(self, page: str, viewer: str = "") -> AsyncIterator[ClientResponse]:
         address = f"/events?page={page}"
-        async with self.client.get(address, headers=self.headers(reader)) as response:
+        async with self.client.get(address, headers=self.headers(viewer)) as response:
             assert response.status == 200
             yield response
 
@@ -144,10 +144,10 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: all(s.done == ARTICLES for s in watch.snapshot().servers))
 
-    async def runs(reader: str) -> list[str]:
-        told = json.loads(await pages.get("/p/test/t/INT.json", reader))["runs"]
-        page = await pages.get("/p/test/t/INT", reader)
-        async with pages.stream("t/INT&phase=test", reader) as response:
+    async def runs(viewer: str) -> list[str]:
+        told = json.loads(await pages.get("/p/test/t/INT.json", viewer))["runs"]
+        page = await pages.get("/p/test/t/INT", viewer)
+        async with pages.stream("t/INT&phase=test", viewer) as response:
             live = (await frame(response))["lists"]["runs"]
         names = [run["run"] for run in told]
         assert live == [f"r-{name}" for name in names]
@@ -188,11 +188,11 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.snapshot().errors))
         port = url.split(":")[2].split("/")[0]
-        for reader in ("", "red", "blue", "organiser"):
-            shown = await pages.get("/p/test/monitor", reader)
-            async with pages.stream("monitor&phase=test", reader) as response:
+        for viewer in ("", "red", "blue", "organiser"):
+            shown = await pages.get("/p/test/monitor", viewer)
+            async with pages.stream("monitor&phase=test", viewer) as response:
                 shown += json.dumps((await frame(response))["html"])
-            allowed = reader in ("blue", "organiser")
+            allowed = viewer in ("blue", "organiser")
             assert (SECRET in shown) is allowed
             assert (f":{port}" in shown) is allowed
             assert "fault" in shown  # the outcome is for everybody
@@ -215,9 +215,9 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
             await asyncio.sleep(0.1)
     assert "blue-1" in await pages.get(link[1])
     await running.do("phases.update", phase="test", visibility="hidden")
-    for reader in ("", "blue"):
-        await pages.get(link[1], reader, status=404)
-        await pages.get(f"{link[1]}.json", reader, status=404)
+    for viewer in ("", "blue"):
+        await pages.get(link[1], viewer, status=404)
+        await pages.get(f"{link[1]}.json", viewer, status=404)
     assert "blue-1" in await pages.get(link[1], "organiser")
 
 
@@ -235,25 +235,25 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
         port = url.split(":")[2].split("/")[0]
     address = "/p/test/servers/blue-1"
-    for reader in ("", "red", "blue", "organiser"):
-        own = reader in ("blue", "organiser")
-        shown = await pages.get(address, reader)
+    for viewer in ("", "red", "blue", "organiser"):
+        own = viewer in ("blue", "organiser")
+        shown = await pages.get(address, viewer)
         assert "MTBF" in shown
         assert "ok 32" in shown
         assert (f":{port}" in shown) is own
         assert ("/team/servers/blue-1/attempts/" in shown) is own
         async with patience():  # changes of state are stored a second later
-            while not await same_as_stream(pages, address, reader, own=own):
+            while not await same_as_stream(pages, address, viewer, own=own):
                 await asyncio.sleep(0.1)
     assert "There is no window 2h" in await pages.get(f"{address}?window=2h", status=400)
     assert "No server called red-1" in await pages.get("/p/test/servers/red-1", status=404)
     assert f'href="{address}"' in await pages.get("/p/test/monitor")
 
 
-async def same_as_stream(pages: Pages, address: str, reader: str, *, own: bool) -> bool:
+async def same_as_stream(pages: Pages, address: str, viewer: str, *, own: bool) -> bool:
     """Return whether a server's page equals the first frame of its stream."""
-    shown = re.sub(r"\s+", " ", await pages.get(address, reader))
-    async with pages.stream("servers/blue-1&phase=test", reader) as response:
+    shown = re.sub(r"\s+", " ", await pages.get(address, viewer))
+    async with pages.stream("servers/blue-1&phase=test", viewer) as response:
         sent = (await frame(response))["html"]
     assert ("/team/servers/blue-1/attempts/" in sent["attempts"]) is own
     del sent["measures"]  # what is shown for a minute differs by the moment

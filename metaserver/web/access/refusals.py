@@ -6,7 +6,7 @@ import re
 
 from metaserver.model.errors import RefusedError
 
-# Messages of the library that checks values, and those that a reader is shown.
+# Messages of the library that checks values, and those that a viewer is shown.
 WORDS = tuple(
     (re.compile(pattern), told)
     for pattern, told in (

@@ -1,4 +1,4 @@
-"""The leaderboard of one task as one reader sees it: rows, cells and charts.
+"""The leaderboard of one task as one viewer sees it: rows, cells and charts.
 
 What differs between tasks (columns, order, help) comes from the task plug-in.
 """
@@ -81,7 +81,7 @@ class IntervalStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard:
-    """A board as one reader sees it."""
+    """A board as one viewer sees it."""
 
     board: Board
     task: ShownTask

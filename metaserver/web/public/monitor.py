@@ -1,4 +1,4 @@
-"""The monitor: its figures, and the rows that a reader has asked for."""
+"""The monitor: its figures, and the rows that a viewer has asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MonitorFilter:
-    """The servers and errors that the reader has chosen; an empty value means all."""
+    """The servers and errors that the viewer has chosen; an empty value means all."""
 
     state: str = ""
     find: str = ""  # part of a server's name, in any case

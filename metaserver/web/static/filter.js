@@ -1,4 +1,4 @@
-// Filters lists in place. The server does the same from the address, for readers without scripts.
+// Filters lists in place. The server does the same from the address, for viewers without scripts.
 //
 // A list `<tbody data-filter="state" data-wanted="up" data-find="team 7">` shows those children
 // whose data-value is the wanted one (any, if empty) and whose data-find holds the text.
