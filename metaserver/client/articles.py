@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
@@ -19,6 +20,10 @@ BLOCK = 4  # articles loaded at once: lanes go through them in order
 class ArticleTexts:
     """A cache of escaped texts by position: lanes often send the same articles at the same time.
 
+    While lanes go through the articles in order, the next block is loaded before it is needed:
+    as long as the block before is still in the cache. It is not where many lanes are at different
+    places, whose blocks would displace each other.
+
     `load` returns the texts of a range of positions, as far as they exist; `cache_bytes` bounds
     the size of the cache.
     """
@@ -29,7 +34,7 @@ class ArticleTexts:
         *,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
-        self._load = load
+        self._read = load
         self._blocks: OrderedDict[int, Sequence[bytes]] = OrderedDict()
         self._loading: dict[int, asyncio.Task[Sequence[bytes]]] = {}
         self._free_bytes = cache_bytes
@@ -38,23 +43,30 @@ class ArticleTexts:
         """Return the article's text as bytes ready to be sent in a request."""
         number, place = divmod(position, BLOCK)
         block = self._blocks.get(number)
+        if place == 0 and number - 1 in self._blocks and number + 1 not in self._blocks:
+            self._load(number + 1)
         if block is None:
-            block = await self._loaded(number)
+            block = await asyncio.shield(self._load(number))
         else:
             self._blocks.move_to_end(number)
         return block[place]
 
-    async def _loaded(self, number: int) -> Sequence[bytes]:
-        """Return a block, which is loaded once however many lanes wait for it."""
+    def _load(self, number: int) -> asyncio.Task[Sequence[bytes]]:
+        """Load a block, once however many lanes wait for it."""
         task = self._loading.get(number)
         if task is None:
             task = self._loading[number] = asyncio.create_task(self._load_block(number))
-            task.add_done_callback(lambda _: self._loading.pop(number))
-        return await asyncio.shield(task)
+            task.add_done_callback(partial(self._loaded, number))
+        return task
+
+    def _loaded(self, number: int, task: asyncio.Task[Sequence[bytes]]) -> None:
+        del self._loading[number]
+        if not task.cancelled():
+            task.exception()  # marks it as seen: of a block that no lane waits for yet
 
     async def _load_block(self, number: int) -> Sequence[bytes]:
         positions = range(number * BLOCK, (number + 1) * BLOCK)
-        block = [escape_text(text) for text in await self._load(positions)]
+        block = [escape_text(text) for text in await self._read(positions)]
         self._blocks[number] = block
         self._free_bytes -= sum(map(len, block))
         while self._free_bytes < 0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -35,9 +35,9 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
-        await self._writer.record(entry)
+    def record(self, entry: AttemptRecord) -> Awaitable[None]:
+        """Commit one ended attempt; awaiting it raises `StaleLaneError` where the lane is lost."""
+        return self._writer.record(entry)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:

@@ -34,10 +34,10 @@ class _Waiting(NamedTuple):
 
 
 class Writer:
-    """The writer of attempts, in the order they come; `record` returns when they are committed.
+    """The writer of attempts, in the order they come, each until it is committed.
 
     While the database cannot be written (locked, disk full) `blocked` says why, and the writer
-    tries again every second: lanes wait in `record`, and nothing is lost. Other code that fails to
+    tries again every second: lanes wait for `record`, and nothing is lost. Other code that fails to
     write reports it by `mark_unwritable`.
     """
 
@@ -50,12 +50,15 @@ class Writer:
         self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing
         self.blocked: str | None = None
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Store one attempt; raises `StaleLaneError` where the lane is no longer this hub's."""
+    def record(self, entry: AttemptRecord) -> asyncio.Future[None]:
+        """Store one attempt; the future is done when it is committed.
+
+        It has a `StaleLaneError` where the lane is no longer this hub's.
+        """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(entry, done))
         self._wake.set()
-        await done
+        return done
 
     def mark_unwritable(self, reason: str) -> None:
         """Record that a write failed: nothing more is written until a trial succeeds."""

@@ -194,7 +194,7 @@ async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
         key, _ = await a_lane(store)
         other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        recording = asyncio.create_task(store.record(entry(key, 0)))
+        recording = asyncio.ensure_future(store.record(entry(key, 0)))
         await until(lambda: store.blocked is not None)
         assert not recording.done()
         assert "locked" in store.blocked
