@@ -43,13 +43,17 @@ class ArticleTexts:
         """Return the article's text as bytes ready to be sent in a request."""
         number, place = divmod(position, BLOCK)
         block = self._blocks.get(number)
+        if block is not None:
+            self._blocks.move_to_end(number)
+            self._load_ahead(number, place)
+            return block[place]
+        loading = self._load(number)
+        self._load_ahead(number, place)
+        return (await asyncio.shield(loading))[place]
+
+    def _load_ahead(self, number: int, place: int) -> None:
         if place == 0 and number - 1 in self._blocks and number + 1 not in self._blocks:
             self._load(number + 1)
-        if block is None:
-            block = await asyncio.shield(self._load(number))
-        else:
-            self._blocks.move_to_end(number)
-        return block[place]
 
     def _load(self, number: int) -> asyncio.Task[Sequence[bytes]]:
         """Load a block, once however many lanes wait for it."""

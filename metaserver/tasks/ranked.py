@@ -258,13 +258,15 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
 def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:
     """Return the hits by rank; None where a value is invalid, or an item or a rank comes again."""
     size = len(names)
-    items = [tuple(sorted(each)) for each in names]
+    items = names if size and len(names[0]) == 1 else [tuple(sorted(each)) for each in names]
     keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
     order = sorted(range(size), key=keys.__getitem__)
     ranks = range(1, size + 1) if hits.ranks is None else [hits.ranks[place] for place in order]
-    confident = all(0.0 < confidence <= 1.0 for confidence in hits.confidences)
+    if not size:
+        return []
+    confident = min(hits.confidences) > 0.0 and max(hits.confidences) <= 1.0  # all are finite
     unique = len(set(items)) == size == len(set(ranks))
-    if not confident or not unique or (size and ranks[0] < 1):
+    if not confident or not unique or ranks[0] < 1:
         return None
     return [
         [*items[place], rank, hits.confidences[place]]
@@ -291,10 +293,9 @@ def _order(hit: _Sent) -> float:
 
 
 def _answer(payload: RankedPayload) -> Sequence[Hit]:
-    return [
-        Hit(names[0] if len(names) == 1 else pair(*names), rank, confidence)
-        for *names, rank, confidence in payload
-    ]
+    if payload and len(payload[0]) == 3:
+        return [Hit(name, rank, confidence) for name, rank, confidence in payload]
+    return [Hit(pair(a, b), rank, confidence) for a, b, rank, confidence in payload]
 
 
 def _values(card: Scorecard) -> Values:

@@ -206,13 +206,17 @@ class HitPattern:
             or array.count("<member>") != members
         ):
             return None
-        integers = [place for place, double in enumerate(doubles) if double is None]
-        if any(ones[place] is None for place in integers):
-            return None
+        integers: Sequence[int] = ()
+        if None in doubles:
+            integers = [place for place, double in enumerate(doubles) if double is None]
+            if any(ones[place] is None for place in integers):
+                return None
         return HitColumns(
             names=names,
             ranks=None if unranked else list(map(int, ranks)),
-            confidences=[float(double or 1) for double in doubles],
+            confidences=[float(double or 1) for double in doubles]
+            if integers
+            else list(map(float, doubles)),
             integers=integers,
         )
 
