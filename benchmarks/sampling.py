@@ -1,27 +1,29 @@
 """Shares of a process's time, by samples of the main thread's stack.
 
-A timer of the processor time interrupts the main thread, so that waiting is not sampled. A sample
-counts for the first of the groups that a frame belongs to, from the innermost frame outwards.
+A timer of the process's processor time interrupts the main thread. A sample belongs to the first
+group with a file on the stack. What other threads work is sampled too, where the main thread is.
 """
 
 from __future__ import annotations
 
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
 INTERVAL = 0.001  # seconds of processor time
+OTHER = "other"
 
 
 class Sampler:
-    """A sampler of the main thread; `groups` are parts of files' paths by the group's name."""
+    """A sampler of the main thread; `groups` are parts of the files' paths, by name."""
 
-    def __init__(self, groups: Mapping[str, tuple[str, ...]]) -> None:
-        self._groups = groups
-        self._of_file: dict[str, str | None] = {}
-        self.counts: Counter[str] = Counter()
+    def __init__(self, groups: Mapping[str, Sequence[str]]) -> None:
+        self._names = [*groups, OTHER]
+        self._groups = list(groups.values())
+        self._of_file: dict[str, int] = {}
+        self._counts: Counter[str] = Counter()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -36,20 +38,20 @@ class Sampler:
 
     def shares(self) -> Mapping[str, float]:
         """Return each group's share of the samples, the largest first."""
-        total = sum(self.counts.values()) or 1
-        return {name: count / total for name, count in self.counts.most_common()}
+        return {name: count / self._counts.total() for name, count in self._counts.most_common()}
 
     def _sample(self, _number: int, frame: FrameType | None) -> None:
+        found = len(self._groups)
         while frame is not None:
-            name = self._group(frame.f_code.co_filename)
-            if name is not None:
-                self.counts[name] += 1
-                return
+            found = min(found, self._place(frame.f_code.co_filename))
             frame = frame.f_back
-        self.counts["other"] += 1
+        self._counts[self._names[found]] += 1
 
-    def _group(self, path: str) -> str | None:
-        if path not in self._of_file:
-            found = (name for name, parts in self._groups.items() if any(p in path for p in parts))
-            self._of_file[path] = next(found, None)
-        return self._of_file[path]
+    def _place(self, path: str) -> int:
+        """Return the place of a file's group, the number of groups where it has none."""
+        place = self._of_file.get(path)
+        if place is None:
+            fits = (any(part in path for part in parts) for parts in self._groups)
+            place = next((at for at, fit in enumerate(fits) if fit), len(self._groups))
+            self._of_file[path] = place
+        return place

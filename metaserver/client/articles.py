@@ -14,7 +14,8 @@ from metaserver.client.exchange import Exchange
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
 CACHE_BYTES = 4 * 2**20
-BLOCK = 4  # articles loaded at once: lanes go through them in order
+BLOCK_BYTES = 64 * 2**10  # of articles that are loaded at once: lanes go through them in order
+LEAST, MOST = 4, 32  # articles loaded at once
 
 
 class ArticleTexts:
@@ -24,8 +25,8 @@ class ArticleTexts:
     as long as the block before is still in the cache. It is not where many lanes are at different
     places, whose blocks would displace each other.
 
-    `load` returns the texts of a range of positions, as far as they exist; `cache_bytes` bounds
-    the size of the cache.
+    `load` returns the texts of a range of positions, as far as they exist, for `block` of them at
+    once; `cache_bytes` bounds the size of the cache.
     """
 
     def __init__(
@@ -33,15 +34,17 @@ class ArticleTexts:
         load: Callable[[range], Awaitable[Sequence[str]]],
         *,
         cache_bytes: int = CACHE_BYTES,
+        block: int = LEAST,
     ) -> None:
         self._read = load
         self._blocks: OrderedDict[int, Sequence[bytes]] = OrderedDict()
         self._loading: dict[int, asyncio.Task[Sequence[bytes]]] = {}
         self._free_bytes = cache_bytes
+        self._block = block
 
     async def escaped(self, position: int) -> bytes:
         """Return the article's text as bytes ready to be sent in a request."""
-        number, place = divmod(position, BLOCK)
+        number, place = divmod(position, self._block)
         block = self._blocks.get(number)
         if block is not None:
             self._blocks.move_to_end(number)
@@ -69,7 +72,7 @@ class ArticleTexts:
             task.exception()  # marks it as seen: of a block that no lane waits for yet
 
     async def _load_block(self, number: int) -> Sequence[bytes]:
-        positions = range(number * BLOCK, (number + 1) * BLOCK)
+        positions = range(number * self._block, (number + 1) * self._block)
         block = [escape_text(text) for text in await self._read(positions)]
         self._blocks[number] = block
         self._free_bytes -= sum(map(len, block))
@@ -77,6 +80,11 @@ class ArticleTexts:
             _, dropped = self._blocks.popitem(last=False)
             self._free_bytes += sum(map(len, dropped))
         return block
+
+
+def block_of(sizes: Sequence[int]) -> int:
+    """Return the number of articles to load at once, of articles of these sizes in bytes."""
+    return min(MOST, max(LEAST, BLOCK_BYTES * len(sizes) // max(1, sum(sizes))))
 
 
 class RequestBody(Payload):

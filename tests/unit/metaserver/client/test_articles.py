@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from metaserver.client.articles import ArticleTexts, CallBody
+from metaserver.client.articles import ArticleTexts, CallBody, block_of
 from metaserver.wire.xmlrpc import call_template, decode_call, escape_text
 from tests.waiting import until
 
@@ -60,6 +60,20 @@ async def test_the_next_block_is_loaded_before_a_lane_that_goes_through_them_nee
     for position in range(5, 12):
         assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
     await until(lambda: len(corpus.loads) == 4)  # each once, and one more ahead
+
+
+@pytest.mark.parametrize(
+    ("sizes", "block"),
+    [([], 4), ([0], 32), ([2_000] * 9, 32), ([8_192] * 100, 8), ([54_000], 4), ([10**7], 4)],
+)
+def test_short_articles_are_loaded_more_at_once(sizes: list[int], block: int) -> None:
+    assert block_of(sizes) == block
+
+
+async def test_blocks_of_any_size_have_the_same_articles() -> None:
+    texts = ArticleTexts(Corpus().load, block=7)
+    for position in range(40):
+        assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
 
 
 async def test_nothing_is_loaded_ahead_where_lanes_displace_each_others_blocks() -> None:
