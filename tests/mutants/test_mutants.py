@@ -1,6 +1,7 @@
 """The mutants themselves: what is changed and what is left, the sample, the choice of tests."""
 
 import ast
+from pathlib import Path
 
 import msgspec
 import pytest
