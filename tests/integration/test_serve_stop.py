@@ -160,11 +160,15 @@ async def test_a_thousand_lanes_stop_at_full_rate_and_lose_nothing(
     [(attempts, answers)] = stored(folder, every)
     assert attempts == answers
     assert 0 < asked - attempts <= lanes  # those in flight were dropped
+    cursors = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
     async with hub_at(config):  # each lane asks for the article again that it was waiting for
-        whole = lanes * len(list((DEMO / "articles").iterdir()))
-        await until(lambda: stored(folder, "SELECT count(*) FROM attempts") == [(whole,)])
+
+        def gone_on() -> bool:
+            now = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
+            return all(now[lane] > cursor for lane, cursor in cursors.items())
+
+        await until(gone_on, pause=0.2)
     assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
-    assert slow.texts.total() == asked + whole - attempts
 
 
 async def test_a_second_signal_ends_it_at_once(
