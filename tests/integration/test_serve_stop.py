@@ -139,10 +139,10 @@ async def add_running_lanes(folder: Path, url: str, count: int) -> None:
             await servers.set_control(connection, key, Control.RUNNING)
 
 
-async def test_a_thousand_lanes_stop_at_full_rate_and_lose_nothing(
+async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
     config: Path, session: aiohttp.ClientSession, slow: Asked
 ) -> None:
-    folder, lanes = config.parent / "hub", 1_000
+    folder, lanes = config.parent / "hub", 300
     async with hub_at(config) as hub:
         organiser = Api(session, hub.address, await new_token(config))
         await organiser("POST", "/phases/test/open")
