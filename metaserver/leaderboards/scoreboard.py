@@ -65,7 +65,7 @@ NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
 class ScorerDump(NamedTuple):
     """The state of a run's scorer in one view, to be stored in the hub's store and nowhere else.
 
-    `data` tells correct hits from wrong ones, and is empty where the run has no answers.
+    `data` says which hits are correct, and is empty where the run has no answers.
     `fingerprint` names all that must be equal to continue from it: gold, release and scorer.
     """
 

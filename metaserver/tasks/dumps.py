@@ -17,14 +17,14 @@ from scoring.biocreative import ActState, ItemState, RunState
 from scoring.match_lists import MatchLists
 
 
-class Column(msgspec.Struct, frozen=True, array_like=True):
+class PackedColumn(msgspec.Struct, frozen=True, array_like=True):
     """Numbers, little-endian."""
 
     kind: Literal["u1", "u2", "u4", "u8", "f8"]
     data: bytes
 
     @classmethod
-    def of(cls, numbers: NDArray[Any]) -> Column:
+    def of(cls, numbers: NDArray[Any]) -> PackedColumn:
         """Return integers from 0 in as few bytes as hold the greatest."""
         kind = np.min_scalar_type(int(numbers.max(initial=0))).newbyteorder("<")
         return cls(f"u{kind.itemsize}", numbers.astype(kind).tobytes())  # type: ignore[arg-type]
@@ -37,20 +37,20 @@ class Column(msgspec.Struct, frozen=True, array_like=True):
 class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 1"):
     """An `ItemState`."""
 
-    places: Column
-    hits: Column
-    counts: Column
-    ranks: Column
+    places: PackedColumn
+    hits: PackedColumn
+    counts: PackedColumn
+    ranks: PackedColumn
     ignored: Mapping[str, int]
 
 
 class _ActDump(msgspec.Struct, frozen=True, array_like=True, tag="classifications 1"):
     """An `ActState`; `ranks` are empty where no answer has one."""
 
-    places: Column
-    relevant: Column
-    confidence: Column
-    ranks: Column
+    places: PackedColumn
+    relevant: PackedColumn
+    confidence: PackedColumn
+    ranks: PackedColumn
     ignored: tuple[str, ...]
 
 
@@ -76,19 +76,19 @@ def dump_state(state: RunState) -> bytes:
         lists = state.lists
         return _encoder.encode(
             _ItemDump(
-                places=Column.of(lists.places),
-                hits=Column.of(lists.hits),
-                counts=Column.of(lists.counts),
-                ranks=Column.of(lists.ranks),
+                places=PackedColumn.of(lists.places),
+                hits=PackedColumn.of(lists.hits),
+                counts=PackedColumn.of(lists.counts),
+                ranks=PackedColumn.of(lists.ranks),
                 ignored=state.ignored,
             )
         )
     return _encoder.encode(
         _ActDump(
-            places=Column.of(state.places),
-            relevant=Column.of(state.relevant),
-            confidence=Column("f8", state.confidence.astype("<f8").tobytes()),
-            ranks=Column.of(state.rank if state.rank.any() else state.rank[:0]),
+            places=PackedColumn.of(state.places),
+            relevant=PackedColumn.of(state.relevant),
+            confidence=PackedColumn("f8", state.confidence.astype("<f8").tobytes()),
+            ranks=PackedColumn.of(state.rank if state.rank.any() else state.rank[:0]),
             ignored=tuple(state.ignored),
         )
     )

@@ -13,7 +13,7 @@ import numpy as np
 
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
-from metaserver.tasks.dumps import Column, decoded
+from metaserver.tasks.dumps import PackedColumn, decoded
 from metaserver.tasks.scores import Values, input_error
 from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold
@@ -77,9 +77,9 @@ class _NerDump(msgspec.Struct, frozen=True, array_like=True, tag="mentions 1"):
     place. A row has the five counts of each criterion.
     """
 
-    places: Column
-    kinds: Column
-    counts: Column
+    places: PackedColumn
+    kinds: PackedColumn
+    counts: PackedColumn
 
 
 _decoder = msgspec.msgpack.Decoder(_NerDump)
@@ -197,8 +197,8 @@ class NerScorer:
         )
 
 
-def _column(numbers: Sequence[int]) -> Column:
-    return Column.of(np.array(numbers, dtype=np.int64))
+def _column(numbers: Sequence[int]) -> PackedColumn:
+    return PackedColumn.of(np.array(numbers, dtype=np.int64))
 
 
 def _table(row: Sequence[int]) -> Table:
