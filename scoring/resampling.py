@@ -75,11 +75,9 @@ def article_values(gold: ItemGold, scorecards: Sequence[ItemScorecard], measure:
     Articles whose gold is empty are scored by no measure, as in the macro-averages.
     """
     values = np.full((len(gold), len(scorecards)), np.nan)
-    place = {article: row for row, article in enumerate(gold.items)}
     for run, card in enumerate(scorecards):
-        for article, score in card.articles.items():
-            if score.matches.gold:
-                values[place[article], run] = getattr(score, measure)
+        scores = card.articles
+        values[scores.lists.places[scores.gold > 0], run] = scores.counted(measure)
     return values
 
 
