@@ -27,15 +27,20 @@ class ArticleScore(NamedTuple):
 class ArticleScores(Mapping[str, ArticleScore]):
     """The scores of articles by their ids, in the order of the gold.
 
-    `articles` are the ids of the gold's articles, of which `lists` has some; `gold` is the number
-    of items that each of these has to find.
+    `articles` are the ids of the gold's articles and `sizes` their numbers of items; `lists` has
+    some of these articles.
     """
 
     def __init__(
-        self, articles: Sequence[str], lists: MatchLists, gold: Places, beta: float
+        self, articles: Sequence[str], sizes: Places, lists: MatchLists, beta: float
     ) -> None:
-        self.lists, self.gold = lists, gold
-        self._articles, self._beta = articles, beta
+        self.lists = lists
+        self._articles, self._sizes, self._beta = articles, sizes, beta
+
+    @property
+    def gold(self) -> Places:
+        """The number of items that each list has to find."""
+        return self._sizes[self.lists.places]
 
     def column(self, measure: str) -> Values:
         """Return a measure of each article, NaN where it is undefined: no sum is rounded twice.
@@ -58,8 +63,7 @@ class ArticleScores(Mapping[str, ArticleScore]):
 
     def counted(self, measure: str) -> Values:
         """Return a measure of each article that means count: those with gold items."""
-        column = self.column(measure)
-        return column if self.gold.all() else column[self.gold > 0]
+        return self.column(measure)[self.gold > 0]
 
     def _counts(self) -> tuple[Places, Places, Places]:
         return self.lists.counts.astype(np.int64), self.lists.hits.astype(np.int64), self.gold

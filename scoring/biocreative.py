@@ -235,12 +235,13 @@ class ItemScorer:
 
     def scorecard(self) -> ItemScorecard:
         """Return the score of all articles put so far."""
-        lists = self._counted()
-        sizes = self._gold.sizes[lists.places]
+        gold = self._gold
         return ItemScorecard(
             run=self._run,
-            articles=ArticleScores(self._gold.articles, lists, sizes, self._signature.beta),
-            articles_in_gold=len(self._gold),
+            articles=ArticleScores(
+                gold.articles, gold.sizes, self._counted(), self._signature.beta
+            ),
+            articles_in_gold=len(gold),
             articles_ignored=len(self._ignored),
             hits_ignored=sum(self._ignored.values()),
             signature=self._signature,

@@ -93,7 +93,7 @@ def test_the_measures_of_columns_are_those_of_each_list(
     given: Sequence[Matches], beta: float
 ) -> None:
     names = [f"a{number}" for number in range(len(given))]
-    scores = ArticleScores(names, columns(given), sizes(given), beta)
+    scores = ArticleScores(names, sizes(given), columns(given), beta)
     due = {name: by_definition(matches, beta) for name, matches in zip(names, given, strict=True)}
     assert list(scores.items()) == list(due.items())
     for measure in ("precision", "recall", "f_score", "auc_ipr"):
