@@ -36,6 +36,7 @@ Prepared: TypeAlias = Matches | Classification
 """The part of an answer that a scorer keeps; as small as the gold, however long the answer is."""
 
 _FEW = 32  # matches of a run that are not packed yet
+_NO_LISTS = MatchLists.of(())
 
 
 class ItemState(NamedTuple):
@@ -175,17 +176,41 @@ class _Kept(NamedTuple):
     arrivals: _Arrivals
 
 
+class _Log:
+    """The last matches of each article of a run, in columns, which are replaced, never changed.
+
+    `lists` may be called in several threads at a time, but not while something is added.
+    """
+
+    def __init__(self, lists: MatchLists = _NO_LISTS) -> None:
+        self._kept = _Kept(lists, _Arrivals())
+
+    def add(self, place: int, matches: Matches) -> None:
+        """Add the matches of an article, in place of any earlier ones."""
+        lists, arrivals = self._kept
+        arrivals.add(place, matches)
+        if len(arrivals) > max(_FEW, len(lists) // 8):  # so each is packed a few times at most
+            self.lists()
+
+    def lists(self) -> MatchLists:
+        """Return the matches of all articles."""
+        lists, arrivals = self._kept
+        if len(arrivals):
+            lists = lists.updated(arrivals.lists())
+            self._kept = _Kept(lists, _Arrivals())  # at once: a thread sees the one or the other
+        return lists
+
+
 class ItemScorer:
     """Scores one INT or IPT run; keeps the matches of each article, in columns.
 
-    Scorecards share the columns, which are replaced, never changed. `scorecard` and `state` may be
-    called in several threads at a time, but not while something is put.
+    Scorecards share the columns. `scorecard` and `state` may be called in several threads at a
+    time, but not while something is put.
     """
 
     def __init__(self, gold: ItemGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._kept = _Kept(MatchLists.of(()), _Arrivals())
-        self._ignored: dict[str, int] = {}
+        self._log, self._ignored = _Log(), _Log()
 
     def put(self, article: str, answer: Answer) -> None:
         """Score one article's hits."""
@@ -206,49 +231,45 @@ class ItemScorer:
         """Score one article whose hits were matched already, as the fast reader does."""
         place = self._gold.place.get(article)
         if place is None:
-            self._ignored[article] = matches.hits
-            return
-        lists, arrivals = self._kept
-        arrivals.add(place, matches.cut(self._signature.cutoff))
-        if len(arrivals) > max(_FEW, len(lists) // 8):  # so each is packed a few times at most
-            self._lists()
-
-    def _lists(self) -> MatchLists:
-        """Return the lists of all articles that were put."""
-        lists, arrivals = self._kept
-        if len(arrivals):
-            lists = lists.updated(arrivals.lists())
-            self._kept = _Kept(lists, _Arrivals())  # at once: a thread sees the one or the other
-        return lists
+            self._ignored.add(self._gold.other(article), Matches((), matches.hits, 0))
+        else:
+            self._log.add(place, matches.cut(self._signature.cutoff))
 
     def state(self) -> ItemState:
         """Return all that was put so far."""
-        return ItemState(self._lists(), dict(self._ignored))
+        ignored = self._ignored.lists()
+        articles = self._gold.others(ignored.places.tolist())
+        return ItemState(self._log.lists(), dict(zip(articles, ignored.hits.tolist(), strict=True)))
 
     def resume(self, state: RunState) -> None:
         """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
         if not isinstance(state, ItemState):
             raise ValueError("a state of ACT cannot be scored as hits")
         state.lists.require_valid(self._gold.sizes)
-        self._kept = _Kept(state.lists, _Arrivals())
-        self._ignored = dict(state.ignored)
+        self._log = _Log(state.lists)
+        self._ignored = _Log(
+            MatchLists.of(
+                (self._gold.other(article), Matches((), hits, 0))
+                for article, hits in state.ignored.items()
+            )
+        )
 
     def scorecard(self) -> ItemScorecard:
         """Return the score of all articles put so far."""
-        gold = self._gold
+        gold, ignored = self._gold, self._ignored.lists()
         return ItemScorecard(
             run=self._run,
             articles=ArticleScores(
                 gold.articles, gold.sizes, self._counted(), self._signature.beta
             ),
             articles_in_gold=len(gold),
-            articles_ignored=len(self._ignored),
-            hits_ignored=sum(self._ignored.values()),
+            articles_ignored=len(ignored),
+            hits_ignored=int(ignored.hits.sum(dtype=np.int64)),
             signature=self._signature,
         )
 
     def _counted(self) -> MatchLists:
-        lists = self._lists()
+        lists = self._log.lists()
         if self._signature.articles == "answered":
             return lists.where(lists.hits > 0)
         places = np.arange(len(self._gold))
@@ -266,7 +287,7 @@ class ActScorer:
         self._relevant = np.zeros(len(gold), dtype=bool)
         self._confidence = np.zeros(len(gold))
         self._rank = np.zeros(len(gold), dtype=np.int64)
-        self._ignored: set[str] = set()
+        self._ignored = _Log()
 
     def put(self, article: str, answer: Answer) -> None:
         """Take one article's classification."""
@@ -283,7 +304,7 @@ class ActScorer:
         assert isinstance(answer, Classification)
         place = self._gold.place.get(article)
         if place is None:
-            self._ignored.add(article)
+            self._ignored.add(self._gold.other(article), Matches((), 0, 0))
             return
         self._reported[place] = True
         self._relevant[place] = answer.relevant
@@ -298,7 +319,7 @@ class ActScorer:
             self._relevant[places],
             self._confidence[places],
             self._rank[places],
-            sorted(self._ignored),
+            sorted(self._gold.others(self._ignored.lists().places.tolist())),
         )
 
     def resume(self, state: RunState) -> None:
@@ -318,7 +339,9 @@ class ActScorer:
         ):
             column[:] = 0
             column[places] = values
-        self._ignored = set(state.ignored)
+        self._ignored = _Log(
+            MatchLists.of((self._gold.other(one), Matches((), 0, 0)) for one in state.ignored)
+        )
 
     def scorecard(self) -> ActScorecard:
         """Return the score of all articles put so far."""
@@ -328,7 +351,7 @@ class ActScorer:
         return ActScorecard(
             run=self._run,
             articles_in_gold=len(self._gold),
-            articles_ignored=len(self._ignored),
+            articles_ignored=len(self._ignored.lists()),
             confusion=Confusion(
                 tp=int(np.count_nonzero(truth & relevant)),
                 fp=int(np.count_nonzero(~truth & relevant)),
