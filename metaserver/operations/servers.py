@@ -18,7 +18,7 @@ from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.conformance import Tested, TrialState, newest_test, tests
+from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
 from metaserver.operations.table import Nothing, operation
@@ -100,7 +100,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     concurrency: int
     retired: bool
-    tested: TrialState
+    tested: TestState
     tested_for: str
     reasons: tuple[str, ...]
     tests: tuple[Tested, ...]

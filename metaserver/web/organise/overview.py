@@ -20,7 +20,7 @@ from metaserver.operations import (
     tokens,
 )
 from metaserver.operations.challenges import ChallengeDetail
-from metaserver.operations.conformance import TrialState
+from metaserver.operations.conformance import TestState
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
@@ -203,7 +203,7 @@ def _untested(known: Overview) -> Iterator[Need]:
         f"{one.server} ({tested.phase})"
         for one in known.servers
         for tested in one.tests
-        if tested.state is TrialState.FAILED and not one.retired
+        if tested.state is TestState.FAILED and not one.retired
     ]
     if failed:
         text = f"Servers whose last test for a phase failed: {_some(failed)}"

@@ -14,7 +14,7 @@ from multidict import MultiDict, MultiMapping
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState, ServerState
 from metaserver.operations import lanes, phases, servers
-from metaserver.operations.conformance import TrialState
+from metaserver.operations.conformance import TestState
 from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
 from metaserver.operations.servers import LaneStanding, ServerDetail
 from metaserver.operations.table import Nothing
@@ -27,9 +27,9 @@ from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
 TESTS = {
-    "test failed": TrialState.FAILED,
-    "not tested": TrialState.NEVER,
-    "test outdated": TrialState.OUTDATED,
+    "test failed": TestState.FAILED,
+    "not tested": TestState.NEVER,
+    "test outdated": TestState.OUTDATED,
 }
 GIVEN_UP = "given up"
 STATES = (*ServerState, GIVEN_UP, *TESTS)
@@ -123,7 +123,7 @@ class OrganiserLaneRow(NamedTuple):
         return [*acts, OrganiserLaneAction.CANCEL] if self.standing.in_flight else acts
 
     @property
-    def tested(self) -> TrialState:
+    def tested(self) -> TestState:
         """The state of its test for this phase; without a phase that of the newest one."""
         tests = {tested.phase: tested.state for tested in self.server.tests}
         return tests.get(self.phase, self.server.tested)

@@ -8,7 +8,7 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
-from metaserver.operations.conformance import Tested, TrialState
+from metaserver.operations.conformance import Tested, TestState
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneStanding, ServerDetail
 from metaserver.web.ui.formatting import duration, element_id
@@ -41,11 +41,11 @@ ACTS: Mapping[ServerState, Sequence[TeamLaneAction]] = {
     ServerState.FINISHED: (),
 }
 
-TESTED: Mapping[TrialState, tuple[str, str]] = {
-    TrialState.NEVER: ("waiting", "not tested"),
-    TrialState.PASSED: ("up", "test passed"),
-    TrialState.FAILED: ("down", "test failed"),
-    TrialState.OUTDATED: ("slow", "test outdated"),
+TESTED: Mapping[TestState, tuple[str, str]] = {
+    TestState.NEVER: ("waiting", "not tested"),
+    TestState.PASSED: ("up", "test passed"),
+    TestState.FAILED: ("down", "test failed"),
+    TestState.OUTDATED: ("slow", "test outdated"),
 }
 """The state of a server's test: the pill's shape and colour, and its word."""
 
@@ -64,7 +64,7 @@ class TeamLaneRow:
     @property
     def untested(self) -> str:
         """The reason why it cannot be started in the phase, in a word; empty if its test passed."""
-        if self.tested is None or self.tested.state is TrialState.PASSED:
+        if self.tested is None or self.tested.state is TestState.PASSED:
             return ""
         return TESTED[self.tested.state][1]
 
