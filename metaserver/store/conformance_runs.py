@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.conformance import NO_PHASE
-from metaserver.store.tables import phases, conformance_runs
+from metaserver.store.tables import conformance_runs, phases
 
 
 async def put(

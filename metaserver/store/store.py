@@ -35,9 +35,12 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
-        await self._writer.record(entry)
+    async def record(self, entry: AttemptRecord) -> int:
+        """Commit one ended attempt and return its serial in the lane's log.
+
+        Raises `StaleLaneError` where another hub has the lane.
+        """
+        return await self._writer.record(entry)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
