@@ -84,6 +84,7 @@ class Store(ReadStore):
         async with self.writing() as connection:
             found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
             epoch, cursor = (1, 0) if found is None else (found.epoch + 1, found.cursor)
+            serial = 0 if found is None else found.serial
             if found is None:
                 row = {"phase_id": key.phase_id, "server_id": key.server_id}
                 await connection.execute(
@@ -102,6 +103,7 @@ class Store(ReadStore):
             key=key,
             epoch=epoch,
             cursor=cursor,
+            serial=serial,
             finished=finished,
             tries={position: made for position, made in tries.items() if position not in finished},
         )
