@@ -30,6 +30,8 @@ from metaserver.store.checkpoints import StoredCheckpoint
 from metaserver.store.logs import LogEnd, LoggedAttempt
 from metaserver.store.store import Store
 
+LANES = 32
+"""Checkpoints that are read at a time."""
 CHUNK = 256
 """Attempts that are read at a time."""
 FEW = 32
@@ -119,6 +121,7 @@ class Follower:
         self._behind: dict[ServerName, _Lane] = {}
         self._urgent: dict[ServerName, _Lane] = {}  # of those: lanes at work, which go first
         self._gold_changes = 0
+        self._beginning = asyncio.Lock()
         self._changed: dict[
             ServerName, float
         ] = {}  # when a lane first changed since its checkpoint
@@ -190,8 +193,8 @@ class Follower:
         lane = self._lanes[event.server.name]
         if isinstance(event, LaneChanged):
             self._boards.publish(event)
-            if event.end in (LaneEnd.STOPPED, LaneEnd.LOST) and lane.early:
-                self._fall_behind(lane)  # the attempts between will not be published
+            if event.end is not None and event.end is not LaneEnd.SLICE:
+                self._rest(lane)
             return
         lane.end = lane.end._replace(serial=max(event.serial, lane.end.serial))
         if lane.behind:  # it is in the store: whoever reads it comes to it
@@ -202,6 +205,13 @@ class Follower:
         lane.early[event.serial] = event
         while (following := lane.early.pop(lane.read + 1, None)) is not None:
             self._take(lane, following)
+
+    def _rest(self, lane: _Lane) -> None:
+        """Take the end of a lane's work."""
+        if lane.early and not lane.behind:
+            self._fall_behind(lane)  # the attempts between may not be published any more
+        if lane.new:
+            self._due[lane.server.name] = None
 
     def _take(self, lane: _Lane, event: AttemptEnded) -> None:
         hits = event.answer.hits_kept if event.answer else 0
@@ -284,8 +294,7 @@ class Follower:
         All checkpoints come first, then the logs of lanes at work.
         """
         failed: dict[ServerName, Exception] = {}
-        for begun in list(self._behind.values()):
-            await self._begin(begun)
+        await self._begin(list(self._behind.values()))
         while (lane := self._next(failed)) is not None:
             try:
                 await self._catch_up(lane)
@@ -304,6 +313,7 @@ class Follower:
     async def read_again(self, server: ServerName) -> None:
         """Read the log of a lane from its beginning: attempts in it have changed."""
         lane = self._lanes[server]
+        await self._begin([lane])
         async with self._store.reading() as connection:
             end = await logs.end(connection, lane.key)
         async with lane.reading:
@@ -311,46 +321,61 @@ class Follower:
             self._restart(lane)
         await self._catch_up(lane)
 
-    async def _begin(self, lane: _Lane) -> None:
-        """Read a lane's changes of state, and its checkpoint."""
-        async with lane.reading:
-            if not lane.begun:
-                await self._read_changes(lane)
-                if lane.end.serial:
-                    await self._load(lane)
-                lane.begun = True
+    async def _begin(self, lanes: Sequence[_Lane]) -> None:
+        """Read the changes of state of lanes, and begin with their checkpoints."""
+        async with self._beginning:
+            new = [lane for lane in lanes if not lane.begun]
+            for start in range(0, len(new), LANES):
+                await self._begin_some(new[start : start + LANES])
 
-    async def _read_changes(self, lane: _Lane) -> None:
+    async def _begin_some(self, lanes: Sequence[_Lane]) -> None:
+        keys = [lane.key for lane in lanes]
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
-            changes = await states.list_changes(connection, lane.key, since=month)
-        for change in changes:
-            self._windows.state(lane.server.name, change.at, change.state, change.note)
+            changes = await states.list_changes_of(connection, keys, since=month)
+            stored = await checkpoints.get_all(connection, keys)
+        pairs = [(lane, stored[lane.key]) for lane in lanes if lane.key in stored]
+        contents = await asyncio.to_thread(self._decoded, pairs)
+        for lane in lanes:
+            for change in changes.get(lane.key, ()):
+                self._windows.state(lane.server.name, change.at, change.state, change.note)
+            lane.begun = True
+        for (lane, checkpoint), content in zip(pairs, contents, strict=True):
+            try:
+                self._use(lane, checkpoint, content)
+            except CheckpointError as error:
+                log.warning(
+                    "the checkpoint of %s is not used, its answers are scored again: %s",
+                    lane.server.name,
+                    error,
+                )
+            await asyncio.sleep(0)  # a millisecond each
+        for lane in lanes:
+            if lane.behind and lane.read == lane.end.serial:
+                self._arrive(lane)
 
-    async def _load(self, lane: _Lane) -> None:
-        """Begin with a lane's checkpoint, if there is one that can be used."""
-        async with self._store.reading() as connection:
-            stored = await checkpoints.get(connection, lane.key)
-        if stored is None:
-            return
-        try:
-            self._use(lane, stored, await asyncio.to_thread(self._decoded, lane, stored))
-        except CheckpointError as error:
-            log.warning(
-                "the checkpoint of %s is not used, its answers are scored again: %s",
-                lane.server.name,
-                error,
-            )
+    def _decoded(
+        self, pairs: Iterable[tuple[_Lane, StoredCheckpoint]]
+    ) -> Sequence[Content | CheckpointError]:
+        found: list[Content | CheckpointError] = []
+        for _, checkpoint in pairs:
+            try:
+                found.append(decode(checkpoint.content, self._basis))
+            except CheckpointError as error:
+                found.append(error)
+        return found
 
-    def _decoded(self, lane: _Lane, stored: StoredCheckpoint) -> Content:
+    def _use(
+        self, lane: _Lane, stored: StoredCheckpoint, content: Content | CheckpointError
+    ) -> None:
+        """Show what a checkpoint has; `CheckpointError` where it cannot be used."""
+        name = lane.server.name
+        if isinstance(content, CheckpointError):
+            raise content
         if stored.end.revision != lane.end.revision:
             raise CheckpointError("articles were put into the queue again since")
         if stored.end.serial > lane.end.serial:
             raise CheckpointError("it covers attempts that are not stored")
-        return decode(stored.content, self._basis)
-
-    def _use(self, lane: _Lane, stored: StoredCheckpoint, content: Content) -> None:
-        name = lane.server.name
         if content.basis != self._basis:
             raise CheckpointError("the time limit was changed meanwhile")
         for task, reason in self._boards.scoreboard.load(name, content.runs).items():
@@ -363,7 +388,7 @@ class Follower:
 
     async def _catch_up(self, lane: _Lane) -> None:
         """Read a lane's log to its end."""
-        await self._begin(lane)
+        await self._begin([lane])
         async with lane.reading:
             while lane.behind:
                 await self._read(lane)
@@ -372,12 +397,11 @@ class Follower:
         """Read a lane's log to its end, unless it is to be read from its beginning meanwhile."""
         begun = lane.round
         tail = _Tail.of(lane, self._boards.server_monitor, self._windows, self._measuring)
-        while rows := await self._rows(lane, tail.read):
+        while tail.read < lane.end.serial:
+            if not (rows := await self._rows(lane, tail.read)):
+                raise HubError(f"{lane.server.name} has no attempt {tail.read + 1}")
             for answers in await asyncio.to_thread(self._measure, lane, tail, rows):
                 await self._score(lane, answers)
-        if tail.read < lane.end.serial:
-            message = f"the log of {lane.server.name} ends at {tail.read}, not {lane.end.serial}"
-            raise HubError(message)
         if lane.round != begun:
             return
         # Nothing is awaited from here on: what is published next comes after what was read.

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import LaneKey
 from metaserver.store.logs import LogEnd
-from metaserver.store.reader import of_lane
+from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import checkpoints
 
 
@@ -39,6 +39,15 @@ async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | N
     query = sa.select(checkpoints).where(of_lane(checkpoints, key))
     row = (await connection.execute(query)).first()
     return None if row is None else _checkpoint(row)
+
+
+async def get_all(
+    connection: AsyncConnection, keys: Sequence[LaneKey]
+) -> Mapping[LaneKey, StoredCheckpoint]:
+    """Return the checkpoints of lanes, by lane."""
+    query = sa.select(checkpoints).where(of_lanes(checkpoints, keys))
+    found = [_checkpoint(row) for row in await connection.execute(query)]
+    return {one.key: one for one in found}
 
 
 async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.states import ServerState
-from metaserver.store.reader import of_lane
+from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import state_changes
 
 
@@ -51,6 +51,25 @@ async def list_changes(
     )
     rows = (await connection.execute(query)).all()
     return [_change(row) for row in reversed(rows)]
+
+
+async def list_changes_of(
+    connection: AsyncConnection, keys: Sequence[LaneKey], *, since: float
+) -> Mapping[LaneKey, Sequence[StateChange]]:
+    """Return the changes of each lane from `since` (Unix seconds) on and the one before."""
+    lanes = of_lanes(state_changes, keys)
+    before = (
+        sa.select(sa.func.max(state_changes.c.id))
+        .where(lanes, state_changes.c.at < since)
+        .group_by(state_changes.c.phase_id, state_changes.c.server_id)
+    )
+    recent = sa.or_(state_changes.c.at >= since, state_changes.c.id.in_(before))
+    query = sa.select(state_changes).where(lanes, recent).order_by(state_changes.c.id)
+    found: dict[LaneKey, list[StateChange]] = {}
+    for row in await connection.execute(query):
+        change = _change(row)
+        found.setdefault(change.key, []).append(change)
+    return found
 
 
 async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, StateChange]:
