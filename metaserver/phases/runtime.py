@@ -87,6 +87,7 @@ class RunningPhase:
             ),
             scoreboard,
             blocked=lambda: store.blocked,
+            behind=lambda: self.is_behind,
         )
         self.follower = Follower(
             store,
@@ -232,6 +233,15 @@ class RunningPhase:
         """True while the boards lack stored answers."""
         done, total = self.follower.progress
         return done < total or bool(self._unscored)
+
+    @property
+    def catching_up(self) -> str:
+        """How far the boards are behind the stored answers, in words; empty where they are not."""
+        if not self.is_behind:
+            return ""
+        done, total = self.follower.progress
+        runs = f", {len(self._unscored):,} uploaded runs left" if self._unscored else ""
+        return f"catching up: {done:,} of {total:,} servers{runs}"
 
     async def catch_up(self) -> None:
         """Bring the boards, monitor and windows up to date with the store.
