@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
 from collections.abc import Callable, Mapping
-
-import msgspec
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -15,7 +12,6 @@ from metaserver.client.urls import address
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.leaderboards.gold import read_gold, scored_tasks
 from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey, StateChange
@@ -25,10 +21,10 @@ from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.windows import Windows
-from metaserver.phases.checkpoints import Basis
+from metaserver.phases.checkpoints import basis_of
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
-from metaserver.phases.restore import articles_of, asked_tasks, gold_marks
+from metaserver.phases.restore import articles_of, asked_tasks, empty_scoreboard, gold_marks
 from metaserver.store import logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
@@ -94,7 +90,7 @@ class RunningPhase:
             self.boards,
             self.windows,
             corpus,
-            basis=self._basis(),
+            basis=basis_of(settings, vocabulary),
             measuring=self._measuring,
             clock=clock,
         )
@@ -133,7 +129,7 @@ class RunningPhase:
             settings,
             vocabulary,
             gold,
-            await asyncio.to_thread(_scoreboard, gold, vocabulary),
+            await asyncio.to_thread(empty_scoreboard, gold, vocabulary),
             store=store,
             client=client,
             publish=publish,
@@ -179,7 +175,7 @@ class RunningPhase:
         if self.settings.limits.timeout != before:
             self.boards.server_monitor.limit(self.settings.limits.timeout)
             self.windows.limit(self.settings.limits.timeout)
-            self.follower.limit(self._basis())
+            self.follower.limit(basis_of(self.settings, self.vocabulary))
         self._caller = self._make_caller()
 
     def key(self, server: RegisteredServer) -> LaneKey:
@@ -260,10 +256,6 @@ class RunningPhase:
         for run in list(self._unscored.values())[:1]:
             await self._score_run(run)
 
-    def _basis(self) -> Basis:
-        meta = hashlib.sha256(msgspec.msgpack.encode(self.vocabulary.release.meta))
-        return Basis(time_limit=self.settings.limits.timeout, release=meta.hexdigest())
-
     def _measuring(self) -> tuple[ServerMonitor, Windows]:
         limit = self.settings.limits.timeout
         monitor = ServerMonitor(self.phase.name, len(self.corpus), limit, clock=self._clock)
@@ -342,9 +334,3 @@ class RunningPhase:
         """Return the number of answers, of servers and of offline runs."""
         offline = sum(run.articles for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)
-
-
-def _scoreboard(gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary) -> Scoreboard:
-    """Return the empty boards of the tasks that have gold; slow for a large gold."""
-    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
-    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))
