@@ -70,7 +70,7 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     concurrency: Concurrency | None = None
 
 
-class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
+class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of a server in one phase; `eta` is in seconds."""
 
     phase: str
@@ -105,7 +105,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     tests: tuple[Tested, ...]
     testing: bool
-    phases: tuple[LaneStanding, ...]
+    phases: tuple[LaneProgress, ...]
 
 
 def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
@@ -125,13 +125,13 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         reasons=newest.reasons,
         tests=tuple(tests(hub, registered)),
         testing=hub.conformance.under_way(server.name) is not None,
-        phases=tuple(_standings(hub, server.name)),
+        phases=tuple(_progress(hub, server.name)),
     )
 
 
-def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
+def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
     return [
-        LaneStanding(
+        LaneProgress(
             phase=running.name,
             state=status.state,
             note=status.note,

@@ -64,9 +64,9 @@ async def announced(pages: Pages) -> str:
     if first:
         at = datetime.fromisoformat(first["at"])
         said = f"{first['date']} {at.astimezone(UTC):%Y-%m-%d %H:%M}"
-    head = re.search(r'<p id="phase-head".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
+    head = re.search(r'<p id="phase-summary".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
     async with pages.stream("monitor&phase=test") as response:
-        streamed = (await frame(response))["html"]["phase-head"]
+        streamed = (await frame(response))["html"]["phase-summary"]
     team = re.search(r'<ul id="phases".*?</ul>', await pages.get("/team", "blue"), re.DOTALL)
     organise = re.search(
         r'<div id="challenges".*</div>', await pages.get("/organise", "organiser"), re.DOTALL
@@ -294,7 +294,7 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
 
     async def told() -> tuple[Any, ...]:
         queue = await running.do("servers.queue", blue, server="blue-1", phase="test")
-        [standing] = (await running.do("servers.get", blue, server="blue-1")).phases
+        [progress] = (await running.do("servers.get", blue, server="blue-1")).phases
         texts = [
             await pages.get("/p/test/monitor"),
             await pages.get("/p/test/servers/blue-1"),
@@ -305,7 +305,7 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
             texts.append(json.dumps((await frame(response))["html"]))
         left = [bool(re.search(r"\d (s|min|h|d) left", text)) for text in texts]
         still = ["data-still" in text for text in texts]
-        return queue.eta is not None, standing.eta is not None, any(left), all(still), any(still)
+        return queue.eta is not None, progress.eta is not None, any(left), all(still), any(still)
 
     async with served(Kit(at_first)) as url:
         await running.do("servers.register", blue, server="blue-1", url=url)

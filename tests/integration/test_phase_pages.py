@@ -124,12 +124,12 @@ async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pa
     assert "page=t/INT&amp;phase=final&amp;sort=-f_score" in other
     assert re.findall(r'href="/(?:t/|monitor)', other) == []  # every link keeps the phase
     async with pages.stream("monitor&phase=training") as response:
-        assert 'data-phase="test"' in (await frame(response))["html"]["phase-head"]
+        assert 'data-phase="test"' in (await frame(response))["html"]["phase-summary"]
         await pages.running.do("phases.freeze", phase="training")
         with pytest.raises(ClientPayloadError):  # the phase was loaded again: browsers reconnect
             await response.read()  # to its end: a frame of the change may come before
     async with pages.stream("monitor&phase=training") as response:
-        assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-head"]
+        assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-summary"]
 
 
 async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:

@@ -55,16 +55,16 @@ def test_what_is_announced_is_what_the_clock_does(
     now = clock(data)
     phase = Phase(plan, reached)
     for _ in range(4):  # a hand, a clock that is set forward or back, another plan
-        standing = phase.look(now)
-        _check(phase, now, standing)
+        state = phase.look(now)
+        _check(phase, now, state)
         now = clock(data)
         phase.reached = data.draw(st.just(phase.reached) | REACHED)
         phase.plan = data.draw(st.just(phase.plan) | plans())
 
 
-def _check(phase: Phase, now: float, standing: PhaseState) -> None:
+def _check(phase: Phase, now: float, state: PhaseState) -> None:
     coming = phase.plan.coming(now, phase.reached)
-    states = [standing, *(change.state for change in coming)]
+    states = [state, *(change.state for change in coming)]
     assert all(ORDER.index(one) < ORDER.index(two) for one, two in pairwise(states))
     seen: list[Change] = []
     follower = Phase(phase.plan, phase.reached)

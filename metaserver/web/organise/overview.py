@@ -23,10 +23,10 @@ from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.conformance import TestState
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
-from metaserver.operations.tokens import TokenDetail
+from metaserver.operations.tokens import TokenDetail, TokenQuery
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
@@ -94,7 +94,7 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
         corpora=await console.ask(request, corpora.list_, nothing),
         phases=await console.ask(request, phases.list_, nothing),
         teams=await console.ask(request, teams.list_, nothing),
-        tokens=await console.ask(request, tokens.list_, nothing),
+        tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)),
         servers=await console.ask(request, servers.list_, nothing),
         releases=await console.ask(request, releases.list_, nothing),
         now=console.hub.clock(),
@@ -163,12 +163,12 @@ def needs(known: Overview) -> Sequence[Need]:
     return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
 
 
-def _standing(known: Overview) -> Iterator[tuple[str, LaneStanding]]:
+def _open_lanes(known: Overview) -> Iterator[tuple[str, LaneProgress]]:
     opened = {phase.phase for phase in known.phases if phase.state in OPEN_STATES}
     for server in known.servers:
-        for standing in server.phases:
-            if standing.phase in opened and not server.retired:
-                yield server.server, standing
+        for progress in server.phases:
+            if progress.phase in opened and not server.retired:
+                yield server.server, progress
 
 
 def _down(known: Overview) -> Iterator[Need]:
@@ -176,12 +176,12 @@ def _down(known: Overview) -> Iterator[Need]:
         (ServerState.DOWN, "answer no more"),
         (ServerState.SUSPENDED, "are suspended"),
     ):
-        names = [name for name, standing in _standing(known) if standing.state == state]
+        names = [name for name, progress in _open_lanes(known) if progress.state == state]
         if names:
             yield Need(
                 state, state, f"Servers that {word}: {_some(names)}", _servers(state=state.value)
             )
-    given_up = [name for name, standing in _standing(known) if standing.given_up]
+    given_up = [name for name, progress in _open_lanes(known) if progress.given_up]
     if given_up:
         text = f"Articles were given up for {_some(given_up)}: requeue them, or leave them"
         yield Need("slow", "given up", text, _servers(state="given up"))

@@ -154,7 +154,7 @@ class BoardPages:
         html = {
             name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
         }
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         for name in BOARD_PARTS:
             html[name] = self._chart(site, name, shown, viewer)
         for task_name, count in site.source.counts(viewer).items():

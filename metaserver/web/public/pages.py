@@ -85,10 +85,10 @@ class PublicPages:
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
-        wanted = or_400(lambda: MonitorFilter.parse(request.query))
+        chosen = or_400(lambda: MonitorFilter.parse(request.query))
         shown = site_of(request).monitor(viewer_of(request))
         totals = Totals.of(shown)
-        return page(self.templates.page("monitor.html", m=shown, totals=totals, wanted=wanted))
+        return page(self.templates.page("monitor.html", m=shown, totals=totals, chosen=chosen))
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of the page that the query names."""
@@ -114,7 +114,7 @@ class PublicPages:
             for name in MONITOR_PARTS
         }
         html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState

@@ -85,7 +85,7 @@ class PublicServerPages:
     def _parts(self, site: Site, view: ServerView) -> LiveParts:
         part = self.templates.part
         html = {name: part("server_parts.html", name, view) for name in PARTS}
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         return LiveParts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:

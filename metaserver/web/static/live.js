@@ -8,7 +8,7 @@ import { fillRows, forget, watchRows } from "./rows.js";
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
 const RETRY = 2_000; // ms until the next try, on average: not all viewers at once
-const ANNOUNCED = 3; // changes told at once; more are counted
+const ANNOUNCED = 3; // changes announced at once; more are counted
 
 const byId = (id) => document.getElementById(id);
 

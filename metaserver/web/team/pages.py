@@ -149,5 +149,5 @@ def _notice(phase: str | None, request: web.Request, shown: Sequence[Card]) -> s
     name = request.query.get("server")
     for card in shown:
         if card.server.server == name:
-            return f"{card.standing_words(phase)}." if phase else ""
+            return f"{card.state_words(phase)}." if phase else ""
     return ""

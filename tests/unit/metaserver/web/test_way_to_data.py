@@ -57,7 +57,7 @@ def refused_ones() -> Iterator[Any]:
     for operation in OPERATIONS.values():
         for role, caller in CALLERS.items():
             try:
-                caller.need(operation.role)
+                caller.require_role(operation.role)
             except RefusedError:
                 yield pytest.param(operation, caller, id=f"{operation.name} as {role or 'nobody'}")
 
