@@ -46,7 +46,7 @@ NEW_SHARE = 0.25
 log = logging.getLogger(__name__)
 
 
-class Progress(NamedTuple):
+class CaughtUp(NamedTuple):
     """The number of lanes that are up to date, of all."""
 
     done: int
@@ -149,9 +149,9 @@ class Follower:
         return server in self._behind
 
     @property
-    def progress(self) -> Progress:
+    def progress(self) -> CaughtUp:
         """The number of lanes that are up to date."""
-        return Progress(len(self._lanes) - len(self._behind), len(self._lanes))
+        return CaughtUp(len(self._lanes) - len(self._behind), len(self._lanes))
 
     def expect(self, server: ServerName, serial: int) -> None:
         """Read a lane's log from the store where it is longer than was published."""

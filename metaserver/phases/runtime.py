@@ -232,7 +232,7 @@ class RunningPhase:
 
     @property
     def catching_up(self) -> str:
-        """How far the boards are behind the stored answers, in words; empty where they are not."""
+        """The words for boards that lack stored answers; empty where they lack none."""
         if not self.is_behind:
             return ""
         done, total = self.follower.progress
