@@ -6,29 +6,26 @@ A `RunScorer` is the one place where runs are scored: the live scoreboard puts a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.averages import mean_and_deviation, micro_auc
+from scoring.article_scores import ArticleScores
 from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.match_lists import MatchLists
-from scoring.ranking import Matches, f_beta
+from scoring.ranking import Matches
 from scoring.scorecard import (
     ActScorecard,
     ArticlePolicy,
-    ArticleScore,
-    Averaged,
     ItemScorecard,
-    Pooled,
     Scorecard,
     Signature,
-    score_article,
 )
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
 
@@ -37,6 +34,8 @@ Answer: TypeAlias = Sequence[Hit] | Classification
 
 Prepared: TypeAlias = Matches | Classification
 """The part of an answer that a scorer keeps; as small as the gold, however long the answer is."""
+
+_FEW = 32  # matches of a run that are not packed yet
 
 
 class ItemState(NamedTuple):
@@ -147,12 +146,45 @@ def match(hits: Sequence[Hit], gold: frozenset[Item]) -> Matches:
     return Matches(ranks, len(ordered), len(gold))
 
 
+class _Arrivals:
+    """Matches in the order in which they arrived, in columns that grow."""
+
+    def __init__(self) -> None:
+        self._places, self._hits, self._counts = array("I"), array("I"), array("I")
+        self._ranks = array("I")
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, place: int, matches: Matches) -> None:
+        """Add the matches of the article at a place of the gold."""
+        self._places.append(place)
+        self._hits.append(matches.hits)
+        self._counts.append(len(matches.ranks))
+        self._ranks.extend(matches.ranks)
+
+    def lists(self) -> MatchLists:
+        """Return the last matches of each article."""
+        return MatchLists.packed(self._places, self._hits, self._counts, self._ranks)
+
+
+class _Kept(NamedTuple):
+    """The lists of a run, and those that arrived since."""
+
+    lists: MatchLists
+    arrivals: _Arrivals
+
+
 class ItemScorer:
-    """Scores one INT or IPT run; keeps one score an article."""
+    """Scores one INT or IPT run; keeps the matches of each article, in columns.
+
+    Scorecards share the columns, which are replaced, never changed. `scorecard` and `state` may be
+    called in several threads at a time, but not while something is put.
+    """
 
     def __init__(self, gold: ItemGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._scores: dict[str, ArticleScore] = {}
+        self._kept = _Kept(MatchLists.of(()), _Arrivals())
         self._ignored: dict[str, int] = {}
 
     def put(self, article: str, answer: Answer) -> None:
@@ -172,83 +204,56 @@ class ItemScorer:
 
     def put_matches(self, article: str, matches: Matches) -> None:
         """Score one article whose hits were matched already, as the fast reader does."""
-        if article in self._gold.items:
-            cut = matches.cut(self._signature.cutoff)
-            self._scores[article] = score_article(cut, self._signature.beta)
-        else:
+        place = self._gold.place.get(article)
+        if place is None:
             self._ignored[article] = matches.hits
+            return
+        lists, arrivals = self._kept
+        arrivals.add(place, matches.cut(self._signature.cutoff))
+        if len(arrivals) > max(_FEW, len(lists) // 8):  # so each is packed a few times at most
+            self._lists()
+
+    def _lists(self) -> MatchLists:
+        """Return the lists of all articles that were put."""
+        lists, arrivals = self._kept
+        if len(arrivals):
+            lists = lists.updated(arrivals.lists())
+            self._kept = _Kept(lists, _Arrivals())  # at once: a thread sees the one or the other
+        return lists
 
     def state(self) -> ItemState:
         """Return all that was put so far."""
-        rows = (
-            (place, self._scores[article].matches)
-            for place, article in enumerate(self._gold.items)
-            if article in self._scores
-        )
-        return ItemState(MatchLists.of(rows), dict(self._ignored))
+        return ItemState(self._lists(), dict(self._ignored))
 
     def resume(self, state: RunState) -> None:
         """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
         if not isinstance(state, ItemState):
             raise ValueError("a state of ACT cannot be scored as hits")
         state.lists.require_valid(self._gold.sizes)
-        articles = list(self._gold.items)
-        sizes = self._gold.sizes[state.lists.places]
-        self._scores = {
-            articles[place]: score_article(matches, self._signature.beta)
-            for place, matches in state.lists.rows(sizes.tolist())
-        }
+        self._kept = _Kept(state.lists, _Arrivals())
         self._ignored = dict(state.ignored)
 
     def scorecard(self) -> ItemScorecard:
         """Return the score of all articles put so far."""
-        scores = self._counted()
-        lists = [score.matches for score in scores.values()]
-        correct = sum(len(matches.ranks) for matches in lists)
-        hits = sum(matches.hits for matches in lists)
-        gold = sum(matches.gold for matches in lists)
+        gold = self._gold
         return ItemScorecard(
             run=self._run,
-            articles=scores,
-            articles_in_gold=len(self._gold),
+            articles=ArticleScores(
+                gold.articles, gold.sizes, self._counted(), self._signature.beta
+            ),
+            articles_in_gold=len(gold),
             articles_ignored=len(self._ignored),
             hits_ignored=sum(self._ignored.values()),
-            tp=correct,
-            fp=hits - correct,
-            fn=gold - correct,
-            macro=_averaged([score for score in scores.values() if score.matches.gold]),
-            micro=Pooled(
-                correct / hits if hits else 0.0,
-                correct / gold if gold else 0.0,
-                f_beta(correct, hits, gold, self._signature.beta),
-                micro_auc(lists),
-            ),
             signature=self._signature,
         )
 
-    def _counted(self) -> Mapping[str, ArticleScore]:
-        scores = self._scores
+    def _counted(self) -> MatchLists:
+        lists = self._lists()
         if self._signature.articles == "answered":
-            return {
-                article: scores[article]
-                for article in self._gold.items
-                if article in scores and scores[article].matches.hits
-            }
-        return {
-            article: scores.get(article) or score_article(Matches((), 0, len(items)))
-            for article, items in self._gold.items.items()
-        }
-
-
-def _averaged(scores: Sequence[ArticleScore]) -> Averaged:
-    columns = [
-        [score.precision for score in scores],
-        [score.recall for score in scores],
-        [score.f_score for score in scores],
-        [score.auc_ipr or 0.0 for score in scores],
-    ]
-    means, deviations = zip(*map(mean_and_deviation, columns), strict=True)
-    return Averaged(*means, *deviations)
+            return lists.where(lists.hits > 0)
+        places = np.arange(len(self._gold))
+        nothing = np.zeros(len(places), dtype=np.int64)
+        return MatchLists.packed(places, nothing, nothing, nothing[:0]).updated(lists)
 
 
 class ActScorer:
@@ -256,7 +261,6 @@ class ActScorer:
 
     def __init__(self, gold: ActGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._place = {article: place for place, article in enumerate(gold.articles)}
         self._truth = gold.truth
         self._reported = np.zeros(len(gold), dtype=bool)
         self._relevant = np.zeros(len(gold), dtype=bool)
@@ -277,7 +281,7 @@ class ActScorer:
     def keep(self, article: str, answer: Prepared) -> None:
         """Take one article's classification."""
         assert isinstance(answer, Classification)
-        place = self._place.get(article)
+        place = self._gold.place.get(article)
         if place is None:
             self._ignored.add(article)
             return

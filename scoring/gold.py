@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -24,6 +24,16 @@ class ItemGold:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @cached_property
+    def articles(self) -> Sequence[str]:
+        """The articles' ids, in file order."""
+        return list(self.items)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The place of each article among them, from 0."""
+        return {article: place for place, article in enumerate(self.items)}
 
     @cached_property
     def sizes(self) -> Places:
@@ -59,6 +69,11 @@ class ActGold:
     def articles(self) -> list[str]:
         """The articles' ids, sorted."""
         return sorted(self.relevant)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The place of each article among the sorted ones, from 0."""
+        return {article: place for place, article in enumerate(self.articles)}
 
     @cached_property
     def truth(self) -> Truths:

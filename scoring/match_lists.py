@@ -9,10 +9,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scoring.columns import Places
+from scoring.columns import Places, Truths
 from scoring.ranking import Matches
 
 Counts: TypeAlias = NDArray[np.unsignedinteger]
+Values: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,55 @@ class MatchLists:
             found = found[_members(number, order)]
             at, length, number = at[order], length[order], number[order]
         return cls(*map(_smallest, (at, length, number, found)))
+
+    def updated(self, others: MatchLists) -> MatchLists:
+        """Return these lists and others, which replace those of the same places."""
+        if not len(self):
+            return others
+        columns = zip(self._columns(), others._columns(), strict=True)
+        return self.packed(*(np.concatenate(pair) for pair in columns))
+
+    def where(self, chosen: Truths) -> MatchLists:
+        """Return some of the lists: those where `chosen`, of the same length, is True."""
+        if chosen.all():
+            return self
+        members = np.repeat(chosen, self.counts)
+        return self.packed(
+            self.places[chosen], self.hits[chosen], self.counts[chosen], self.ranks[members]
+        )
+
+    def _columns(self) -> tuple[Counts, Counts, Counts, Counts]:
+        return self.places, self.hits, self.counts, self.ranks
+
+    def interpolated(self) -> Values:
+        """Return, for each correct hit, the best precision at its rank or any later one.
+
+        As `ranking.interpolated`, to the last bit.
+        """
+        steps = np.empty(len(self.ranks))
+        for _, members in self._by_length():
+            precisions = np.arange(1, members.shape[1] + 1) / self.ranks[members]
+            steps[members] = np.maximum.accumulate(precisions[:, ::-1], axis=1)[:, ::-1]
+        return steps
+
+    def summed(self, values: Values) -> Values:
+        """Return the sum of the values of each list, one a correct hit, added from left to right.
+
+        As `sum` adds, to the last bit; numpy's own sums add in pairs.
+        """
+        sums = np.zeros(len(self))
+        for rows, members in self._by_length():
+            sums[rows] = np.add.accumulate(values[members], axis=1)[:, -1]
+        return sums
+
+    def _by_length(self) -> Iterator[tuple[Places, Places]]:
+        """Yield the lists with equally many correct hits, and where in `ranks` these are."""
+        counts = self.counts.astype(np.int64)
+        firsts = np.cumsum(counts) - counts
+        for count in np.unique(counts).tolist():
+            if count:
+                rows = np.flatnonzero(counts == count)
+                yield rows, firsts[rows, None] + np.arange(count)
 
     def rows(self, gold: Iterable[int]) -> Iterator[tuple[int, Matches]]:
         """Yield the place and matches of each article; `gold` are the sizes of their gold."""

@@ -50,7 +50,7 @@ def scatter(scorecards: Sequence[Scorecard]) -> Figure:
         if isinstance(card, ActScorecard):
             x, y = card.auc_ipr, card.confusion.mcc
         else:
-            x, y = card.macro.auc_ipr, card.macro.f_score
+            x, y = card.means.auc_ipr, card.means.f_score
         axes.scatter([x], [y])
         name, offset = _labelled(card), "offset points"
         axes.annotate(name, (x, y), fontsize="small", xytext=(4, 4), textcoords=offset)

@@ -76,6 +76,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
     plugin = phase.task(request.task)
     views = phase.views(plugin.name)
     require_one_of(request.view, views, "view")
+    await phase.refresh(plugin.name, request.view)
     board = phase.board(plugin.name, request.view, caller.viewer)
     return BoardDetail(
         phase=phase.name,

@@ -83,7 +83,7 @@ class RunningPhase:
             ),
             scoreboard,
             blocked=lambda: store.blocked,
-            behind=lambda: self.is_behind,
+            lacks_answers=lambda: self.is_behind,
         )
         self.follower = Follower(
             store,

@@ -83,6 +83,12 @@ class RankedTask:
         if array is None:
             return None
         report.hits_sent += len(array)
+        usual = self._usual(array, vocabulary)
+        return self._read_each(array, report, vocabulary) if usual is None else usual
+
+    def _read_each(
+        self, array: Sequence[object], report: Report, vocabulary: Vocabulary
+    ) -> RankedPayload | None:
         sent = [self._read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
         readable = [hit for hit in sent if hit is not None]
         payload = _unique(self._accepted(readable, report, vocabulary), report)
@@ -151,6 +157,33 @@ class RankedTask:
         return result_lines(
             Task(self.name), ((article, _answer(payload)) for article, payload in answers)
         )
+
+    def _usual(self, array: Sequence[object], vocabulary: Vocabulary) -> RankedPayload | None:
+        """Return the payload of hits in which nothing is to be corrected, ordered or reported.
+
+        None for any others, which are then read one by one; in a fraction of the time of that.
+        """
+        names: list[str] = []
+        items: set[tuple[str, ...]] = set()
+        payload: RankedPayload = []
+        size, last = len(self.fields) + 2, 0
+        for hit in array:
+            if type(hit) is not dict or len(hit) != size:
+                return None
+            item = [name for name in map(hit.get, self.fields) if type(name) is str]
+            rank, confidence = hit.get("rank"), hit.get("confidence")
+            if type(rank) is not int or type(confidence) is not float:
+                return None
+            if rank <= last or not 0.0 < confidence <= 1.0 or len(item) < len(self.fields):
+                return None
+            last = rank
+            names += item
+            item.sort()
+            items.add(tuple(item))
+            payload.append([*item, rank, confidence])
+        if len(items) < len(payload) or vocabulary.rulings(names):
+            return None
+        return payload
 
     def _read(self, value: object, path: str, report: Report) -> _Sent | None:
         struct = read(value, dict, path, report)
@@ -245,13 +278,13 @@ def _answer(payload: RankedPayload) -> Sequence[Hit]:
 
 def _values(card: Scorecard) -> Values:
     assert isinstance(card, ItemScorecard)
-    macro = card.macro
+    means = card.means
     return {
         "tp": card.tp,
         "fp": card.fp,
         "fn": card.fn,
-        "precision": macro.precision,
-        "recall": macro.recall,
-        "f_score": macro.f_score,
-        "auc_ipr": macro.auc_ipr,
+        "precision": means.precision,
+        "recall": means.recall,
+        "f_score": means.f_score,
+        "auc_ipr": means.auc_ipr,
     }

@@ -11,6 +11,7 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
 from metaserver.tasks.dumps import dump_state, load_state
+from metaserver.tasks.lazy import LazyCurve, LazyDetail
 from metaserver.tasks.plugin import Payload
 from scoring import Answer, FormatError, Gold, Scorecard, Task
 from scoring.biocreative import Prepared, RunState
@@ -104,7 +105,7 @@ class TaskScorer:
             values=values,
             articles_scored=card.articles_scored,
             articles_in_gold=card.articles_in_gold,
-            curve=card.curve,
-            detail=card.to_dict(),
+            curve=LazyCurve(card),
+            detail=LazyDetail(card.to_dict),
             card=card,
         )

@@ -219,7 +219,7 @@ async def test_what_waits_for_a_mean_is_in_the_dump(tasks: Sequence[ScoredTask])
     ]
     board = put(Scoreboard(tasks), given[:1])
     begun, may_end = threading.Event(), threading.Event()
-    scorer = board._scorers[next(run for run in board._scorers if run.task == INT)]
+    scorer = board._runs[INT, "raw"].scorers[ONE]
     score = scorer.score
 
     def slow() -> Score:

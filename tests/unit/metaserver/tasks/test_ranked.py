@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
+from metaserver.tasks.ranked import RankedTask
 from metaserver.wire.validation import Report, Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
@@ -62,6 +65,45 @@ class TestRanks:
     def test_unranked_hits_close_up_over_a_dropped_one(self) -> None:
         sent = hits(("P1", 1.0), ("P2", 1.1), ("P3", 0.2))
         assert INT.check(sent, Report(), ANY) == [["P1", 1, 1.0], ["P3", 2, 0.2]]
+
+
+UNUSUAL = {
+    "dbid": [None, "Q1", "P2", 7],
+    "dbid_a": [None, "Q1", "P2", 7],
+    "rank": [None, 0, 1, "2", True, 2**40],
+    "confidence": [None, 0.0, 1, float("nan"), "0.5"],
+    "evidence": ["text", 3],
+    "other": ["text"],
+}
+"""Values that members of a usual hit are replaced by; None removes the member."""
+
+
+@pytest.mark.parametrize("task", [INT, IPT], ids=["INT", "IPT"])
+@given(data=st.data())
+def test_usual_hits_are_read_as_all_others(task: RankedTask, data: st.DataObject) -> None:
+    names = st.sampled_from(["P1", "P2", "P3", "P4", "P5"])
+    count = data.draw(st.integers(0, 6))
+    sent = [
+        {name: data.draw(names) for name in task.fields} | {"rank": rank, "confidence": 0.5}
+        for rank in range(1, count + 1)
+    ]
+    for member in data.draw(st.lists(st.sampled_from(sorted(UNUSUAL)), max_size=2 * bool(sent))):
+        hit = data.draw(st.sampled_from(sent))
+        hit[member] = data.draw(st.sampled_from(UNUSUAL[member]))
+        if hit[member] is None:
+            del hit[member]
+    vocabulary = FakeVocabulary.prefixed({"Q1": Ruling("P1", "Q1 read as P1")})
+    one_by_one, usual = Report(), Report()
+    due = task._read_each(sent, one_by_one, vocabulary)
+    assert task.check(sent, usual, vocabulary) == due
+    assert messages(usual) == messages(one_by_one)
+    assert (usual.hits_sent, usual.problem_count) == (count, one_by_one.problem_count)
+
+
+def test_the_order_of_usual_hits_is_that_of_their_ranks() -> None:
+    sent = pairs(("P9", "P1", 0.5, 1), ("P2", "P2", 1.0, 7))
+    assert IPT.check(sent, Report(), ANY) == [["P1", "P9", 1, 0.5], ["P2", "P2", 7, 1.0]]
+    assert IPT.check(sent[::-1], Report(), ANY) == [["P1", "P9", 1, 0.5], ["P2", "P2", 7, 1.0]]
 
 
 @pytest.mark.parametrize("confidence", [0.0, -0.1, 1.0000001])
