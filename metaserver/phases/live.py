@@ -56,7 +56,8 @@ class Landed(NamedTuple):
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change.
 
-    `blocked` returns the reason why no answer can be stored at present, or None.
+    `blocked` returns the reason why no answer can be stored at present, or None; `lacks_answers`
+    whether stored answers are still being read, so that runs are not compared.
     """
 
     def __init__(
@@ -64,11 +65,13 @@ class LiveBoards:
         server_monitor: ServerMonitor,
         scoreboard: Scoreboard,
         blocked: Callable[[], str | None],
+        lacks_answers: Callable[[], bool] = lambda: False,
     ) -> None:
         self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
+        self._lacks_answers = lacks_answers
         self._owners: dict[ServerName, RunOwner] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
@@ -144,7 +147,7 @@ class LiveBoards:
         while not all(map(self._is_prepared, answers, made)):
             await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
         for landed, prepared in zip(answers, made, strict=True):
-            self.scoreboard.put(landed.server, landed.article, landed.payloads, prepared)
+            self._put(landed._replace(prepared=prepared))
 
     def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
         return self.scoreboard.is_prepared(landed.payloads, prepared)
@@ -188,7 +191,7 @@ class LiveBoards:
         within seconds, and then the version rises. `refresh` waits for that.
         """
         scores = self._recent(task, view)
-        comparison = self.comparisons.newest(task, view, scores)
+        comparison = self._comparison(task, view, scores)
         return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
 
     async def refresh(self, task: TaskName, view: View = RAW) -> None:
@@ -210,6 +213,11 @@ class LiveBoards:
             del self._behind[task, view]
             await self.scoreboard.refresh(task, view, pause=MEANS_PAUSE)
             self.touch()
+
+    def _comparison(
+        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+    ) -> BoardComparison | None:
+        return None if self._lacks_answers() else self.comparisons.newest(task, view, scores)
 
     async def settled(self, task: TaskName, view: View = RAW) -> Board:
         """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
@@ -241,7 +249,7 @@ class LiveBoards:
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
-        found = self.comparisons.newest(task, view, self._recent(task, view))
+        found = self._comparison(task, view, self._recent(task, view))
         known = found.levels if found else ()
         shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
         return ArticleBoard(
