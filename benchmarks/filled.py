@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -15,7 +15,7 @@ from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
 from metaserver.config import Settings
 from metaserver.files.compression import pack
-from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import (
     Attempt,
@@ -37,6 +37,7 @@ from metaserver.wire.validation import check
 PHASE, RELEASE = PhaseName("test"), "benchmark"
 STORE_FILE = "metaserver.sqlite"
 AT_A_TIME = 512
+ANSWERS = 97  # different ones, more than a compressor remembers
 TEXT = "MDM2 binds p53 & targets it for degradation. " * 40
 
 
@@ -61,12 +62,15 @@ def gold_of(task: str, articles: int, shift: int = 0) -> bytes:
 
 
 async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
-    """Create a hub's folder with one phase whose servers have answered every article."""
+    """Create a hub's folder with one phase whose servers have answered every article.
+
+    The servers answer in turn, so that the rows of a lane are apart from each other, as a hub
+    leaves them.
+    """
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         corpus, phase_id, keys = await _phase(store, lanes, articles)
-        checked, raw = _answer(given)
-        entries = _entries(corpus, keys, checked, raw)
+        entries = _entries(corpus, keys, _answers(given))
         while batch := list(itertools.islice(entries, AT_A_TIME)):
             await asyncio.gather(*map(store.record, batch))
         for task in ("ACT", "INT", "IPT"):
@@ -96,17 +100,27 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
     return corpus, phase_id, keys
 
 
-def _answer(given: Settings) -> tuple[Any, bytes]:
-    answer = answer_of(ACCESSIONS)
+def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
+    """Return answers of other hits and confidences each: checked, and packed as received."""
     vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
     tasks = [task for name, task in installed_tasks().items() if name != "NER"]
-    return check(answer, tasks, vocabulary), pack(encode_answer(answer))
+    some = random.Random(7)
+    made = []
+    for _ in range(ANSWERS):
+        answer = answer_of(some.sample(ACCESSIONS, len(ACCESSIONS)))
+        for hit in itertools.chain(answer["normalizations"], answer["pairs"]):
+            hit["confidence"] = 1.0 - some.random()
+        made.append((check(answer, tasks, vocabulary), pack(encode_answer(answer))))
+    return made
 
 
 def _entries(
-    corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes
+    corpus: Corpus, keys: list[LaneKey], answers: Sequence[tuple[CheckedAnswer, bytes]]
 ) -> Iterator[AttemptRecord]:
-    for key, (position, article) in itertools.product(keys, enumerate(corpus.ids)):
+    asked = itertools.product(enumerate(corpus.ids), keys)
+    for ((position, article), key), (checked, raw) in zip(
+        asked, itertools.cycle(answers), strict=False
+    ):
         attempt = Attempt(
             server=ServerName(""),
             article=article,
