@@ -248,7 +248,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
             await running.do("servers.register", blue, server=server, url=url)
         await running.do("servers.test", blue, server=BLUE)
         await running.do("servers.start", blue, server=BLUE)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status(BLUE).state == "finished")
         await _upload(running, "blue-run")
         changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes

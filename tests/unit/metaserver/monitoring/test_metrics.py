@@ -34,12 +34,12 @@ class Hub:
     """Two servers with five articles each, monitored and measured."""
 
     def __init__(self) -> None:
-        self.watch = ServerMonitor("test", 5, 600.0)
+        self.server_monitor = ServerMonitor("test", 5, 600.0)
         for server in SERVERS:
-            self.watch.add(server, "http://127.0.0.1:80")
+            self.server_monitor.add(server, "http://127.0.0.1:80")
         self.blocked: str | None = None
         sources = Sources(
-            monitors=lambda: [self.watch.snapshot()],
+            monitors=lambda: [self.server_monitor.snapshot()],
             blocked=lambda: self.blocked,
             streams=lambda: 3,
             watchdog=Watchdog(),
@@ -49,9 +49,9 @@ class Hub:
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         self.metrics.publish(event)
         if isinstance(event, LaneChanged):
-            self.watch.lane(event)
+            self.server_monitor.lane(event)
         else:
-            self.watch.attempt(event.attempt, final=event.decision.final)
+            self.server_monitor.attempt(event.attempt, final=event.decision.final)
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """Return the samples by name and label values, in the order of the labels' names."""
