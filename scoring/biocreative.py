@@ -7,15 +7,17 @@ A `RunScorer` is the one place where runs are scored: the live scoreboard puts a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.averages import mean_and_deviation, micro_auc
-from scoring.columns import Places
+from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
+from scoring.match_lists import MatchLists
 from scoring.ranking import Matches, f_beta
 from scoring.scorecard import (
     ActScorecard,
@@ -35,6 +37,34 @@ Answer: TypeAlias = Sequence[Hit] | Classification
 
 Prepared: TypeAlias = Matches | Classification
 """The part of an answer that a scorer keeps; as small as the gold, however long the answer is."""
+
+
+class ItemState(NamedTuple):
+    """The answers of an INT or IPT run as its scorer keeps them.
+
+    `ignored` has the number of hits of each article that is not in the gold.
+    """
+
+    lists: MatchLists
+    ignored: Mapping[str, int]
+
+
+class ActState(NamedTuple):
+    """The answers of an ACT run as its scorer keeps them, in columns.
+
+    `places` are those of the classified articles among the gold's sorted ones, rising; a rank of 0
+    is none. `ignored` are the articles that are not in the gold.
+    """
+
+    places: Places
+    relevant: Truths
+    confidence: NDArray[np.float64]
+    rank: Places
+    ignored: Sequence[str]
+
+
+RunState: TypeAlias = ItemState | ActState
+"""The complete state of a run's scorer, to be kept and continued from."""
 
 
 class RunScorer:
@@ -89,6 +119,17 @@ class RunScorer:
         """Return the score of all answers put so far; costs one pass over the gold's articles."""
         return self._scorer.scorecard()
 
+    def state(self) -> RunState:
+        """Return all that was put so far; a scorer that resumes from it gives the same digits."""
+        return self._scorer.state()
+
+    def resume(self, state: RunState) -> None:
+        """Continue from the state of a scorer of the same gold and signature.
+
+        Raises `ValueError` for a state that cannot be one.
+        """
+        self._scorer.resume(state)
+
 
 def new_scorer(gold: Gold, signature: Signature, run: str) -> ItemScorer | ActScorer:
     """Return the empty scorer of a run that is to be scored as the signature says."""
@@ -136,6 +177,28 @@ class ItemScorer:
             self._scores[article] = score_article(cut, self._signature.beta)
         else:
             self._ignored[article] = matches.hits
+
+    def state(self) -> ItemState:
+        """Return all that was put so far."""
+        rows = (
+            (place, self._scores[article].matches)
+            for place, article in enumerate(self._gold.items)
+            if article in self._scores
+        )
+        return ItemState(MatchLists.of(rows), dict(self._ignored))
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        if not isinstance(state, ItemState):
+            raise ValueError("a state of ACT cannot be scored as hits")
+        state.lists.require_valid(self._gold.sizes)
+        articles = list(self._gold.items)
+        sizes = self._gold.sizes[state.lists.places]
+        self._scores = {
+            articles[place]: score_article(matches, self._signature.beta)
+            for place, matches in state.lists.rows(sizes.tolist())
+        }
+        self._ignored = dict(state.ignored)
 
     def scorecard(self) -> ItemScorecard:
         """Return the score of all articles put so far."""
@@ -222,6 +285,36 @@ class ActScorer:
         self._relevant[place] = answer.relevant
         self._confidence[place] = answer.confidence
         self._rank[place] = answer.rank or 0
+
+    def state(self) -> ActState:
+        """Return all that was put so far."""
+        places = np.flatnonzero(self._reported)
+        return ActState(
+            places,
+            self._relevant[places],
+            self._confidence[places],
+            self._rank[places],
+            sorted(self._ignored),
+        )
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        if not isinstance(state, ActState):
+            raise ValueError("a state of hits cannot be scored as ACT")
+        places = state.places
+        if len({*map(len, state[:-1])}) != 1:
+            raise ValueError("columns of different lengths")
+        if (places[1:] <= places[:-1]).any() or (places >= len(self._gold)).any():
+            raise ValueError("places that are not rising, or not of the gold")
+        for column, values in (
+            (self._reported, True),
+            (self._relevant, state.relevant),
+            (self._confidence, state.confidence),
+            (self._rank, state.rank),
+        ):
+            column[:] = 0
+            column[places] = values
+        self._ignored = set(state.ignored)
 
     def scorecard(self) -> ActScorecard:
         """Return the score of all articles put so far."""

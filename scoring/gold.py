@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 
 from scoring.bulk import GoldIndex
-from scoring.columns import Truths
+from scoring.columns import Places, Truths
 from scoring.tasks import Item, Task
 
 
@@ -24,6 +24,11 @@ class ItemGold:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @cached_property
+    def sizes(self) -> Places:
+        """The number of items of each article."""
+        return np.array([len(items) for items in self.items.values()], dtype=np.int64)
 
     @cached_property
     def index(self) -> GoldIndex:

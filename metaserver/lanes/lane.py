@@ -279,8 +279,9 @@ class Lane:
             return attempt, None
 
     async def _store(self, entry: AttemptRecord, decision: RetryDecision) -> None:
-        await self._recorder.record(entry)
+        serial = await self._recorder.record(entry)
         event = AttemptEnded(
+            serial=serial,
             server=self.server,
             position=entry.position,
             attempt=entry.attempt,

@@ -30,5 +30,8 @@ class Recorder(Protocol):
     def blocked(self) -> str | None:
         """The reason why nothing can be committed now, or None."""
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit an entry; raises `StaleLaneError` where another hub has taken the lane."""
+    async def record(self, entry: AttemptRecord) -> int:
+        """Commit an entry and return its serial: its place in the lane's log, from 1.
+
+        Raises `StaleLaneError` where another hub has taken the lane.
+        """

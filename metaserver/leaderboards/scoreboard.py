@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from metaserver.model.boards import RAW, Board, BoardRow, View
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import Score
-from metaserver.tasks.plugin import Scorer, TaskPlugin
+from metaserver.tasks.plugin import KeptScorer, Scorer, TaskPlugin
 
 
 class GoldMark(NamedTuple):
@@ -60,6 +60,19 @@ class BoardKey:
 Prepared: TypeAlias = dict[BoardKey, Any]
 """The prepared values of one answer, by board: results of `Scorer.prepare`."""
 NOTHING: Mapping[BoardKey, Any] = MappingProxyType({})
+
+
+class ScorerDump(NamedTuple):
+    """The state of a run's scorer in one view, to be stored in the hub's store and nowhere else.
+
+    `data` says which hits are correct, and is empty where the run has no answers.
+    `fingerprint` names all that must be equal to continue from it: gold, release and scorer.
+    """
+
+    task: TaskName
+    view: View
+    fingerprint: str
+    data: bytes
 
 
 class _Run(NamedTuple):
@@ -170,6 +183,79 @@ class Scoreboard:
             del self._scorers[run]
             self._scores.pop(run, None)
             self._averaging.pop(run, None)
+
+    def dump(self, server: ServerName) -> Sequence[ScorerDump]:
+        """Return the states of a server's scorers, with the answers that wait for a mean.
+
+        Runs of tasks whose scorers cannot be kept, or whose gold has no mark, are left out. The
+        call takes about a millisecond for 10,000 answers.
+        """
+        return [
+            ScorerDump(name, view, fingerprint, self._dumped(_Run(name, view, server)))
+            for name, keys in self._keys.items()
+            for view, key in keys.items()
+            if isinstance(key.empty, KeptScorer) and (fingerprint := self._fingerprint(name, view))
+        ]
+
+    def _dumped(self, run: _Run) -> bytes:
+        scorer = self._scorers.get(run)
+        if scorer is None:
+            return b""
+        assert isinstance(scorer, KeptScorer)
+        if not (begun := self._averaging.get(run)) or not begun.waiting:
+            return scorer.dump()
+        complete = self._keys[run.task][run.view].make()
+        assert isinstance(complete, KeptScorer)
+        complete.load(scorer.dump())
+        for article, prepared in begun.waiting:
+            complete.keep(article, prepared)
+        return complete.dump()
+
+    def load(self, server: ServerName, dumps: Iterable[ScorerDump]) -> Mapping[TaskName, str]:
+        """Replace a server's runs by dumped ones; return the tasks to be scored from the store.
+
+        Each of those has the reason why its dumps cannot be used, and no run of the server.
+        """
+        self.drop(server)
+        given = {(dump.task, dump.view): dump for dump in dumps}
+        refused: dict[TaskName, str] = {}
+        for name, keys in self._keys.items():
+            loaded: dict[_Run, Scorer] = {}
+            try:
+                for view, key in keys.items():
+                    if (
+                        scorer := self._loaded(name, view, key, given.get((name, view)))
+                    ) is not None:
+                        loaded[_Run(name, view, server)] = scorer
+            except ValueError as error:
+                refused[name] = str(error)
+            else:
+                self._scorers |= loaded
+        return refused
+
+    def _loaded(
+        self, task: TaskName, view: View, key: BoardKey, dump: ScorerDump | None
+    ) -> Scorer | None:
+        """Return the scorer of a dump, None for a run without answers; raises `ValueError`."""
+        scorer = key.make()
+        if not isinstance(scorer, KeptScorer):
+            raise ValueError("its scorer cannot be kept")
+        if dump is None:
+            raise ValueError(f"no dump in the view {view}")
+        if dump.fingerprint != self._fingerprint(task, view):
+            raise ValueError(f"the dump in the view {view} is of another gold, release or scorer")
+        if not dump.data:
+            return None
+        scorer.load(dump.data)
+        return scorer
+
+    def _fingerprint(self, task: TaskName, view: View) -> str:
+        """Return all that a dump depends on besides the answers; empty where it is unknown."""
+        scored = self._tasks[task]
+        if scored.mark is None:
+            return ""
+        signature = _signature(scored, self._signatures[task, view])
+        return f"{signature}|mark:{scored.mark.digest}|board:{view}"
 
     def regrade(self, other: Scoreboard) -> None:
         """Replace tasks, with their gold and runs, by those of another board."""

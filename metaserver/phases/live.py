@@ -134,7 +134,7 @@ class LiveBoards:
         while not all(map(self._is_prepared, answers, made)):
             await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
         for landed, prepared in zip(answers, made, strict=True):
-            self.scoreboard.put(landed.server, landed.article, landed.payloads, prepared)
+            self._put(landed._replace(prepared=prepared))
 
     def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
         return self.scoreboard.is_prepared(landed.payloads, prepared)

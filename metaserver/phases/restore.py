@@ -1,4 +1,4 @@
-"""Loading of a phase: its articles, its tasks and gold, and its boards from stored answers."""
+"""Loading of a phase: its articles, its tasks and gold, and its stored answers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from metaserver.leaderboards.scoreboard import GoldMark
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
-from metaserver.phases.live import Landed, LiveBoards
+from metaserver.phases.live import Landed
 from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.wire.contract import MENTIONS
 
 FEW = 32
-"""Answers that are put onto a live board at a time, on the event loop."""
+"""Answers that are read at a time."""
 MUCH = 2**18
 """Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 MARK_DIGITS = 16
@@ -52,16 +52,6 @@ def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
     """Return a corpus for sending; its texts are read from the store when they are needed."""
     texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
     return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
-
-
-async def restore(
-    store: ReadStore, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
-) -> None:
-    """Put a lane's stored attempts and answers onto the boards, without blocking the event loop."""
-    async for stored in store.attempts(key, server, corpus):
-        boards.server_monitor.attempt(stored.attempt, final=stored.final)
-    async for answers in stored_answers(store, corpus, server, key):
-        await boards.restore(answers)
 
 
 async def stored_answers(

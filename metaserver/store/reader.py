@@ -222,8 +222,13 @@ def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.phase_id == key.phase_id, table.c.server_id == key.server_id)
 
 
+def of_lanes(table: sa.Table, keys: Sequence[LaneKey]) -> sa.ColumnElement[bool]:
+    """Return the condition that selects the rows of some lanes."""
+    return sa.tuple_(table.c.phase_id, table.c.server_id).in_([tuple(key) for key in keys])
+
+
 def read_attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
-    """Return the attempt of a row of the table of attempts."""
+    """Return the attempt of a row."""
     problems = msgspec.json.decode(row.problems) if row.problems else []
     return Attempt(
         server=server,

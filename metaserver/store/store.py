@@ -35,9 +35,12 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
-        await self._writer.record(entry)
+    async def record(self, entry: AttemptRecord) -> int:
+        """Commit one ended attempt and return its serial in the lane's log.
+
+        Raises `StaleLaneError` where another hub has the lane.
+        """
+        return await self._writer.record(entry)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:
@@ -81,6 +84,7 @@ class Store(ReadStore):
         async with self.writing() as connection:
             found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
             epoch, cursor = (1, 0) if found is None else (found.epoch + 1, found.cursor)
+            serial = 0 if found is None else found.serial
             if found is None:
                 row = {"phase_id": key.phase_id, "server_id": key.server_id}
                 await connection.execute(
@@ -99,6 +103,7 @@ class Store(ReadStore):
             key=key,
             epoch=epoch,
             cursor=cursor,
+            serial=serial,
             finished=finished,
             tries={position: made for position, made in tries.items() if position not in finished},
         )

@@ -10,9 +10,10 @@ import scoring
 from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
+from metaserver.tasks.dumps import dump_state, load_state
 from metaserver.tasks.plugin import Payload
 from scoring import Answer, FormatError, Gold, Scorecard, Task
-from scoring.biocreative import Prepared
+from scoring.biocreative import Prepared, RunState
 
 Values: TypeAlias = Mapping[str, float | int | None]
 
@@ -45,9 +46,15 @@ class AnswerScorer(Protocol):
     def scorecard(self) -> Scorecard:
         """Return the score of all answers so far."""
 
+    def state(self) -> RunState:
+        """Return all that was kept so far; changes nothing."""
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+
 
 class TaskScorer:
-    """A scorer of one run as its payloads arrive; implements `metaserver.tasks.plugin.Scorer`.
+    """A scorer of one run as its payloads arrive; implements `metaserver.tasks.plugin.KeptScorer`.
 
     `answer` converts a payload into the evaluator's type, or None where there is nothing to score;
     `values` returns the board's columns of a scorecard.
@@ -76,6 +83,14 @@ class TaskScorer:
         """Score (or re-score) one article by its prepared value."""
         if prepared is not None:
             self._scorer.keep(article, prepared)
+
+    def dump(self) -> bytes:
+        """Return all that was kept so far, to be continued from."""
+        return dump_state(self._scorer.state())
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        self._scorer.resume(load_state(data))
 
     def score(self) -> Score:
         """Return the score of all articles so far; before the first, every measure is None."""

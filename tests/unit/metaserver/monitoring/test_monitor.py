@@ -232,7 +232,7 @@ def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
 ) -> None:
     server_monitor.attempt(attempt(), final=True)
     server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
-    server_monitor.add(TWO, "http://127.0.0.1:80")
+    server_monitor.forget(TWO.name)
     shown = server_monitor.snapshot()
     assert sum(shown.histogram) == 1
     assert shown.p99 == pytest.approx(1.0, rel=0.01)

@@ -38,6 +38,7 @@ def live(disk: Disk | None = None) -> LiveBoards:
 def ended(answer: CheckedAnswer | None) -> AttemptEnded:
     return AttemptEnded(
         server=SERVER,
+        serial=1,
         position=0,
         attempt=Attempt(
             server=SERVER.name,
