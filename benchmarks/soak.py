@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields
 from multiprocessing.connection import Connection
@@ -179,10 +179,13 @@ def run_export(store: Path, pipe: Connection) -> None:
 class _Command:
     """A command that runs beside the hub from a moment on."""
 
-    def __init__(self, name: str, at: float, work: object, made: str, store: Path) -> None:
+    def __init__(
+        self, name: str, at: float, work: Callable[..., None], made: str, store: Path
+    ) -> None:
         self._name, self._at, self._work, self._store = name, at, work, store
         self._made = store.with_name(made)
         self._stack = contextlib.ExitStack()
+        self._process: psutil.Process | None = None
         self._pipe: Connection | None = None
 
     def note(self, seconds: float) -> str:
@@ -190,18 +193,16 @@ class _Command:
         if self._pipe is None:
             if seconds < self._at:
                 return ""
-            _, self._pipe = self._stack.enter_context(process(self._work, self._store))  # type: ignore[arg-type]
-        if not self._pipe.poll():
+            begun = process(self._work, self._store)
+            self._process, self._pipe = self._stack.enter_context(begun)
+        assert self._process is not None
+        if self._pipe.poll():
+            note = f"{self._name} took {self._pipe.recv():.1f} s ({_size(self._made):.0f} MB) "
+        elif self._process.status() == psutil.STATUS_ZOMBIE:
+            note = f"{self._name} failed "
+        else:
             return f"{self._name} "
         self._at = float("inf")
-        return self._end()
-
-    def _end(self) -> str:
-        assert self._pipe is not None
-        try:
-            note = f"{self._name} took {self._pipe.recv():.1f} s ({_size(self._made):.0f} MB) "
-        except EOFError:
-            note = f"{self._name} failed "
         self.close()
         return note
 
@@ -298,7 +299,8 @@ def soaked(
                 for command in commands:
                     command.close()
             pipe.send("stop")
-            hub.wait(timeout=60)
+            with contextlib.suppress(psutil.TimeoutExpired):  # it is killed then
+                hub.wait(timeout=60)
 
 
 def _traced(found: Iterator[Sample], pipe: Connection, seconds: float) -> Iterator[Sample]:
