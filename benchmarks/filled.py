@@ -68,30 +68,44 @@ def gold_of(task: str, articles: int, shift: int = 0) -> bytes:
 
 
 async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
-    """Create a hub's folder with one phase whose servers have answered every article.
-
-    The servers answer in turn, so that the rows of a lane are apart from each other, as a hub
-    leaves them.
-    """
+    """Create a hub's folder with one phase whose servers have answered every article."""
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         corpus, phase_id, keys = await _phase(store, lanes, articles)
-        entries = _entries(corpus, keys, _answers(given))
-        while batch := list(itertools.islice(entries, AT_A_TIME)):
-            await asyncio.gather(*map(store.record, batch))
+        await record_answers(store, given, corpus, keys, articles)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
     return given
 
 
-async def fill_rows(folder: Path, *, lanes: int, articles: int) -> Settings:
-    """Create a hub's folder as `fill` does, writing the rows directly: a million in two minutes.
+async def record_answers(
+    store: Store, given: Settings, corpus: Corpus, keys: Sequence[LaneKey], articles: int
+) -> None:
+    """Take lanes, and store the answers of each to its first `articles` articles.
 
+    The servers answer in turn, so that the rows of a lane are apart from each other, as a hub
+    leaves them.
+    """
+    for key in keys:
+        await store.take_lane(key)
+    entries = _entries(corpus, keys, articles, _answers(given))
+    while batch := list(itertools.islice(entries, AT_A_TIME)):
+        await asyncio.gather(*map(store.record, batch))
+
+
+async def fill_rows(
+    folder: Path, *, lanes: int, articles: int, answered: int | None = None
+) -> Settings:
+    """Create a hub's folder as `fill` does, writing the rows directly: a million in a minute.
+
+    Where `answered` is given, the servers have answered so many articles, the others not.
     The answers vary: each is one of `VARIETY` with 30 hits. One attempt in 50 timed out before.
     """
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         _, phase_id, keys = await _phase(store, lanes, articles)
+        for key in keys:
+            await store.take_lane(key)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
     answers = [
@@ -101,14 +115,15 @@ async def fill_rows(folder: Path, *, lanes: int, articles: int) -> Settings:
     with closing(sqlite3.connect(folder / STORE_FILE)) as connection:
         for pragma in ("journal_mode=WAL", "synchronous=OFF"):
             connection.execute(f"PRAGMA {pragma}")
-        began = time.time() - articles * ARTICLE_SECONDS
+        answered = articles if answered is None else answered
+        began = time.time() - answered * ARTICLE_SECONDS
         logs = [_Log(key, random.Random(key.server_id), began) for key in keys]
-        for first in range(0, articles, AT_A_TIME // lanes + 1):
-            last = min(articles, first + AT_A_TIME // lanes + 1)
+        for first in range(0, answered, AT_A_TIME // lanes + 1):
+            last = min(answered, first + AT_A_TIME // lanes + 1)
             _fill_articles(connection, logs, range(first, last), answers)
         connection.executemany(
             "UPDATE lanes SET serial = ?, cursor = ? WHERE phase_id = ? AND server_id = ?",
-            [(log.serial, articles, *log.key) for log in logs],
+            [(log.serial, answered, *log.key) for log in logs],
         )
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -182,8 +197,6 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
             key = LaneKey(phase_id, await servers.add(connection, server, team))
             await servers.set_control(connection, key, Control.PAUSED)
             keys.append(key)
-    for key in keys:
-        await store.take_lane(key)
     return corpus, phase_id, keys
 
 
@@ -202,15 +215,16 @@ def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
 
 
 def _entries(
-    corpus: Corpus, keys: list[LaneKey], answers: Sequence[tuple[CheckedAnswer, bytes]]
+    corpus: Corpus,
+    keys: Sequence[LaneKey],
+    articles: int,
+    answers: Sequence[tuple[CheckedAnswer, bytes]],
 ) -> Iterator[AttemptRecord]:
-    asked = itertools.product(enumerate(corpus.ids), keys)
-    for ((position, article), key), (checked, raw) in zip(
-        asked, itertools.cycle(answers), strict=False
-    ):
+    asked = itertools.product(range(articles), keys)
+    for (position, key), (checked, raw) in zip(asked, itertools.cycle(answers), strict=False):
         attempt = Attempt(
             server=ServerName(""),
-            article=article,
+            article=corpus.ids[position],
             number=1,
             started_at=1.0e9 + position,
             outcome=Outcome.OK,

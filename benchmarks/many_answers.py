@@ -11,7 +11,7 @@ import asyncio
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from multiprocessing import get_context
@@ -43,7 +43,8 @@ async def _beat(late: list[float]) -> None:
         late.append(loop.time() - begun - BEAT)
 
 
-async def _timed(service: HubContext, name: str, **values: Any) -> str:
+async def _timed(service: HubContext, name: str, **values: Any) -> tuple[float, list[float]]:
+    """Run a job; return the seconds that it took, and how late the loop was at each beat."""
     late: list[float] = []
     heart = asyncio.create_task(_beat(late))
     begun = time.perf_counter()
@@ -56,25 +57,35 @@ async def _timed(service: HubContext, name: str, **values: Any) -> str:
     with suppress(asyncio.CancelledError):
         await heart
     assert job.report is not None, job.error
-    ordered = sorted(late)
-    p99 = ordered[int(0.99 * len(ordered))]
-    return f"{took:7.1f} s   loop late: worst {ordered[-1]:.3f} s, p99 {p99:.3f} s"
+    return took, late
 
 
-def gold(folder: Path, articles: int) -> list[str]:
-    """Preview, then set another gold of INT."""
+def changed(
+    folder: Path, articles: int, names: Sequence[str] = ("gold.set",)
+) -> list[tuple[float, list[float]]]:
+    """Do these operations with another gold of INT; return as `_timed` for each."""
 
-    async def measured() -> list[str]:
+    async def measured() -> list[tuple[float, list[float]]]:
         prepare_process()
         async with open_service(settings(folder)) as service:
             content = gold_of("INT", articles, 1)
             given = {"phase": PHASE, "task": "INT", "content": content, "source": "gold.tsv"}
-            return [
-                f"{name:14}{await _timed(service, name, **given)}"
-                for name in ("gold.preview", "gold.set")
-            ]
+            return [await _timed(service, name, **given) for name in names]
 
     return asyncio.run(measured())
+
+
+def gold(folder: Path, articles: int) -> list[str]:
+    """Preview, then set another gold of INT."""
+    names = ("gold.preview", "gold.set")
+    lines = []
+    for name, (took, late) in zip(names, changed(folder, articles, names), strict=True):
+        ordered = sorted(late)
+        p99 = ordered[int(0.99 * len(ordered))]
+        lines.append(
+            f"{name:14}{took:7.1f} s   loop late: worst {ordered[-1]:.3f} s, p99 {p99:.3f} s"
+        )
+    return lines
 
 
 def exported(folder: Path, _: int) -> list[str]:
