@@ -31,6 +31,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from html import unescape
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TypeAlias
@@ -41,18 +42,21 @@ import numpy as np
 
 from benchmarks import many_answers
 from benchmarks.filled import PHASE, STORE_FILE, fill_rows, settings
-from benchmarks.many_lanes import Hub, serving
+from benchmarks.many_lanes import OPEN, Hub, serving
 from benchmarks.peer import answer_of, peer
 from benchmarks.phase import ACCESSIONS
 from metaserver.archive.reading import import_archive
 from metaserver.archive.writing import export_store
+from metaserver.model.plans import PhasePlan
+from metaserver.model.states import Control
 from metaserver.store.copies import copy_store
 
 MORE = 300_000  # answers that a store has articles for, besides those that it has
 RATE_SECONDS = 15.0  # at full rate
 STREAM_SECONDS = 10.0
 SCREEN = 60  # rows of servers that a viewer sees
-SERVER_ID = re.compile(rb'id="(s-[^"]+)"')
+SERVER_ID = re.compile('id="(s-[^"]+)"')
+STREAM = re.compile('data-stream="([^"]+)"')
 GZIP = b"\x1f\x8b"
 AT_REST = 0.1  # of a core: what an idle hub stays below
 REST_SECONDS = 3.0
@@ -154,7 +158,7 @@ def _until_rest(hub: Hub, begin: float) -> tuple[float, float]:
 def asked(made: Made) -> Figures:
     """Let all lanes ask a server that answers at once; then end the hub."""
     with peer(answer_of(ACCESSIONS)) as url:
-        with changed(made, url, "running"), serving(made.folder, None) as hub:
+        with opened(made, url), serving(made.folder, None) as hub:
             count = "SELECT max(rowid) FROM answers"
             hub.until(lambda: hub.count(count) > made.answers + made.lanes)
             with asyncio.Runner() as runner:
@@ -177,19 +181,20 @@ def asked(made: Made) -> Figures:
 
 
 @contextmanager
-def changed(made: Made, url: str, control: str) -> Iterator[None]:
-    """Change the servers' address and their lanes' desired state while the context lasts."""
+def opened(made: Made, url: str) -> Iterator[None]:
+    """Have the phase open, and its lanes run, on servers at `url`, while the context lasts."""
 
-    def change(control: str) -> None:
+    def change(plan: PhasePlan, control: Control) -> None:
         with closing(sqlite3.connect(made.store)) as connection, connection:
+            connection.execute("UPDATE phases SET plan = ?", (msgspec.json.encode(plan),))
             connection.execute("UPDATE servers SET url = ?", (url,))
-            connection.execute("UPDATE lanes SET control = ?", (control,))
+            connection.execute("UPDATE lanes SET control = ?", (control.value,))
 
-    change(control)
+    change(OPEN, Control.RUNNING)
     try:
         yield
     finally:
-        change("paused")
+        change(PhasePlan(), Control.PAUSED)
 
 
 def _forget(made: Made) -> None:
@@ -217,11 +222,11 @@ async def _page(hub: Hub) -> bytes:
         with contextlib.suppress(aiohttp.ClientConnectionError):
             async with (
                 _session() as session,
-                session.get(f"{hub.address}{PHASE}/monitor") as response,
+                session.get(f"{hub.address}p/{PHASE}/monitor") as response,
             ):
                 if response.status == http.HTTPStatus.OK:
                     return await response.read()
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.2)
     raise TimeoutError("the monitor does not answer")
 
 
@@ -241,11 +246,13 @@ async def _livez(hub: Hub, seconds: float) -> float:
 async def _monitor(hub: Hub) -> tuple[int, float]:
     """Return the bytes of the monitor, and those a second of its stream, as they are sent."""
     page = await _page(hub)
-    shown = SERVER_ID.findall(gzip.decompress(page) if page.startswith(GZIP) else page)
-    rows = b",".join(shown[:SCREEN]).decode()
+    text = (gzip.decompress(page) if page.startswith(GZIP) else page).decode()
+    stream = STREAM.search(text)
+    assert stream, "the monitor has no stream"
+    rows = ",".join(SERVER_ID.findall(text)[:SCREEN])
     got, begin = 0, 0.0
     async with _session() as session:
-        url = f"{hub.address}{PHASE}/events?page=monitor&rows={rows}"
+        url = f"{hub.address.rstrip('/')}{unescape(stream[1])}&rows={rows}"
         async with session.get(url) as response:
             response.raise_for_status()
             await response.content.readany()  # the first frame is the page's own

@@ -50,7 +50,7 @@ from metaserver.web.server import serve_app
 EVERY = 15.0  # seconds between two lines
 PROBE = 0.05  # seconds between two requests of /healthz
 MOST = 4_000  # answers a second; lanes have articles for so many
-VIEWERS, PAGES = 20, ("monitor", "INT", "IPT", "ACT", "")
+VIEWERS, PAGES = 20, ("monitor", "t/INT", "t/IPT", "t/ACT", "")
 FLOORS = 8  # parts of the time
 SETTLED = 0.2  # of the time: caches are full and all lanes at work
 STORE_FILE = "metaserver.sqlite"

@@ -36,8 +36,6 @@ from metaserver.store.tables import answers, attempts, phases, servers
 ROWS = 200
 """The number of rows read at a time."""
 READ_AGAIN = (attempts, answers)
-MAPPED = 2**40
-"""The most bytes of a store that are mapped: all of it."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +85,7 @@ async def _write(
     store: Path, out: Path, settings: Settings, only: Sequence[str] | None, counted: RowCounter
 ) -> Manifest:
     """Write the zip; this function has an event loop of its own, so it may block."""
-    engine = _engine(store)
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(store)))
     writer = ZipWriter(out)
     try:
         async with open_reader(store) as reader:
@@ -105,21 +103,6 @@ async def _write(
     finally:
         writer.abandon()
         engine.dispose()
-
-
-def _engine(copy: Path) -> sa.Engine:
-    """Return an engine on the copy, which nothing else writes.
-
-    A lane's rows are apart from each other, so that they are read from the mapped file: SQLite's
-    own cache would hold few of them.
-    """
-    engine = sa.create_engine(sa.URL.create("sqlite", database=str(copy)))
-
-    @sa.event.listens_for(engine, "connect")
-    def _settings(connection: Any, _record: object) -> None:
-        connection.execute(f"PRAGMA mmap_size={MAPPED}")
-
-    return engine
 
 
 class _Archive:
