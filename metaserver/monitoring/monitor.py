@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
@@ -95,6 +95,7 @@ class ServerMonitor:
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
         self._began = clock()
+        self._changed: set[ServerName] = set()  # until `take_changed`
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
@@ -102,9 +103,9 @@ class ServerMonitor:
         self._cached = None
         known = self._servers.get(server.name)
         if known is None:
-            self._servers[server.name] = _MonitoredServer(server=server, address=address)
-        else:
-            known.server, known.address, known.status = server, address, None
+            known = self._servers[server.name] = _MonitoredServer(server=server, address=address)
+        known.server, known.address = server, address
+        self._change(known)
 
     def forget(self, server: ServerName) -> None:
         """Forget the attempts of a server; the state of its lane stays."""
@@ -156,34 +157,52 @@ class ServerMonitor:
         self._errors = [error for error in self._errors if error.server != server]
         for error in errors:
             self._keep_error(error)
-        watched.measured, watched.status, self._cached = measured, None, None
+        watched.measured = measured
+        self._change(watched)
 
     def behind(self, server: ServerName, behind: bool) -> None:
         """Record whether stored attempts of a server are still being read."""
         watched = self._servers[server]
-        watched.behind, watched.status, self._cached = behind, None, None
+        watched.behind = behind
+        self._change(watched)
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
         """Record the desired state of a server's lane."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
-        watched.status = self._cached = None
+        self._change(watched)
 
     def limit(self, seconds: float) -> None:
         """Change the time limit for an article, in seconds."""
-        self._time_limit, self._cached = seconds, None
+        self._time_limit = seconds
         for watched in self._servers.values():
-            watched.status = None
+            self._change(watched)
 
     def found_down(self, server: ServerName, reason: str) -> None:
         """Record that a server was down when it was last monitored."""
         watched = self._servers[server]
-        watched.down, watched.status, self._cached = reason, None, None
+        watched.down = reason
+        self._change(watched)
 
     def reopened(self, server: ServerName) -> None:
         """Record that a lane that had ended has articles in its queue again."""
         watched = self._servers[server]
-        watched.end, watched.status, self._cached = None, None, None
+        watched.end = None
+        self._change(watched)
+
+    def take_changed(self) -> Set[ServerName]:
+        """Return the servers that have changed since the last call: others have the same state."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def put_back(self, changed: Set[ServerName]) -> None:
+        """Let the next `take_changed` return these servers again."""
+        self._changed |= changed
+
+    def _change(self, watched: _MonitoredServer) -> None:
+        """Drop what is cached of a server, and remember that it has changed."""
+        watched.status = self._cached = None
+        self._changed.add(watched.server.name)
 
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's present row of the monitor."""
@@ -200,7 +219,7 @@ class ServerMonitor:
         watched = self._servers[attempt.server]
         measured = watched.measured
         seconds = attempt.timings.total
-        watched.status = self._cached = None
+        self._change(watched)
         measured.outcomes[attempt.outcome] += 1
         measured.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         counted = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
@@ -239,7 +258,7 @@ class ServerMonitor:
     def lane(self, change: LaneChanged) -> None:
         """Record a change of a lane's state."""
         watched = self._servers[change.server.name]
-        watched.status = self._cached = None
+        self._change(watched)
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end

@@ -133,7 +133,12 @@ class PhaseView:
         board = seen(self._running.boards.board(task, view), self._visibility, viewer)
         if board.hidden:
             return board
-        return replace(board, note=self._note(viewer), frozen=self.links.get(task, ""))
+        return replace(
+            board,
+            note=self._note(viewer),
+            frozen=self.links.get(task, ""),
+            catching_up=self._running.catching_up,
+        )
 
     def _note(self, viewer: Viewer) -> str:
         if viewer.organiser:

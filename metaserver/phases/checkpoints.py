@@ -11,10 +11,12 @@ import hashlib
 import msgspec
 import zstandard
 
+from metaserver.config import Settings
 from metaserver.files.compression import pack, unpack
 from metaserver.leaderboards.scoreboard import ScorerDump
 from metaserver.monitoring.snapshots import KeptMonitor
 from metaserver.monitoring.windows import KeptWindows
+from metaserver.uniprot import ReleaseVocabulary
 
 FORMAT = 1
 """The version of what is computed from attempts, and of its form; raised when either changes."""
@@ -34,6 +36,12 @@ class Basis(msgspec.Struct, frozen=True, array_like=True):
     time_limit: float
     release: str
     format: int = FORMAT
+
+
+def basis_of(settings: Settings, vocabulary: ReleaseVocabulary) -> Basis:
+    """Return the basis of a phase with these settings."""
+    release = hashlib.sha256(msgspec.msgpack.encode(vocabulary.release.meta))
+    return Basis(time_limit=settings.limits.timeout, release=release.hexdigest())
 
 
 class Content(msgspec.Struct, frozen=True, array_like=True):

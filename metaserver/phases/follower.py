@@ -19,7 +19,7 @@ from metaserver.files.compression import unpack_json
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
 from metaserver.model.errors import HubError, UnavailableError
 from metaserver.model.lanes import Corpus, LaneKey
-from metaserver.model.records import Attempt, Server, ServerName
+from metaserver.model.records import Server, ServerName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import LONGEST, Windows
@@ -218,14 +218,15 @@ class Follower:
         self._boards.publish(event)
         self._windows.attempt(
             event.server.name,
-            self._ended(event.attempt, event.position, hits, final=event.decision.final),
+            Ended.of(
+                event.attempt,
+                hits=hits,
+                article_bytes=self._corpus.wire_bytes[event.position],
+                final=event.decision.final,
+            ),
         )
         lane.read = lane.scored = event.serial
         self._note(lane)
-
-    def _ended(self, attempt: Attempt, position: int, hits: int, *, final: bool) -> Ended:
-        article_bytes = self._corpus.wire_bytes[position]
-        return Ended.of(attempt, hits=hits, article_bytes=article_bytes, final=final)
 
     # -- checkpoints -----------------------------------------------------------------------------
 
@@ -422,15 +423,7 @@ class Follower:
     ) -> Sequence[Sequence[LoggedAttempt]]:
         """Count attempts in the measures; return those whose answers are to be scored."""
         logged = logs.decode(rows, lane.server.name, self._corpus)
-        for one in logged:
-            tail.monitor.attempt(one.attempt, final=one.final)
-        tail.windows.restore(
-            lane.server.name,
-            [
-                self._ended(one.attempt, one.position, one.hits_kept, final=one.final)
-                for one in logged
-            ],
-        )
+        count(logged, lane.server.name, self._corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
         return list(_bounded(one for one in logged if one.payloads and one.serial > lane.scored))
 
@@ -464,6 +457,24 @@ class _Tail:
             copy.load(name, monitor.dump(name))
             copied.load(name, windows.dump(name))
         return cls(monitor=copy, windows=copied, read=lane.read)
+
+
+def count(
+    logged: Iterable[LoggedAttempt],
+    server: ServerName,
+    corpus: Corpus,
+    monitor: ServerMonitor,
+    windows: Windows,
+) -> None:
+    """Count stored attempts of a server, in the order of their serials."""
+    ended = []
+    for one in logged:
+        monitor.attempt(one.attempt, final=one.final)
+        article_bytes = corpus.wire_bytes[one.position]
+        ended.append(
+            Ended.of(one.attempt, hits=one.hits_kept, article_bytes=article_bytes, final=one.final)
+        )
+    windows.restore(server, ended)
 
 
 def _bounded(answers: Iterable[LoggedAttempt]) -> Iterator[Sequence[LoggedAttempt]]:

@@ -52,7 +52,8 @@ class Landed(NamedTuple):
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change.
 
-    `blocked` returns the reason why no answer can be stored at present, or None.
+    `blocked` returns the reason why no answer can be stored at present, or None; `behind` whether
+    the boards lack stored answers, so that runs are not compared.
     """
 
     def __init__(
@@ -60,11 +61,13 @@ class LiveBoards:
         server_monitor: ServerMonitor,
         scoreboard: Scoreboard,
         blocked: Callable[[], str | None],
+        behind: Callable[[], bool] = lambda: False,
     ) -> None:
         self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
+        self._behind = behind
         self._owners: dict[ServerName, RunOwner] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
@@ -173,8 +176,11 @@ class LiveBoards:
 
     def board(self, task: TaskName, view: View = RAW) -> Board:
         """Return the leaderboard of one task as of now, with the newest intervals."""
-        comparison = self.comparisons.newest(task, view)
+        comparison = self._comparison(task, view)
         return self._completed(self.scoreboard.board(task, view), comparison)
+
+    def _comparison(self, task: TaskName, view: View) -> BoardComparison | None:
+        return None if self._behind() else self.comparisons.newest(task, view)
 
     async def settled(self, task: TaskName, view: View = RAW) -> Board:
         """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
@@ -206,7 +212,7 @@ class LiveBoards:
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
-        found = self.comparisons.newest(task, view)
+        found = self._comparison(task, view)
         known = found.levels if found else ()
         shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
         return ArticleBoard(

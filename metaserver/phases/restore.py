@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import PhaseArticles
+from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
-from metaserver.leaderboards.scoreboard import GoldMark
+from metaserver.leaderboards.gold import read_gold, scored_tasks
+from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
 from metaserver.phases.live import Landed
 from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.uniprot import Release, ReleaseVocabulary
+from metaserver.uniprot.vocabulary import split_name
 from metaserver.wire.contract import MENTIONS
 
 FEW = 32
@@ -33,6 +38,26 @@ def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMa
         task: GoldMark(version.version, version.checksum[:MARK_DIGITS])
         for task, version in gold.items()
     }
+
+
+def vocabulary_of(
+    settings: Settings, name: str, opened: Mapping[str, Release] = MappingProxyType({})
+) -> ReleaseVocabulary:
+    """Return the vocabulary of a phase by its stored name.
+
+    Its release is one of those `opened`, else it is opened in the folder of the settings.
+    """
+    release, secondary = split_name(name, settings.uniprot.secondary)
+    found = opened.get(release) or Release.open(settings.release_folder(release))
+    return ReleaseVocabulary(release=found, secondary=secondary)
+
+
+def empty_scoreboard(
+    gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary
+) -> Scoreboard:
+    """Return the empty boards of the tasks that have gold; slow for a large gold."""
+    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
+    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import hashlib
-from collections.abc import Callable, Mapping
-
-import msgspec
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -15,7 +12,6 @@ from metaserver.client.urls import address
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.leaderboards.gold import read_gold, scored_tasks
 from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey, StateChange
@@ -25,10 +21,10 @@ from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.windows import Windows
-from metaserver.phases.checkpoints import Basis
+from metaserver.phases.checkpoints import basis_of
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
-from metaserver.phases.restore import articles_of, asked_tasks, gold_marks
+from metaserver.phases.restore import articles_of, asked_tasks, empty_scoreboard, gold_marks
 from metaserver.store import logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
@@ -87,13 +83,14 @@ class RunningPhase:
             ),
             scoreboard,
             blocked=lambda: store.blocked,
+            behind=lambda: self.is_behind,
         )
         self.follower = Follower(
             store,
             self.boards,
             self.windows,
             corpus,
-            basis=self._basis(),
+            basis=basis_of(settings, vocabulary),
             measuring=self._measuring,
             clock=clock,
         )
@@ -132,7 +129,7 @@ class RunningPhase:
             settings,
             vocabulary,
             gold,
-            await asyncio.to_thread(_scoreboard, gold, vocabulary),
+            await asyncio.to_thread(empty_scoreboard, gold, vocabulary),
             store=store,
             client=client,
             publish=publish,
@@ -178,7 +175,7 @@ class RunningPhase:
         if self.settings.limits.timeout != before:
             self.boards.server_monitor.limit(self.settings.limits.timeout)
             self.windows.limit(self.settings.limits.timeout)
-            self.follower.limit(self._basis())
+            self.follower.limit(basis_of(self.settings, self.vocabulary))
         self._caller = self._make_caller()
 
     def key(self, server: RegisteredServer) -> LaneKey:
@@ -233,6 +230,15 @@ class RunningPhase:
         done, total = self.follower.progress
         return done < total or bool(self._unscored)
 
+    @property
+    def catching_up(self) -> str:
+        """How far the boards are behind the stored answers, in words; empty where they are not."""
+        if not self.is_behind:
+            return ""
+        done, total = self.follower.progress
+        runs = f", {len(self._unscored):,} uploaded runs left" if self._unscored else ""
+        return f"catching up: {done:,} of {total:,} servers{runs}"
+
     async def catch_up(self) -> None:
         """Bring the boards, monitor and windows up to date with the store.
 
@@ -249,10 +255,6 @@ class RunningPhase:
         await self.follower.catch_up()
         for run in list(self._unscored.values())[:1]:
             await self._score_run(run)
-
-    def _basis(self) -> Basis:
-        meta = hashlib.sha256(msgspec.msgpack.encode(self.vocabulary.release.meta))
-        return Basis(time_limit=self.settings.limits.timeout, release=meta.hexdigest())
 
     def _measuring(self) -> tuple[ServerMonitor, Windows]:
         limit = self.settings.limits.timeout
@@ -289,26 +291,31 @@ class RunningPhase:
         self._unscored.pop(name, None)
         self.boards.leave(name)
 
-    async def lane(self, name: ServerName) -> Lane:
-        """Take a server's lane from the store; it must not be running.
+    async def lanes(self, names: Iterable[ServerName]) -> Sequence[Lane]:
+        """Take the lanes of servers from the store; they must not be running.
 
         One that was down is probed before it is sent an article.
         """
-        registered = self.servers[name]
-        state = await self._store.take_lane(self.key(registered))
-        self.follower.expect(name, state.serial)
-        return Lane(
-            registered.server,
-            self.corpus,
-            state,
-            self.settings.lane_limits(self._patience),
-            caller=self._caller,
-            recorder=self._store,
-            publish=functools.partial(self._publish, self),
-            prepare=self.boards.prepare,
-            clock=self._clock,
-            down=self._found_down.pop(name, ""),
-        )
+        servers = [self.servers[name] for name in names]
+        states = await self._store.take_lanes(self.phase.id, [server.id for server in servers])
+        limits = self.settings.lane_limits(self._patience)
+        for registered in servers:
+            self.follower.expect(registered.server.name, states[registered.id].serial)
+        return [
+            Lane(
+                registered.server,
+                self.corpus,
+                states[registered.id],
+                limits,
+                caller=self._caller,
+                recorder=self._store,
+                publish=functools.partial(self._publish, self),
+                prepare=self.boards.prepare,
+                clock=self._clock,
+                down=self._found_down.pop(registered.server.name, ""),
+            )
+            for registered in servers
+        ]
 
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
         """Show a task's scores on its newest gold, and request the task from now on.
@@ -332,9 +339,3 @@ class RunningPhase:
         """Return the number of answers, of servers and of offline runs."""
         offline = sum(run.articles for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)
-
-
-def _scoreboard(gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary) -> Scoreboard:
-    """Return the empty boards of the tasks that have gold; slow for a large gold."""
-    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
-    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

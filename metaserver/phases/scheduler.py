@@ -19,12 +19,12 @@ from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName
 from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.phases.lane_control import LaneController
+from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
 from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
-from metaserver.uniprot import Release, ReleaseVocabulary
-from metaserver.uniprot.vocabulary import split_name
+from metaserver.uniprot import Release
 
 CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing sleeps until a date
 
@@ -78,7 +78,7 @@ class Scheduler:
         running = await RunningPhase.open(
             phase,
             self._settings,
-            vocabulary=self._vocabulary(phase.release),
+            vocabulary=vocabulary_of(self._settings, phase.release, self._releases),
             store=self._store,
             client=self._client,
             publish=self._published,
@@ -87,14 +87,6 @@ class Scheduler:
         )
         self.phases[phase.name] = running
         return running
-
-    def _vocabulary(self, name: str) -> ReleaseVocabulary:
-        release, secondary = split_name(name, self._settings.uniprot.secondary)
-        opened = self._releases.get(release)
-        return ReleaseVocabulary(
-            release=opened or Release.open(self._settings.release_folder(release)),
-            secondary=secondary,
-        )
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.
@@ -123,7 +115,7 @@ class Scheduler:
 
     async def _drive(self) -> None:
         while True:
-            for running in list(self.phases.values()):
+            for running in [one for one in self.phases.values() if self._is_due(one)]:
                 try:
                     with suppress(UnavailableError):  # the store is blocked: it is advanced later
                         await run_uncancelled(self.advance(running))
@@ -131,11 +123,16 @@ class Scheduler:
                     log.exception("phase %s cannot be advanced", running.name)
             await asyncio.sleep(CLOCK_SECONDS)
 
+    def _is_due(self, running: RunningPhase) -> bool:
+        """Return whether `advance` has something to do."""
+        state = running.phase.state(self._clock())
+        return state is not running.state or self.lanes.has_pending(running)
+
     async def advance(self, running: RunningPhase) -> None:
         """Bring a phase into the state in which it should be now."""
-        state = running.phase.state(self._clock())
-        if state is running.state and not self.lanes.has_pending(running):
+        if not self._is_due(running):
             return
+        state = running.phase.state(self._clock())
         async with self.lanes.lock:
             if state is not running.state:
                 await self._reach(running, state)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pgqueuer import PgQueuer
+from pgqueuer.adapters.inmemory import InMemoryQueries
 
 from metaserver.lanes.engine import MAX_LANES, SLICE, Engine
 from metaserver.lanes.events import LaneEnd
@@ -77,6 +78,31 @@ async def test_every_lane_comes_to_its_end() -> None:
     assert memory.places == everything(5, 7)
 
 
+async def test_lanes_that_have_ended_leave_no_task_and_no_timer() -> None:
+    finished, paused = (make_lanes(20, 2, FakeCaller(), FakeRecorder()) for _ in range(2))
+    ends: list[LaneEnd] = []
+    engine = Engine(on_end=lambda key, end, failure: ends.append(end))
+    working = asyncio.create_task(engine.run())
+    await asyncio.sleep(0)  # it has begun
+    for lane in finished:
+        engine.start(lane)
+    await until(lambda: len(ends) == 20, pause=0)
+    for lane in paused:
+        engine.start(lane, allowance=1)
+    await until(lambda: len(ends) == 40, pause=0)
+    assert set(ends) == {LaneEnd.FINISHED, LaneEnd.PAUSED}
+    await until(lambda: len(asyncio.all_tasks()) < 20)  # fewer than lanes: the engine's own
+    await until(lambda: _timers() < 20)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+def _timers() -> int:
+    """Return the number of timers that the event loop waits for."""
+    return sum(not timer.cancelled() for timer in asyncio.get_running_loop()._scheduled)  # type: ignore[attr-defined]
+
+
 async def test_no_article_is_no_work() -> None:
     lanes = make_lanes(1, 0, FakeCaller(), FakeRecorder())
     assert await work_lanes(lanes) == {"s0": LaneEnd.FINISHED}
@@ -97,6 +123,22 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
         for lane in ends
     ]
     assert max(first.values()) < min(seconds)
+
+
+async def test_turns_that_are_over_leave_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues: list[PgQueuer] = []
+    run = PgQueuer.run
+
+    async def kept(queue: PgQueuer, **options: Any) -> None:
+        queues.append(queue)
+        await run(queue, **options)
+
+    monkeypatch.setattr(PgQueuer, "run", kept)
+    turns = 20
+    await work_lanes(make_lanes(3, SLICE * turns // 3, FakeCaller(), FakeRecorder()), max_lanes=2)
+    (queries,) = (queue.queries for queue in queues)
+    assert isinstance(queries, InMemoryQueries)
+    assert len(await queries.queue_log()) < turns
 
 
 async def test_a_lane_with_a_fault_of_the_hub_ends_alone() -> None:
