@@ -57,6 +57,7 @@ STREAM_SECONDS = 10.0
 SCREEN = 60  # rows of servers that a viewer sees
 SERVER_ID = re.compile('id="(s-[^"]+)"')
 STREAM = re.compile('data-stream="([^"]+)"')
+BEHIND = re.compile("^metaserver_lanes_behind(?:{.*})? (.*)$", re.MULTILINE)
 GZIP = b"\x1f\x8b"
 AT_REST = 0.1  # of a core: what an idle hub stays below
 REST_SECONDS = 3.0
@@ -130,7 +131,8 @@ def started(made: Made) -> Figures:
     with serving(made.folder, None) as hub:
         with asyncio.Runner() as runner:
             runner.run(_page(hub))
-        pages, spent = time.monotonic() - begin, hub.spent()
+            pages, spent = time.monotonic() - begin, hub.spent()
+            runner.run(_caught_up(hub))
         rest, rest_spent = _until_rest(hub, begin)
         memory = _private(hub)
         share = hub.share()
@@ -142,6 +144,18 @@ def started(made: Made) -> Figures:
         "private memory at rest": memory,
         "idle, lanes paused": 100 * share,
     }
+
+
+async def _caught_up(hub: Hub) -> None:
+    """Wait until the boards have all stored answers."""
+    async with _session() as session:
+        while True:
+            async with session.get(f"{hub.address}metrics") as response:
+                response.raise_for_status()
+                found = BEHIND.findall(_text(await response.read()))
+            if not any(map(float, found)):
+                return
+            await asyncio.sleep(0.2)
 
 
 def _until_rest(hub: Hub, begin: float) -> tuple[float, float]:
@@ -246,7 +260,7 @@ async def _livez(hub: Hub, seconds: float) -> float:
 async def _monitor(hub: Hub) -> tuple[int, float]:
     """Return the bytes of the monitor, and those a second of its stream, as they are sent."""
     page = await _page(hub)
-    text = (gzip.decompress(page) if page.startswith(GZIP) else page).decode()
+    text = _text(page)
     stream = STREAM.search(text)
     assert stream, "the monitor has no stream"
     rows = ",".join(SERVER_ID.findall(text)[:SCREEN])
@@ -262,6 +276,10 @@ async def _monitor(hub: Hub) -> tuple[int, float]:
                     async for chunk in response.content.iter_any():
                         got += len(chunk)
     return len(page), got / (time.monotonic() - begin)
+
+
+def _text(sent: bytes) -> str:
+    return (gzip.decompress(sent) if sent.startswith(GZIP) else sent).decode()
 
 
 def _session() -> aiohttp.ClientSession:

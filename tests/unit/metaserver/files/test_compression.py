@@ -1,0 +1,44 @@
+"""Blobs at rest: decompressed however their frames were written."""
+
+from __future__ import annotations
+
+import pytest
+import zstandard
+
+from metaserver.files import compression
+from metaserver.files.compression import pack, unpack
+
+CONTENT = b"<methodResponse/>" * 1_000
+
+
+def streamed(content: bytes) -> bytes:
+    """Return a frame that does not say its size."""
+    compressor = zstandard.ZstdCompressor().compressobj()
+    return compressor.compress(content) + compressor.flush()
+
+
+@pytest.mark.parametrize(
+    ("packed", "content"),
+    [
+        (pack(CONTENT), CONTENT),
+        (pack(b""), b""),
+        (pack(CONTENT) + pack(b"end"), CONTENT + b"end"),
+        (streamed(CONTENT), CONTENT),
+        (streamed(CONTENT) + pack(b"end"), CONTENT + b"end"),
+        (b"", b""),
+    ],
+)
+def test_frames_are_joined(packed: bytes, content: bytes) -> None:
+    assert unpack(packed) == content
+    assert unpack(packed, 7) == content[:7]
+
+
+def test_a_large_frame_is_decompressed_as_a_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compression, "ONCE", 100)
+    assert unpack(pack(CONTENT)) == CONTENT
+
+
+@pytest.mark.parametrize("packed", [b"no zstd frame", pack(CONTENT) + b"no zstd frame"])
+def test_other_bytes_are_refused(packed: bytes) -> None:
+    with pytest.raises(zstandard.ZstdError):
+        unpack(packed)
