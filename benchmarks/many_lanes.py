@@ -50,6 +50,7 @@ LANES = 1_000
 PHASES = 50  # that are closed, with LANES lanes together
 ANSWERS = 10  # of each paused lane
 SETTLE = 5.0  # seconds before a share is measured
+BUSY = 0.1  # of a core: it still does what its start has left
 SECONDS = 20.0  # that are measured
 RATE_SECONDS = 10.0  # at full rate before SIGTERM
 LATE = 3_600.0  # seconds after which a server answers that does not answer
@@ -74,10 +75,15 @@ class Hub:
         return times.user + times.system
 
     def share(self) -> float:
-        """Return the share of a core that it takes from now on."""
+        """Return the share of a core that it takes once it has come to rest."""
         time.sleep(SETTLE)
+        while self._share(SETTLE) > BUSY:
+            pass
+        return self._share(SECONDS)
+
+    def _share(self, seconds: float) -> float:
         before, begin = self.spent(), time.monotonic()
-        time.sleep(SECONDS)
+        time.sleep(seconds)
         return (self.spent() - before) / (time.monotonic() - begin)
 
     def until(self, reached: Callable[[], bool]) -> None:

@@ -139,10 +139,10 @@ async def add_running_lanes(folder: Path, url: str, count: int) -> None:
             await servers.set_control(connection, key, Control.RUNNING)
 
 
-async def test_a_thousand_lanes_stop_at_full_rate_and_lose_nothing(
+async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
     config: Path, session: aiohttp.ClientSession, slow: Asked
 ) -> None:
-    folder, lanes = config.parent / "hub", 1_000
+    folder, lanes = config.parent / "hub", 300
     async with hub_at(config) as hub:
         organiser = Api(session, hub.address, await new_token(config))
         await organiser("POST", "/phases/test/open")
@@ -161,11 +161,12 @@ async def test_a_thousand_lanes_stop_at_full_rate_and_lose_nothing(
     assert attempts == answers
     assert 0 < asked - attempts <= lanes  # those in flight were dropped
     cursors = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
+    articles = len(list((DEMO / "articles").iterdir()))
     async with hub_at(config):  # each lane asks for the article again that it was waiting for
 
         def gone_on() -> bool:
             now = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
-            return all(now[lane] > cursor for lane, cursor in cursors.items())
+            return all(now[lane] > at or at == articles for lane, at in cursors.items())
 
         await until(gone_on, pause=0.2)
     assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
