@@ -9,8 +9,9 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -19,7 +20,7 @@ from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
 from metaserver.config import Settings
 from metaserver.files.compression import pack, pack_json
-from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey
+from metaserver.model.lanes import AttemptRecord, CheckedAnswer, Corpus, LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import (
     Attempt,
@@ -41,7 +42,8 @@ from metaserver.wire.validation import check
 PHASE, RELEASE = PhaseName("test"), "benchmark"
 STORE_FILE = "metaserver.sqlite"
 AT_A_TIME = 512
-VARIETY = 256
+VARIETY = 256  # different answers, more than a compressor remembers
+ARTICLE_SECONDS = 2.0
 TEXT = "MDM2 binds p53 & targets it for degradation. " * 40
 
 
@@ -76,25 +78,66 @@ async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
     return given
 
 
-async def fill_rows(folder: Path, *, lanes: int, articles: int) -> Settings:
-    """Create a hub's folder as `fill` does, writing the rows directly: a million in two minutes.
+async def record_answers(
+    store: Store, given: Settings, corpus: Corpus, keys: Sequence[LaneKey], articles: int
+) -> None:
+    """Take lanes, and store the answers of each to its first `articles` articles.
 
+    The servers answer in turn, so that the rows of a lane are apart from each other, as a hub
+    leaves them.
+    """
+    for key in keys:
+        await store.take_lane(key)
+    entries = _entries(corpus, keys, articles, _answers(given))
+    while batch := list(itertools.islice(entries, AT_A_TIME)):
+        await asyncio.gather(*map(store.record, batch))
+
+
+async def fill_rows(
+    folder: Path, *, lanes: int, articles: int, answered: int | None = None
+) -> Settings:
+    """Create a hub's folder as `fill` does, writing the rows directly: a million in a minute.
+
+    Where `answered` is given, the servers have answered so many articles, the others not.
     The answers vary: each is one of `VARIETY` with 30 hits. One attempt in 50 timed out before.
     """
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         _, phase_id, keys = await _phase(store, lanes, articles)
+        for key in keys:
+            await store.take_lane(key)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
-    answers = [_packed(given, number) for number in range(VARIETY)]
+    answers = [
+        _Packed(pack_json(checked.payloads), raw, checked.hits_kept)
+        for checked, raw in _answers(given)
+    ]
     with closing(sqlite3.connect(folder / STORE_FILE)) as connection:
         for pragma in ("journal_mode=WAL", "synchronous=OFF"):
             connection.execute(f"PRAGMA {pragma}")
-        for key in keys:
-            _fill_lane(connection, key, articles, answers)
+        answered = articles if answered is None else answered
+        began = time.time() - answered * ARTICLE_SECONDS
+        logs = [_Log(key, random.Random(key.server_id), began) for key in keys]
+        for first in range(0, answered, AT_A_TIME // lanes + 1):
+            last = min(answered, first + AT_A_TIME // lanes + 1)
+            _fill_articles(connection, logs, range(first, last), answers)
+        connection.executemany(
+            "UPDATE lanes SET serial = ?, cursor = ? WHERE phase_id = ? AND server_id = ?",
+            [(log.serial, answered, *log.key) for log in logs],
+        )
         connection.commit()
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return given
+
+
+@dataclass(slots=True)
+class _Log:
+    """A lane's log while it is written."""
+
+    key: LaneKey
+    rng: random.Random
+    at: float
+    serial: int = 0
 
 
 class _Packed(NamedTuple):
@@ -105,27 +148,25 @@ class _Packed(NamedTuple):
     hits: int
 
 
-def _packed(given: Settings, number: int) -> _Packed:
-    rng = random.Random(number)
-    checked, raw = _answer(given, rng.sample(ACCESSIONS[:60], 40))
-    return _Packed(pack_json(checked.payloads), raw, checked.hits_kept)
-
-
-def _fill_lane(
-    connection: sqlite3.Connection, key: LaneKey, articles: int, answers: Sequence[_Packed]
+def _fill_articles(
+    connection: sqlite3.Connection,
+    logs: Sequence[_Log],
+    positions: range,
+    answers: Sequence[_Packed],
 ) -> None:
-    rng = random.Random(key.server_id)
+    """Write the rows of some articles, which the servers answer in turn, as a hub leaves them."""
     attempts, raw, accepted = [], [], []
-    at = time.time() - articles * 2.0
-    for position in range(articles):
-        at += 2.0
-        number, lane = 1, (*key, position)
-        if rng.random() < 0.02:
-            attempts.append((*lane, 1, len(attempts) + 1, at, "timeout", "too slow", 300.0, 0))
+    for position, log in itertools.product(positions, logs):
+        log.at += ARTICLE_SECONDS
+        number, lane = 1, (*log.key, position)
+        if log.rng.random() < 0.02:
+            log.serial += 1
+            attempts.append((*lane, 1, log.serial, log.at, "timeout", "too slow", 300.0, 0))
             number = 2
-        answer = rng.choice(answers)
-        total = rng.lognormvariate(0.0, 0.5)
-        attempts.append((*lane, number, len(attempts) + 1, at, "ok", "", total, 1))
+        answer = log.rng.choice(answers)
+        log.serial += 1
+        total = log.rng.lognormvariate(0.0, 0.5)
+        attempts.append((*lane, number, log.serial, log.at, "ok", "", total, 1))
         raw.append((*lane, number, answer.raw))
         accepted.append((*lane, number, answer.payloads, answer.hits, 0))
     connection.executemany(
@@ -137,22 +178,6 @@ def _fill_lane(
     )
     connection.executemany("INSERT INTO raw_answers VALUES (?, ?, ?, ?, ?)", raw)
     connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
-    connection.execute(
-        "UPDATE lanes SET serial = ?, cursor = ? WHERE phase_id = ? AND server_id = ?",
-        (len(attempts), articles, *key),
-    )
-
-
-async def record_answers(
-    store: Store, given: Settings, corpus: Corpus, keys: Sequence[LaneKey], articles: int
-) -> None:
-    """Take lanes, and store the answers of each to its first `articles` articles."""
-    for key in keys:
-        await store.take_lane(key)
-    checked, raw = _answer(given)
-    entries = _entries(corpus, keys, articles, checked, raw)
-    while batch := list(itertools.islice(entries, AT_A_TIME)):
-        await asyncio.gather(*map(store.record, batch))
 
 
 async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
@@ -175,17 +200,28 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
     return corpus, phase_id, keys
 
 
-def _answer(given: Settings, accessions: Sequence[str] = ACCESSIONS) -> tuple[Any, bytes]:
-    answer = answer_of(list(accessions))
+def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
+    """Return answers of other hits and confidences each: checked, and packed as received."""
     vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
     tasks = [task for name, task in installed_tasks().items() if name != "NER"]
-    return check(answer, tasks, vocabulary), pack(encode_answer(answer))
+    some = random.Random(7)
+    made = []
+    for _ in range(VARIETY):
+        answer = answer_of(some.sample(ACCESSIONS, len(ACCESSIONS)))
+        for hit in itertools.chain(answer["normalizations"], answer["pairs"]):
+            hit["confidence"] = 1.0 - some.random()
+        made.append((check(answer, tasks, vocabulary), pack(encode_answer(answer))))
+    return made
 
 
 def _entries(
-    corpus: Corpus, keys: Sequence[LaneKey], articles: int, checked: Any, raw: bytes
+    corpus: Corpus,
+    keys: Sequence[LaneKey],
+    articles: int,
+    answers: Sequence[tuple[CheckedAnswer, bytes]],
 ) -> Iterator[AttemptRecord]:
-    for key, position in itertools.product(keys, range(articles)):
+    asked = itertools.product(range(articles), keys)
+    for (position, key), (checked, raw) in zip(asked, itertools.cycle(answers), strict=False):
         attempt = Attempt(
             server=ServerName(""),
             article=corpus.ids[position],

@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.request
 import zipfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
 from multiprocessing import get_context
@@ -66,7 +66,10 @@ async def _watched(address: str) -> AsyncIterator[list[float]]:
     process.join()
 
 
-async def _timed(service: HubContext, address: str, name: str, **values: Any) -> str:
+async def _timed(
+    service: HubContext, address: str, name: str, **values: Any
+) -> tuple[float, list[float]]:
+    """Run a job; return the seconds that it took, and those of each answer of the hub, rising."""
     async with _watched(address) as times:
         begun = time.perf_counter()
         started = await perform(OPERATIONS[name], service, ANA, values)
@@ -75,17 +78,15 @@ async def _timed(service: HubContext, address: str, name: str, **values: Any) ->
         await job.ended()
         took = time.perf_counter() - begun
     assert job.report is not None, job.error
-    p99 = times[int(0.99 * len(times))]
-    return (
-        f"{took:7.1f} s   /healthz: worst {1000 * times[-1]:.0f} ms, p99 {1000 * p99:.0f} ms "
-        f"of {len(times)}"
-    )
+    return took, times
 
 
-def gold(folder: Path, articles: int) -> list[str]:
-    """Preview, then set another gold of INT."""
+def changed(
+    folder: Path, articles: int, names: Sequence[str] = ("gold.set",)
+) -> list[tuple[float, list[float]]]:
+    """Do these operations with another gold of INT; return as `_timed` for each."""
 
-    async def measured() -> list[str]:
+    async def measured() -> list[tuple[float, list[float]]]:
         prepare_process()
         given = settings(folder)
         web = msgspec.structs.replace(given.web, port=0)
@@ -95,12 +96,22 @@ def gold(folder: Path, articles: int) -> list[str]:
         ):
             content = gold_of("INT", articles, 1)
             values = {"phase": PHASE, "task": "INT", "content": content, "source": "gold.tsv"}
-            return [
-                f"{name:14}{await _timed(service, address, name, **values)}"
-                for name in ("gold.preview", "gold.set")
-            ]
+            return [await _timed(service, address, name, **values) for name in names]
 
     return asyncio.run(measured())
+
+
+def gold(folder: Path, articles: int) -> list[str]:
+    """Preview, then set another gold of INT."""
+    names = ("gold.preview", "gold.set")
+    lines = []
+    for name, (took, times) in zip(names, changed(folder, articles, names), strict=True):
+        p99 = times[int(0.99 * len(times))]
+        lines.append(
+            f"{name:14}{took:7.1f} s   /healthz: worst {1000 * times[-1]:.0f} ms, "
+            f"p99 {1000 * p99:.0f} ms of {len(times)}"
+        )
+    return lines
 
 
 def exported(folder: Path, _: int) -> list[str]:

@@ -63,14 +63,15 @@ RUN = "import sys; from metaserver.cli.main import main; sys.exit(main(sys.argv[
 class Hub:
     """A running `metaserver serve` and its store."""
 
-    def __init__(self, process: subprocess.Popen[str], store: Path) -> None:
+    def __init__(self, process: subprocess.Popen[str], store: Path, address: str) -> None:
+        self.address = address
+        self.account = psutil.Process(process.pid)
         self._process = process
-        self._account = psutil.Process(process.pid)
         self._store = store
 
     def spent(self) -> float:
         """Return the processor time that it has taken, in seconds."""
-        times = self._account.cpu_times()
+        times = self.account.cpu_times()
         return times.user + times.system
 
     def share(self) -> float:
@@ -106,7 +107,7 @@ class Hub:
     def connections(self, url: str) -> int:
         """Return the number of its connections to a server."""
         port = int(url.rstrip("/").rpartition(":")[2])
-        known = self._account.net_connections("tcp")
+        known = self.account.net_connections("tcp")
         return sum(bool(one.raddr) and one.raddr.port == port for one in known)
 
     def stop(self) -> float:
@@ -188,7 +189,7 @@ def serving(folder: Path, code: Path | None) -> Iterator[Hub]:
         assert process.stderr is not None
         served = re.search("serving at (.*)", process.stderr.readline())
         assert served, process.communicate()[1]
-        yield Hub(process, folder / STORE_FILE)
+        yield Hub(process, folder / STORE_FILE, served[1])
     finally:
         process.kill()
         process.communicate()

@@ -61,5 +61,5 @@ def _phase(folder: Path, urls: Sequence[str], articles: int, concurrency: int) -
             for number, url in enumerate(urls)
         ],
         gold=read_gold({TaskName(task): folder / f"{task}.tsv" for task in gold}),
-        release=build_release([NAMES], name="benchmark", out=folder / "uniprot"),
+        release=build_release([NAMES], name="benchmark", out=folder / "benchmark"),
     )

@@ -23,13 +23,14 @@ from metaserver.leaderboards.result_files import (
     result_file,
 )
 from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
+from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
 from metaserver.phases.restore import gold_marks
 from metaserver.store import phases as phase_queries
 from metaserver.store import runs as run_queries
-from metaserver.store.reader import ReadStore, of_lane
-from metaserver.store.tables import answers
+from metaserver.store.reader import ReadStore, of_lane, read_attempt
+from metaserver.store.tables import answers, attempts
 from metaserver.tasks.plugin import Payload, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 
@@ -37,7 +38,8 @@ from metaserver.uniprot import Release, ReleaseVocabulary
 class PhaseFiles:
     """The writer of a phase's files for readers.
 
-    Temporary files are in `folder`; `counted` is called with the number of answers read.
+    `connection` streams its results. Temporary files are in `folder`; `counted` is called with the
+    number of answers and attempts read.
     """
 
     def __init__(
@@ -64,18 +66,39 @@ class PhaseFiles:
             for lane in await self._reader.lanes()
             if lane.key.phase_id == row.id
         }
+        async with self._reader.reading() as connection:
+            gold = await phase_queries.newest_gold(connection, row.id)
+            offline = await run_queries.list_all(connection, row.id)
+        board = self._empty_board(row, gold)
         for name, key in lanes.items():
-            self._result_files(f"{folder}/runs", name, key, corpus)
-        with self._out.entry(f"{folder}/attempts.tsv") as out:
-            out.write(ATTEMPT_HEAD.encode())
-            for name, key in lanes.items():
-                async for stored in self._reader.attempts(key, name, corpus):
-                    out.write(attempt_line(name, stored).encode())
-        boards = await self._boards(row, corpus, lanes)
+            self._result_files(f"{folder}/runs", name, key, corpus, board)
+        self._out.write_lines(f"{folder}/attempts.tsv", self._attempts(lanes, corpus))
+        await score_answers(self._reader, board, corpus, {}, offline, self._scored)
+        boards = {
+            "phase": PhaseName(row.name),
+            "uniprot_release": row.release,
+            "articles": len(corpus),
+            "gold": {task: version.version for task, version in gold.items()},
+            "offline": {run.name: run.team for run in offline},
+            "boards": boards_json(board),
+        }
         self._out.write(f"{folder}/leaderboard.json", pretty(boards))
 
-    def _result_files(self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus) -> None:
-        """Write a lane's result files; its answers are read once, and never all in memory."""
+    def _empty_board(self, row: sa.Row[Any], gold: Mapping[TaskName, GoldVersion]) -> Scoreboard:
+        golds = {
+            task: read_gold(task, version.content, version.source) for task, version in gold.items()
+        }
+        marks = gold_marks(gold)
+        return Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
+
+    def _result_files(
+        self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus, board: Scoreboard
+    ) -> None:
+        """Write a lane's result files, and score its answers.
+
+        They are read once, and never all in memory.
+        """
+        scored = {task.name for task in board.tasks()}
         with ExitStack() as stack:
             spools: dict[TaskName, IO[bytes]] = {}
             for position, members in self._members(key):
@@ -84,42 +107,36 @@ class PhaseFiles:
                         file = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
                         spools[task] = file
                     spools[task].write(b"%d %b\n" % (position, bytes(members[task])))
+                payloads = {
+                    task: msgspec.json.decode(member)
+                    for task, member in members.items()
+                    if task in scored
+                }
+                board.put(name, corpus.ids[position], payloads)
                 self._counted(1)
             for task, spool in sorted(spools.items()):
                 lines = installed_tasks()[task].result_lines(_spooled(spool, corpus))
-                place = f"{folder}/{result_file(name, task)}"
-                self._out.write_chunks(place, (line.encode() for line in lines))
+                self._out.write_lines(f"{folder}/{result_file(name, task)}", lines)
 
     def _members(self, key: LaneKey) -> Iterator[tuple[int, Mapping[TaskName, msgspec.Raw]]]:
+        decoder = msgspec.json.Decoder(dict[TaskName, msgspec.Raw])
         query = sa.select(answers.c.position, answers.c.payloads).where(of_lane(answers, key))
-        streamed = self._connection.execution_options(yield_per=200)
-        for position, packed in streamed.execute(query.order_by(answers.c.position)):
-            yield position, msgspec.json.decode(unpack(packed), type=dict[TaskName, msgspec.Raw])
+        for position, packed in self._connection.execute(query.order_by(answers.c.position)):
+            yield position, decoder.decode(unpack(packed))
 
-    async def _boards(
-        self, row: sa.Row[Any], corpus: Corpus, lanes: Mapping[ServerName, LaneKey]
-    ) -> Mapping[str, Any]:
-        async with self._reader.reading() as connection:
-            gold = await phase_queries.newest_gold(connection, row.id)
-            offline = await run_queries.list_all(connection, row.id)
-        golds = {
-            task: read_gold(task, version.content, version.source) for task, version in gold.items()
-        }
-        marks = gold_marks(gold)
-        board = Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
+    def _attempts(self, lanes: Mapping[ServerName, LaneKey], corpus: Corpus) -> Iterator[str]:
+        """Yield the lines of the table of attempts."""
+        yield ATTEMPT_HEAD
+        for name, key in lanes.items():
+            query = sa.select(attempts).where(of_lane(attempts, key))
+            began = query.order_by(attempts.c.started_at, attempts.c.position, attempts.c.number)
+            for row in self._connection.execute(began):
+                attempt = read_attempt(row, name, corpus)
+                yield attempt_line(name, StoredAttempt(row.position, attempt, row.final))
+                self._counted(1)
 
-        async def scored(count: int) -> None:
-            self._counted(count)
-
-        await score_answers(self._reader, board, corpus, lanes, offline, scored)
-        return {
-            "phase": PhaseName(row.name),
-            "uniprot_release": row.release,
-            "articles": len(corpus),
-            "gold": {task: version.version for task, version in gold.items()},
-            "offline": {run.name: run.team for run in offline},
-            "boards": boards_json(board),
-        }
+    async def _scored(self, answers: int) -> None:
+        self._counted(answers)
 
     def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
         release = Release.open(self._settings.release_folder(row.release))

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
-from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, ColumnForm, Names
-from metaserver.archive.records import read_records
+from metaserver.archive.layout import FORMAT, MANIFEST, TABLES, ArchivedTable, Names
+from metaserver.archive.rows import Row, RowDecoder
 from metaserver.archive.unzipping import ZipReader
 from metaserver.archive.writing import Manifest
 from metaserver.files.compression import pack
@@ -26,10 +26,6 @@ from metaserver.store.keys import DIGESTS, keys_are_whole
 from metaserver.store.tables import hub_keys, phases, servers
 
 BATCH, BATCH_BYTES = 500, 2**24
-MAX_VALUE = 2**20
-"""The most bytes of a value that is neither JSON nor a file."""
-
-Row: TypeAlias = dict[str, Any]
 
 
 def import_archive(
@@ -133,10 +129,10 @@ def _table_rows(
     reader: ZipReader, archived: ArchivedTable, names: Names
 ) -> Iterator[tuple[int, Row]]:
     """Yield a table's rows, each with its size, from its lines."""
-    entry = reader.entry(archived.name)
+    entry, decoder = reader.entry(archived.name), RowDecoder(archived)
     for number, line in enumerate(entry.lines(), start=1):
         with _named(entry.place, number):
-            values = _values(archived, msgspec.json.decode(line, type=dict[str, msgspec.Raw]))
+            values = decoder.row(line)
             size = len(line)
             if archived.file_column is not None:
                 values[archived.file_column] = pack(reader.read(archived.file(values, names)))
@@ -150,22 +146,23 @@ def _record_rows(
     """Yield a table's rows, each with its size, from the records of its groups."""
     assert archived.records is not None
     assert archived.record_column is not None
+    decoder = RowDecoder(archived)
     for group in groups:
         name = archived.records.name(group, names)
         if name not in reader:
             continue
         entry = reader.entry(name)
-        records = enumerate(read_records(entry), start=1)
+        records = enumerate(decoder.records(entry), start=1)
         while True:
             with _named(entry.place, 0):
                 if (found := next(records, None)) is None:
                     break
-                values = _values(archived, found[1].row)
-                if any(values.get(key) != value for key, value in group.items()):
-                    raise InputError(entry.place, f"record {found[0]} is of another entry")
-                if archived.record_column in values:
-                    raise InputError(entry.place, f"record {found[0]} has its bytes twice")
-                values[archived.record_column] = pack(found[1].blob)
+                number, (values, blob) = found
+                if any(values[key] != value for key, value in group.items()):
+                    raise InputError(entry.place, f"record {number} is of another entry")
+                if values[archived.record_column] is not None:
+                    raise InputError(entry.place, f"record {number} has its bytes twice")
+                values[archived.record_column] = pack(blob)
             yield len(values[archived.record_column]), values
 
 
@@ -177,40 +174,6 @@ def _named(place: str, line: int) -> Iterator[None]:
     except (msgspec.MsgspecError, KeyError, TypeError, UnicodeError, RecursionError) as error:
         message = f"not a row of an archive: {error}"
         raise InputError(place, message, line=line or None) from error
-
-
-def _values(archived: ArchivedTable, row: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
-    """Return a row as it is stored; raises `InputError` for unknown columns."""
-    known = {column.name for column in archived.table.columns}
-    if odd := sorted(row.keys() - known):
-        raise InputError(archived.name, f"unknown column {odd[0]!r}")
-    return {name: _value(archived, name, bytes(raw)) for name, raw in row.items()}
-
-
-def _value(archived: ArchivedTable, name: str, data: bytes) -> Any:
-    """Return a value as it is stored."""
-    form = archived.forms.get(name)
-    if data == b"null":
-        return None
-    if form is None:
-        if len(data) > MAX_VALUE:
-            raise InputError(archived.name, f"{name} is longer than {MAX_VALUE:,} bytes")
-        return _fitting(archived.table.c[name], msgspec.json.decode(data))
-    data.decode()  # stored JSON is read later: its syntax was checked together with its row's
-    if name in archived.types:
-        msgspec.json.decode(data, type=archived.types[name])  # checked only: the bytes are stored
-    return pack(data) if form is ColumnForm.PACKED_JSON else data
-
-
-def _fitting(column: sa.Column[Any], value: Any) -> Any:
-    """Return a value of a column's type; raises `TypeError` for any other."""
-    expected = dict if isinstance(column.type, sa.JSON) else column.type.python_type
-    number = expected is float and isinstance(value, int)
-    if not isinstance(value, expected | list if expected is dict else expected) and not number:
-        raise TypeError(f"{column.name} is of another type than {expected.__name__}")
-    if isinstance(value, bool) and expected is not bool:
-        raise TypeError(f"{column.name} is of another type than {expected.__name__}")
-    return value
 
 
 def _batches(rows: Iterator[tuple[int, Row]]) -> Iterator[Sequence[Row]]:

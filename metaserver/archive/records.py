@@ -9,8 +9,8 @@ blob and a line end:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -20,26 +20,16 @@ from metaserver.model.errors import InputError
 SIZE = "bytes"
 
 
-class Record(NamedTuple):
-    """An archived row and its blob."""
-
-    row: Mapping[str, msgspec.Raw]
-    blob: bytes
-
-
 def to_record(row: Mapping[str, Any], blob: bytes) -> bytes:
     """Return a record encoded as bytes."""
     return b"".join((msgspec.json.encode({**row, SIZE: len(blob)}), b"\n", blob, b"\n"))
 
 
-def read_records(entry: ArchiveEntry) -> Iterator[Record]:
-    """Yield an entry's records; raises `InputError`, and `MsgspecError` for invalid JSON."""
-    while (line := entry.line()) is not None:
-        row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-        size = msgspec.json.decode(row.pop(SIZE, msgspec.Raw(b"-1")), type=int)
-        if size < 0:
-            raise InputError(entry.place, f"a record without its {SIZE}")
-        blob = entry.take(size)
-        if entry.take(1) != b"\n":
-            raise InputError(entry.place, f"a record is longer than its {SIZE}")
-        yield Record(row, blob)
+def read_blob(entry: ArchiveEntry, size: int | None) -> bytes:
+    """Return the bytes of the record whose line was just read; raises `InputError`."""
+    if size is None or size < 0:
+        raise InputError(entry.place, f"a record without its {SIZE}")
+    blob = entry.take(size)
+    if entry.take(1) != b"\n":
+        raise InputError(entry.place, f"a record is longer than its {SIZE}")
+    return blob

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,12 +19,11 @@ from metaserver.archive.layout import (
     MANIFEST,
     TABLES,
     ArchivedTable,
-    ColumnForm,
     Names,
     of_phases,
 )
 from metaserver.archive.people import PhaseFiles
-from metaserver.archive.records import to_record
+from metaserver.archive.rows import RowEncoder
 from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
@@ -32,10 +31,11 @@ from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
 from metaserver.store.copies import copy_store
 from metaserver.store.reader import open_reader
-from metaserver.store.tables import phases, servers
+from metaserver.store.tables import answers, attempts, phases, servers
 
 ROWS = 200
 """The number of rows read at a time."""
+READ_AGAIN = (attempts, answers)
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ async def _write(
                 archive = _Archive(connection, writer, only, counted)
                 archive.write_tables()
                 chosen = archive.chosen
-                counted.begin("runs and boards", archive.answer_count() * 2)
+                counted.begin("runs and boards", archive.read_again())
                 files = PhaseFiles(
                     connection, reader, writer, settings, store.parent, counted.count
                 )
@@ -140,9 +140,9 @@ class _Archive:
             else:
                 self._table(archived)
 
-    def answer_count(self) -> int:
-        """Return the number of accepted answers in the archive."""
-        return sum(self._count(archived) for archived in TABLES if archived.table.name == "answers")
+    def read_again(self) -> int:
+        """Return the number of rows that are read again for the files of phases."""
+        return sum(self._count(archived) for archived in TABLES if archived.table in READ_AGAIN)
 
     def finish(self) -> Manifest:
         """Write the manifest, and close the archive."""
@@ -165,60 +165,41 @@ class _Archive:
 
     def _table(self, archived: ArchivedTable) -> None:
         """Write a table's rows, then the files that belong to them."""
-        blob = archived.file_column
-        columns = [column for column in archived.table.columns if column.name != blob]
+        encoder = RowEncoder(archived)
         with self._out.entry(archived.name) as out:
-            for row in self._rows(archived, columns):
-                out.write(msgspec.json.encode(_plain(archived, row)) + b"\n")
-                self._counted.count()
-        if blob is not None:
-            for row in self._rows(archived, list(archived.table.columns)):
-                self._out.write(archived.file(row, self._names), unpack(row[blob]))
+            for rows in self._rows(archived, encoder.columns):
+                out.write(encoder.lines(rows))
+                self._counted.count(len(rows))
+        if (blob := archived.file_column) is not None:
+            for rows in self._rows(archived, list(archived.table.columns)):
+                for row in map(sa.Row._asdict, rows):
+                    self._out.write(archived.file(row, self._names), unpack(row[blob]))
 
     def _records(self, archived: ArchivedTable) -> None:
         """Write a table as records, with one entry for each group that has rows."""
         assert archived.records is not None
-        assert archived.record_column is not None
+        encoder = RowEncoder(archived)
         groups = [dict(row) for row in self._connection.execute(archived.records.source).mappings()]
         for group in groups:
             keys = [archived.table.c[name] == value for name, value in group.items()]
-            rows = self._rows(archived, list(archived.table.columns), *keys)
-            if (first := next(rows, None)) is None:
+            found = self._rows(archived, encoder.columns, *keys)
+            if (first := next(found, None)) is None:
                 continue
             with self._out.entry(archived.records.name(group, self._names)) as out:
-                for row in itertools.chain([first], rows):
-                    out.write(self._record(archived, row))
-
-    def _record(self, archived: ArchivedTable, row: Mapping[str, Any]) -> bytes:
-        self._counted.count()
-        others = {name: value for name, value in row.items() if name != archived.record_column}
-        return to_record(_plain(archived, others), unpack(row[str(archived.record_column)]))
+                for rows in itertools.chain([first], found):
+                    for row in rows:
+                        out.write(encoder.record(row))
+                    self._counted.count(len(rows))
 
     def _rows(
         self,
         archived: ArchivedTable,
         columns: Sequence[sa.Column[Any]],
         *conditions: sa.ColumnElement[bool],
-    ) -> Iterator[Mapping[str, Any]]:
+    ) -> Iterator[Sequence[sa.Row[Any]]]:
+        """Yield a table's rows by key, `ROWS` at a time."""
         query = sa.select(*columns).where(*self._conditions(archived), *conditions)
-        for row in self._connection.execute(query.order_by(*archived.key)).mappings():
-            yield dict(row)
+        yield from self._connection.execute(query.order_by(*archived.key)).partitions()
 
     def _conditions(self, archived: ArchivedTable) -> Sequence[Any]:
         return () if self._only is None else tuple(of_phases(archived, self._only))
-
-
-def _plain(archived: ArchivedTable, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a row in the form of its JSON."""
-
-    def plain(name: str, value: Any) -> Any:
-        form = archived.forms.get(name)
-        if value is None or form is ColumnForm.LEFT_OUT:
-            return None
-        if form is ColumnForm.JSON:
-            return msgspec.Raw(value)
-        if form is ColumnForm.PACKED_JSON:
-            return msgspec.Raw(unpack(value))
-        return value
-
-    return {name: plain(name, value) for name, value in row.items()}

@@ -62,16 +62,16 @@ def attempt_line(server: ServerName, stored: StoredAttempt) -> str:
     times = [timings.queue, timings.dns, timings.connect, timings.send, timings.wait]
     times += [timings.transfer, timings.parse, timings.total]
     fields = (
-        server,
-        attempt.article,
+        inert(server),
+        inert(attempt.article),
         str(attempt.number),
         datetime.fromtimestamp(attempt.started_at, UTC).isoformat("T", "milliseconds"),
-        attempt.outcome,
-        re.sub(r"\s+", " ", attempt.message),
+        inert(attempt.outcome),
+        inert(re.sub(r"\s+", " ", attempt.message)),
         *("" if seconds is None else f"{seconds:.6f}" for seconds in times),
         str(attempt.bytes_out),
         str(attempt.bytes_in),
         str(attempt.problem_count),
         str(int(stored.final)),
     )
-    return "\t".join(map(inert, fields)) + "\n"
+    return "\t".join(fields) + "\n"

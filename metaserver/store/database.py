@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import sqlite3
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -21,6 +23,10 @@ from metaserver.model.errors import InputError, UnavailableError
 
 BUSY_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
+LOG_BYTES = 2**24
+"""The size of the write-ahead log above which the writer empties it: four times SQLite's mark."""
+LOG_PAUSE, LOG_WAIT = 1.0, 0.05
+"""Seconds between two trials to empty the log, and for which a trial waits for readers."""
 
 
 def sqlite_engine(path: Path) -> AsyncEngine:
@@ -38,7 +44,40 @@ def writer_engine(path: Path) -> sa.Engine:
         url, connect_args={"timeout": BUSY_SECONDS}, execution_options={"writes": True}
     )
     _prepare(engine)
+    _bound_log(engine, path)
     return engine
+
+
+def _bound_log(engine: sa.Engine, path: Path) -> None:
+    """Empty the write-ahead log after a transaction that left it larger than `LOG_BYTES`.
+
+    SQLite copies the log into the database by itself, but begins it again only in a moment
+    without readers: the busier the hub, the larger it grows. Here the writer waits `LOG_WAIT`
+    for them; those that begin meanwhile read from the database. Where one reads for longer, as a
+    backup does, the log grows by what is written until it ends.
+    """
+    log = path.with_name(path.name + "-wal")
+    tried = -LOG_PAUSE
+
+    @sa.event.listens_for(engine, "checkin")
+    def _empty(connection: Any, _record: object) -> None:
+        nonlocal tried
+        if connection is None or _size(log) <= LOG_BYTES or time.monotonic() < tried + LOG_PAUSE:
+            return
+        tried = time.monotonic()
+        with suppress(sqlite3.Error):  # what was written is committed; the next commit says it
+            connection.execute(f"PRAGMA busy_timeout={LOG_WAIT * 1e3:.0f}")
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1e3:.0f}")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _prepare(engine: sa.Engine) -> None:

@@ -56,7 +56,8 @@ class ReadStore:
         )
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query)).all()
-        corpora = {row.corpus_id: await self.corpus(row.corpus_id) for row in rows}
+        ids = {row.corpus_id for row in rows}
+        corpora = {corpus_id: await self.corpus(corpus_id) for corpus_id in ids}
         return [
             StoredLane(LaneKey(row.phase_id, row.id), ServerName(row.name), corpora[row.corpus_id])
             for row in rows

@@ -226,7 +226,7 @@ KEYS = "tables/hub_keys.jsonl"
         (PHASES, b'"id":1', b'"id":true', "id is of another type than int"),
         (PHASES, b'"id":1', b'"id":99999999999999999999', "does not fit"),
         (PHASES, b'"id":1', b'"id":[[]]', "id is of another type"),
-        (PHASES, b'"id":1', b'"id":1,"secret":2', "unknown column 'secret'"),
+        (PHASES, b'"id":1', b'"id":1,"secret":2', "unknown field `secret`"),
         (PHASES, b'"corpus_id":1', b'"corpus_id":7', "does not fit: FOREIGN KEY"),
         (PHASES, b'"release":"test"', b'"release":"\\ud800"', "not a row|does not fit"),
         (PHASES, b'"kind":"test"', b'"kind":"none"', "Invalid enum value 'none'"),

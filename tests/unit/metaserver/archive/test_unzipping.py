@@ -16,12 +16,15 @@ import pytest
 
 from metaserver.archive import entries, unzipping
 from metaserver.archive.entries import ArchiveEntry
-from metaserver.archive.layout import CHECKSUMS
-from metaserver.archive.records import read_records, to_record
+from metaserver.archive.layout import CHECKSUMS, TABLES
+from metaserver.archive.records import to_record
+from metaserver.archive.rows import RowDecoder
 from metaserver.archive.unzipping import MAX_DIRECTORY, MAX_ENTRIES, ZipReader
 from metaserver.model.errors import InputError
+from metaserver.store.tables import raw_answers
 
 MEMORY = 2**26  # bytes: no archive below may take more
+RAW = next(RowDecoder(one) for one in TABLES if one.table is raw_answers)
 
 
 def written(path: Path, contents: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -65,9 +68,9 @@ def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
     assert (entry.line(), entry.take(2), entry.take(0), entry.rest()) == (b"ab", b"cd", b"", b"ef")
     assert of(b"", chunk).line() is None
     blobs = [b"", b"\n", b"<a>\xff\0\n</a>", b'{"bytes":3}\n' * 3]
-    content = b"".join(to_record({"n": n}, blob) for n, blob in enumerate(blobs))
-    found = [(bytes(row["n"]), blob) for row, blob in read_records(of(content, chunk))]
-    assert found == [(str(n).encode(), blob) for n, blob in enumerate(blobs)]
+    content = b"".join(to_record({"position": n}, blob) for n, blob in enumerate(blobs))
+    found = [(row["position"], blob) for row, blob in RAW.records(of(content, chunk))]
+    assert found == list(enumerate(blobs))
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_pieces_are_the_same_however_they_come(chunk: int) -> None:
 )
 def test_inconsistent_records_are_refused(content: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        list(read_records(of(content, 5)))
+        list(RAW.records(of(content, 5)))
 
 
 def test_a_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,94 @@
+"""The write-ahead log: emptied by the writer as soon as no reader needs it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from metaserver.store import database
+from metaserver.store.database import writer_engine
+
+ROW = b"x" * 10_000
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file with a table, whose log is emptied at 20 rows, and tried at every transaction."""
+    monkeypatch.setattr(database, "LOG_BYTES", 20 * len(ROW))
+    monkeypatch.setattr(database, "LOG_PAUSE", 0.0)
+    path = tmp_path / "store.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE found (row BLOB)")
+    return path
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[sa.Engine]:
+    """Open the writer's engine."""
+    engine = writer_engine(path)
+    yield engine
+    engine.dispose()
+
+
+def write(engine: sa.Engine, rows: int) -> None:
+    """Write rows, each in a transaction."""
+    for _ in range(rows):
+        with engine.begin() as connection:
+            connection.exec_driver_sql("INSERT INTO found VALUES (?)", (ROW,))
+
+
+def log_size(path: Path) -> int:
+    """Return the size of the write-ahead log."""
+    return path.with_name(path.name + "-wal").stat().st_size
+
+
+def count(path: Path) -> int:
+    """Return the number of rows."""
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT count(*) FROM found").fetchone()[0])
+
+
+def test_the_log_is_bounded(store: Path) -> None:
+    with writing(store) as engine:
+        for _ in range(10):
+            write(engine, 15)
+            assert log_size(store) < 2 * database.LOG_BYTES
+        assert count(store) == 150
+
+
+def test_a_reader_holds_the_log_until_it_ends(store: Path) -> None:
+    with writing(store) as engine:
+        write(engine, 1)
+        with closing(sqlite3.connect(store)) as reader:
+            reader.execute("BEGIN")
+            assert reader.execute("SELECT count(*) FROM found").fetchone() == (1,)
+            write(engine, 60)
+            assert log_size(store) > 2 * database.LOG_BYTES
+            assert reader.execute("SELECT count(*) FROM found").fetchone() == (1,)
+        write(engine, 1)
+        assert log_size(store) == 0
+        assert count(store) == 62
+        timeout = engine.connect().exec_driver_sql("PRAGMA busy_timeout").scalar()
+        assert timeout == database.BUSY_SECONDS * 1e3
+
+
+def test_what_is_written_stays_where_the_log_cannot_be_emptied(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, *given: object) -> sqlite3.Cursor:
+            if "wal_checkpoint" in sql:
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(sql, *given)  # type: ignore[arg-type]
+
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **k, factory=Failing))
+    with writing(store) as engine:
+        write(engine, 30)
+    monkeypatch.undo()
+    assert count(store) == 30
