@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from scoring.errors import FileProblem
+from scoring.errors import FileProblem, OptionError
 from scoring.evaluation import evaluate_runs
 from scoring.gold import Gold
 from scoring.report import FORMATS
 from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import ArticlePolicy, Scorecard
+from scoring.tables import latex_float
 from scoring.tasks import Task
 from scoring.views import RAW, View
 
@@ -66,6 +67,17 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     output.add_argument("--json", dest="format", action="store_const", const="json")
+    parser.add_argument("--caption", default="", metavar="TEXT", help="of a LaTeX table")
+    parser.add_argument("--label", default="", metavar="NAME", help="of a LaTeX table, for \\ref")
+
+
+def framed(args: argparse.Namespace, report: str) -> str:
+    """Return a report as it is to be printed: a LaTeX table with its caption and label."""
+    if not args.caption and not args.label:
+        return report
+    if args.format != "latex":
+        raise OptionError("--caption and --label are of --format latex")
+    return latex_float(report, args.caption, args.label)
 
 
 def scorecards_of(

@@ -7,7 +7,14 @@ import argparse
 from scoring.analysis import article_difficulty, article_ranks
 from scoring.files import read_gold
 from scoring.gold import ActGold
-from scoring.options import add_format, add_policy, add_runs, add_task_and_gold, scorecards_of
+from scoring.options import (
+    add_format,
+    add_policy,
+    add_runs,
+    add_task_and_gold,
+    framed,
+    scorecards_of,
+)
 from scoring.report import articles_report
 from scoring.scorecard import ActScorecard, ItemScorecard
 
@@ -33,8 +40,13 @@ def articles(args: argparse.Namespace) -> int:
     cards = scorecards_of(args, gold)
     if isinstance(gold, ActGold):
         ranks = article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
-        print(articles_report([r for r in ranks if r.doubtful or not args.doubtful], args.format))
+        print(
+            framed(
+                args,
+                articles_report([r for r in ranks if r.doubtful or not args.doubtful], args.format),
+            )
+        )
     else:
         runs = [card for card in cards if isinstance(card, ItemScorecard)]
-        print(articles_report(article_difficulty(gold, runs), args.format))
+        print(framed(args, articles_report(article_difficulty(gold, runs), args.format)))
     return 0

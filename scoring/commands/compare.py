@@ -11,6 +11,7 @@ from scoring.options import (
     add_resampling,
     add_runs,
     add_task_and_gold,
+    framed,
     scorecards_of,
 )
 from scoring.report import comparison_report
@@ -49,5 +50,5 @@ def compare_runs(args: argparse.Namespace) -> int:
         seed=args.seed,
         pairs=not args.no_pairs,
     )
-    print(comparison_report(comparison, args.format))
+    print(framed(args, comparison_report(comparison, args.format)))
     return 0

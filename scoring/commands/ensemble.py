@@ -27,6 +27,7 @@ from scoring.options import (
     add_runs,
     add_seed,
     add_task_and_gold,
+    framed,
     positive,
     warn,
     warn_of,
@@ -125,7 +126,7 @@ def ensemble(args: argparse.Namespace) -> int:
     seeded = replace(campaign.cards[0].signature, seed=args.seed)
     card = score_hits(campaign.gold, validated.hits, "consensus", seeded, campaign.counted)
     extra = _memberships(campaign, validated) if campaign.choice else ()
-    print(scores_report([*campaign.cards, card], args.format, extra=extra))
+    print(framed(args, scores_report([*campaign.cards, card], args.format, extra=extra)))
     return 0
 
 

@@ -10,7 +10,14 @@ from scoring.errors import OptionError
 from scoring.files import read_gold
 from scoring.gold import Gold, ItemGold
 from scoring.measures import MEASURES, measure_named
-from scoring.options import add_format, add_policy, add_runs, add_task_and_gold, scorecards_of
+from scoring.options import (
+    add_format,
+    add_policy,
+    add_runs,
+    add_task_and_gold,
+    framed,
+    scorecards_of,
+)
 from scoring.report import scores_report
 from scoring.views import RAW, VIEWS, View, select_views
 
@@ -45,7 +52,7 @@ def evaluate(args: argparse.Namespace) -> int:
         measure_named(name)  # refuses an unknown name before any file is read
     gold = read_gold(args.task, args.gold)
     scorecards = scorecards_of(args, gold, _views(args, gold))
-    print(scores_report(scorecards, args.format, args.measures))
+    print(framed(args, scores_report(scorecards, args.format, args.measures)))
     return 0
 
 
