@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +35,7 @@ from scoring.report import scores_report
 from scoring.scorecard import ItemScorecard, Signature
 from scoring.tables import Cell
 from scoring.tasks import Task, pair
+from scoring.teams import team_of
 
 _BETA = 10.0  # the overview's: a curator prefers removing a candidate to searching for one
 
@@ -145,7 +145,7 @@ def _read_campaign(args: argparse.Namespace) -> _Campaign:
     cards = [score_hits(gold, item_hits(run), run.name, signature, counted) for run in members]
     choice = None
     if args.team:
-        teams = [_team(args.team, run.name) for run in runs]
+        teams = [team_of(args.team, run.name) for run in runs]
         choice = TeamChoice(teams, cards[: len(runs)], gold, args.criterion)
     return _Campaign(
         gold=gold,
@@ -209,15 +209,6 @@ def _signature(args: argparse.Namespace, gold: ItemGold) -> Signature:
         beta=args.beta,
         ranks="lenient" if args.lenient_ranks else "strict",
     )
-
-
-def _team(pattern: str, name: str) -> str:
-    """Return the team of a run; a run whose name does not match is a team of its own."""
-    try:
-        found = re.search(pattern, name)
-    except re.error as error:
-        raise OptionError(f"--team {pattern!r}: {error}") from error
-    return found[1] if found and found.re.groups else name
 
 
 def _read(args: argparse.Namespace, paths: Sequence[Path]) -> list[Run]:

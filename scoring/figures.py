@@ -1,0 +1,215 @@
+"""Charts of scores: curves, F and AUC, intervals, the difficulty of articles, 3-D predictors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from scoring.analysis import ArticleDifficulty, ArticleRank
+from scoring.charts import Axis, Chart, Panel, Series, best_named, unit_axis
+from scoring.difficulty import Borders, Cluster, cluster_articles
+from scoring.ppi3d import Curves
+from scoring.report import n_of_gold
+from scoring.scorecard import ActScorecard, Scorecard
+from scoring.significance import Comparison
+from scoring.teams import main_score
+
+_MEASURES = {"auc_ipr": "AUC iP/R", "f_score": "F", "mcc": "MCC"}
+
+
+def curves(scorecards: Sequence[Scorecard]) -> Chart:
+    """Return the runs' interpolated precision/recall curves (macro-averaged for INT and IPT)."""
+    styles = best_named([main_score(card) for card in scorecards])
+    series = []
+    for card, style in zip(scorecards, styles, strict=True):
+        x, y = [], []
+        last = 0.0
+        for recall, precision in card.curve:
+            x += [last, recall]
+            y += [precision, precision]
+            last = recall
+        series.append(Series(name=_labelled(card), x=x, y=y, style=style))
+    panel = Panel(
+        x=unit_axis("recall"),
+        y=unit_axis("interpolated precision"),
+        series=series,
+    )
+    return _chart("Interpolated precision and recall", scorecards, panel)
+
+
+def scatter(scorecards: Sequence[Scorecard]) -> Chart:
+    """Return each run's AUC iP/R against its F (ACT: MCC): ranking against classification."""
+    styles = best_named([main_score(card) for card in scorecards])
+    act = isinstance(scorecards[0], ActScorecard)
+    series = [
+        Series(
+            name=_labelled(card),
+            x=[card.confusion.mcc if isinstance(card, ActScorecard) else card.macro.f_score],
+            y=[main_score(card)],
+            kind="points",
+            style=style,
+            texts=[_labelled(card)],
+            named=style is not None,
+        )
+        for card, style in zip(scorecards, styles, strict=True)
+    ]
+    measure = "MCC" if act else "F"
+    lowest = min((one.x[0] for one in series), default=0.0)
+    highest = max((one.x[0] for one in series), default=0.0) or 1.0
+    panel = Panel(
+        x=Axis(label=measure, low=min(0.0, lowest), high=1.3 * highest),  # names lie to the right
+        y=Axis(label="AUC iP/R", low=0.0),
+        series=series,
+    )
+    return _chart(f"AUC iP/R and {measure}", scorecards, panel)
+
+
+def intervals(comparison: Comparison) -> Chart:
+    """Return each run's score with its interval, the best run on top."""
+    runs = comparison.intervals
+    measure = _MEASURES.get(comparison.measure, comparison.measure)
+    names = [f"{one.run} ({n_of_gold(one)})" for one in runs][::-1]
+    series = Series(
+        name=f"{comparison.level:.0%} interval",
+        x=[one.score for one in runs][::-1],
+        y=list(range(len(runs))),
+        kind="points",
+        style=0,
+        ends=[(one.low, one.high) for one in runs][::-1],
+        ends_of="x",
+        texts=names,
+    )
+    low = 0.0 if all(one.low >= 0 for one in runs) else -1.0
+    panel = Panel(
+        x=Axis(label=f"{measure}, with its {comparison.level:.0%} interval", low=low, high=1.0),
+        y=Axis(label="", low=-0.5, high=len(runs) - 0.5, names=names),
+        series=[series],
+    )
+    title = f"{measure} of the runs"
+    return Chart(title=title, signature=str(comparison.signature), panels=[panel])
+
+
+def difficulty(
+    articles: Sequence[ArticleRank | ArticleDifficulty], *, positives: int, signature: str
+) -> Chart:
+    """Return how hard the articles are.
+
+    ACT: mean rank and its deviation, a panel for relevant articles and one for the others, with
+    the clusters of `scoring.difficulty` (after Fig. 4 of the BC II.5 overview). INT and IPT: the
+    mean AUC iP/R of each article, easiest first, with its deviation cut to [0, 1].
+    """
+    ranks = [one for one in articles if isinstance(one, ArticleRank)]
+    if ranks:
+        borders = Borders(articles=len(articles), positives=positives)
+        highest = max([borders.disputed, *(one.deviation for one in ranks)])
+        halves = [[one for one in ranks if one.relevant is kind] for kind in (True, False)]
+        panels = [
+            _ranks_panel(half, borders, highest, name)
+            for half, name in zip(halves, ("relevant", "irrelevant"), strict=True)
+        ]
+        title = "Mean rank of the articles and its deviation"
+        return Chart(title=title, signature=signature, panels=panels)
+    values = [one for one in articles if isinstance(one, ArticleDifficulty)]
+    series = Series(
+        name="mean and deviation over the runs",
+        x=list(range(1, len(values) + 1)),
+        y=[one.mean for one in values],
+        kind="points",
+        style=0,
+        ends=[
+            (max(0.0, one.mean - one.deviation), min(1.0, one.mean + one.deviation))
+            for one in values
+        ],
+        texts=[one.article for one in values],
+    )
+    panel = Panel(
+        x=Axis(label="articles, easiest first"),
+        y=unit_axis("AUC iP/R: mean and deviation over the runs"),
+        series=[series],
+    )
+    return Chart(title="Difficulty of the articles", signature=signature, panels=[panel])
+
+
+def _ranks_panel(
+    articles: Sequence[ArticleRank], borders: Borders, highest: float, name: str
+) -> Panel:
+    clusters = cluster_articles(articles, borders)
+    series = [
+        Series(
+            name=f"rank {borders.positives}: as many as are relevant",
+            x=[borders.positives, borders.positives],
+            y=[0.0, highest],
+            kind="rule",
+            style=6,
+        ),
+        Series(
+            name=f"rank {borders.middle:g}: the middle",
+            x=[borders.middle, borders.middle],
+            y=[0.0, highest],
+            kind="rule",
+            style=7,
+        ),
+        *(
+            Series(
+                name=cluster,
+                x=[one.mean for one in members],
+                y=[one.deviation for one in members],
+                kind="points",
+                style=_CLUSTER_STYLES[cluster],
+                texts=[one.article for one in members],
+            )
+            for cluster, members in clusters.items()
+        ),
+    ]
+    counts = ", ".join(f"{len(found)} {cluster}" for cluster, found in clusters.items() if found)
+    return Panel(
+        x=Axis(label="mean rank (weighted by AUC iP/R)", low=0.0, high=float(borders.articles)),
+        y=Axis(label="standard deviation of the rank", low=0.0, high=highest),
+        series=series,
+        title=f"{len(articles)} {name} articles\n{counts}",
+    )
+
+
+_CLUSTER_STYLES = {Cluster.EASY: 0, Cluster.HARD: 1, Cluster.DISPUTED: 3, Cluster.MIDDLING: 4}
+
+
+def predictors(found: Mapping[str, tuple[Curves, float]]) -> Chart:
+    """Return four curves of each 3-D predictor: PR, ROC, and the two whose areas are its score.
+
+    `found` has the curves and the score of each run.
+    """
+    styles = best_named([score for _, score in found.values()])
+    panels = []
+    for x_name, y_name, title, x, y in (
+        ("recall", "precision", "precision and recall", "recall", "precision"),
+        ("false positive rate", "recall", "ROC", "false_rate", "roc_recall"),
+        ("recall", "(tp/fp) / max(tp/fp)", "A1 is the area below", "recall1", "ratio"),
+        ("recall", "1 - fp/tn, cut at 0", "A2 is the area below, above 0", "recall2", "above"),
+    ):
+        series = [
+            Series(
+                name=f"{name} ({score:.3f})",
+                x=getattr(both, x).tolist(),
+                y=getattr(both, y).tolist(),
+                style=style,
+            )
+            for (name, (both, score)), style in zip(found.items(), styles, strict=True)
+        ]
+        panels.append(
+            Panel(
+                x=unit_axis(x_name),
+                y=unit_axis(y_name),
+                series=series,
+                title=title,
+            )
+        )
+    return Chart(title="3-D interaction predictors", signature="", panels=panels)
+
+
+def _chart(title: str, scorecards: Sequence[Scorecard], panel: Panel) -> Chart:
+    signatures = dict.fromkeys(str(card.signature) for card in scorecards)
+    return Chart(title=title, signature="; ".join(signatures), panels=[panel])
+
+
+def _labelled(card: Scorecard) -> str:
+    """Return a run's name with the articles that it is scored on, of those in the gold."""
+    return f"{card.run} ({n_of_gold(card)})"
