@@ -12,6 +12,7 @@ from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import Run, read_gold, read_run, rising_confidence, run_name
 from scoring.gold import Gold, ItemGold
+from scoring.rows import RESULT_COLUMNS, extra_columns
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
 from scoring.text import line_blocks
@@ -130,5 +131,7 @@ def _evaluate_in_bulk(gold: ItemGold, path: Path, signature: Signature) -> Score
     scorer = ItemScorer(gold, signature, run_name(path))
     for article, matches in matched.matches.items():
         scorer.put_matches(article, matches)
-    warnings = (rising_confidence(path, gold.task, line, rank) for line, rank in matched.rising)
+    warnings = [rising_confidence(path, gold.task, line, rank) for line, rank in matched.rising]
+    if matched.wide is not None:
+        warnings.insert(0, extra_columns(path, RESULT_COLUMNS[gold.task], matched.wide))
     return replace(scorer.scorecard(), warnings=tuple(warnings))
