@@ -243,7 +243,7 @@ def split_columns(block: bytes, width: int, names: int) -> Split | None:
 
 
 class _Ends(NamedTuple):
-    """Where fields end (a row a column) and lines end, and what was unusual."""
+    """Places where fields (a row a column) and lines end, and what was unusual."""
 
     fields: Places
     lines: Places

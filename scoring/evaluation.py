@@ -93,11 +93,21 @@ def evaluate(gold: Gold, run: Run, signature: Signature, view: View = RAW) -> Sc
     """Score a run that was read already, as its signature says."""
     signature = replace(signature, view=view.name, files=view.files)
     scorer = new_scorer(gold, signature, run.name)
-    for article, answer in run.answers.items():
-        if isinstance(gold, ItemGold) and not isinstance(answer, Classification):
-            answer = view.apply(answer, gold.items.get(article, frozenset()))
+    for article, answer in in_view(gold, run, view).answers.items():
         scorer.put(article, answer)
     return replace(scorer.scorecard(), warnings=run.warnings)
+
+
+def in_view(gold: Gold, run: Run, view: View) -> Run:
+    """Return a run as a view shows it; articles that are not in the gold stay as they are."""
+    if view == RAW or not isinstance(gold, ItemGold):
+        return run
+    answers = {
+        article: view.apply(answer, gold.items.get(article, frozenset()))
+        for article, answer in run.answers.items()
+        if not isinstance(answer, Classification)
+    }
+    return replace(run, answers=answers)
 
 
 @cache

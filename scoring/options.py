@@ -8,14 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from scoring.errors import FileProblem
+from scoring.errors import FileProblem, OptionError
 from scoring.evaluation import evaluate_runs
-from scoring.gold import Gold
+from scoring.gold import Gold, ItemGold
 from scoring.report import FORMATS
 from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import ArticlePolicy, Scorecard
 from scoring.tasks import Task
-from scoring.views import RAW, View
+from scoring.views import RAW, VIEWS, View, select_views
 
 _SHOWN = 5  # warnings of one file
 
@@ -32,8 +32,8 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="result files")
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which articles and ranks count."""
+def add_policy(parser: argparse.ArgumentParser, *, all_views: bool = False) -> None:
+    """Add the options that say which articles, ranks and hits count; `all_views` at once or one."""
     add_articles(parser)
     parser.add_argument(
         "--cutoff", type=positive, metavar="N", help="score only the N best ranks of each article"
@@ -42,6 +42,31 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beta", type=float, default=1.0, help="weight of recall in F_beta (default 1)"
     )
+    add_views(parser, all_views=all_views)
+
+
+def add_views(parser: argparse.ArgumentParser, *, all_views: bool = False) -> None:
+    """Add `--map`, `--taxa` and `--views`, which `views_of` reads."""
+    parser.add_argument(
+        "--map", type=Path, metavar="FILE", help="homologs: gold accession<TAB>accession,..."
+    )
+    parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
+    parser.add_argument(
+        "--views",
+        choices=[*VIEWS, "all"] if all_views else VIEWS,
+        help="default: the one that uses the files given",
+    )
+
+
+def views_of(args: argparse.Namespace, gold: Gold) -> tuple[View, ...]:
+    """Return the views asked for; without `--views`, the one that uses all the files given."""
+    name = args.views or VIEWS[bool(args.map) + 2 * bool(args.taxa)]
+    if name == "raw":
+        return (RAW,)
+    if not isinstance(gold, ItemGold):
+        raise OptionError("--map, --taxa and --views do not apply to ACT")
+    names = VIEWS if name == "all" else (name,)
+    return tuple(select_views(gold, names, homologs=args.map, taxa=args.taxa))
 
 
 def add_articles(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +93,8 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     output.add_argument("--json", dest="format", action="store_const", const="json")
 
 
-def scorecards_of(
-    args: argparse.Namespace, gold: Gold, views: Iterable[View] = (RAW,)
-) -> list[Scorecard]:
-    """Score the runs as the shared options say; warnings go to stderr."""
+def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
+    """Score the runs, in each view, as the shared options say; warnings go to stderr."""
     scorecards = evaluate_runs(
         args.task,
         gold,
@@ -80,7 +103,7 @@ def scorecards_of(
         cutoff=args.cutoff,
         lenient_ranks=args.lenient_ranks,
         beta=args.beta,
-        views=tuple(views),
+        views=views_of(args, gold),
     )
     warn(warning for scorecard in scorecards for warning in scorecard.warnings)
     return scorecards

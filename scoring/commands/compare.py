@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_task_and_gold(parser)
     add_runs(parser)
-    add_policy(parser)
+    add_policy(parser, all_views=True)
     parser.add_argument(
         "--measure",
         default="auc_ipr",

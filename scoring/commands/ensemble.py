@@ -18,6 +18,7 @@ from scoring.cross_validation import (
 )
 from scoring.ensemble import CUTOFF, Ensemble, item_hits, train
 from scoring.errors import OptionError
+from scoring.evaluation import in_view
 from scoring.files import Run, read_gold, read_run, result_lines
 from scoring.gold import ItemGold
 from scoring.options import (
@@ -27,7 +28,9 @@ from scoring.options import (
     add_runs,
     add_seed,
     add_task_and_gold,
+    add_views,
     positive,
+    views_of,
     warn,
     warn_of,
 )
@@ -35,6 +38,7 @@ from scoring.report import scores_report
 from scoring.scorecard import ItemScorecard, Signature
 from scoring.tables import Cell
 from scoring.tasks import Task, pair
+from scoring.views import View
 
 _BETA = 10.0  # the overview's: a curator prefers removing a candidate to searching for one
 
@@ -74,6 +78,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_articles(parser)
     add_lenient_ranks(parser)
+    add_views(parser)
     add_format(parser)
     parser.set_defaults(command=ensemble)
 
@@ -133,14 +138,19 @@ def _read_campaign(args: argparse.Namespace) -> _Campaign:
     """Read the files, and score the runs on the articles that count."""
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
-    runs, applied = _read(args, args.runs), _read(args, args.apply or [])
-    authors = _read(args, [args.author] if args.author else [])
+    (view,) = views_of(args, gold)
+
+    def read(paths: Sequence[Path]) -> list[Run]:
+        return [in_view(gold, run, view) for run in _read(args, paths)]
+
+    runs, applied = read(args.runs), read(args.apply or [])
+    authors = read([args.author] if args.author else [])
     members = [*runs, *authors]
     counted = counted_articles(gold, members, args.articles)
     if len(counted) < len(gold):
         left_out = f"{len(gold) - len(counted)} of {len(gold)} gold articles are left out"
         warn_of(f"{left_out}: not all runs answered them; --articles all counts them")
-    signature = _signature(args, gold)
+    signature = _signature(args, gold, view)
     cards = [score_hits(gold, item_hits(run), run.name, signature, counted) for run in members]
     choice = None
     if args.team:
@@ -199,11 +209,13 @@ def _check(args: argparse.Namespace) -> None:
         raise OptionError("--explain needs an article and the accessions of one candidate")
 
 
-def _signature(args: argparse.Namespace, gold: ItemGold) -> Signature:
+def _signature(args: argparse.Namespace, gold: ItemGold, view: View) -> Signature:
     return Signature(
         task=Task(args.task),
         gold=gold.digest,
         articles=args.articles,
+        view=view.name,
+        files=view.files,
         cutoff=args.cutoff,
         beta=args.beta,
         ranks="lenient" if args.lenient_ranks else "strict",

@@ -90,7 +90,7 @@ def spoil(draw: st.DrawFn, lines: list[str]) -> None:
         field, space = draw(st.integers(0, len(fields) - 1)), draw(st.sampled_from(SPACES))
         fields[field] = draw(st.sampled_from([fields[field] + space, space + fields[field]]))
     elif kind == "byte":
-        fields[1] += draw(st.sampled_from(["\0", "\x7f", "\r", "\v", "\udcff", "\udcc3"]))
+        fields[0] += draw(st.sampled_from(["\0", "\x7f", "\r", "\v", "\udcff", "\udcc3"]))
     elif kind == "fewer":
         fields = fields[:1] + fields[1:-1]
     lines[place] = "" if kind == "blank" else "\t".join(fields)
