@@ -1,17 +1,17 @@
-"""Scorecards and comparisons for people and programs: text, JSON, CSV and LaTeX."""
+"""Scorecards and articles for people and programs: text, JSON, CSV and LaTeX."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.measures import mean_of
 from scoring.scorecard import ItemScorecard, Scorecard
-from scoring.sign_flips import PairTest, PairTests
-from scoring.significance import Comparison, Interval
+from scoring.sign_flips import PairTest
+from scoring.significance import Interval
 from scoring.tables import Cell, Table, csv_table, latex_table, text_table
 
 Records: TypeAlias = Sequence[Interval | PairTest | ArticleRank | ArticleDifficulty]
@@ -72,54 +72,6 @@ def scores_report(
     if style == "latex":
         return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
     return "\n".join([text_table(table), "", *signatures])
-
-
-def comparison_report(comparison: Comparison, style: str) -> str:
-    """Return a comparison in one of `FORMATS`; CSV and LaTeX have its intervals only."""
-    tests, signature = comparison.tests, str(comparison.signature)
-    if style == "json":
-        notes = list(floor_notes(tests, comparison.alpha)) if tests else []
-        content = asdict(comparison) | {"notes": notes, "signature": signature}
-        return json.dumps(content, indent=2)
-    if style == "csv":
-        return csv_table(record_table(comparison.intervals))
-    if style == "latex":
-        table = latex_table(record_table(comparison.intervals, counted=True))
-        return f"% {signature}\n{table}"
-    title = f"{comparison.measure}: {comparison.level:.0%} intervals"
-    parts = [
-        f"{title}, {comparison.resamples} resamples",
-        text_table(record_table(comparison.intervals, counted=True)),
-        *(_tests_text(tests, comparison) if tests and tests.pairs else ()),
-    ]
-    return "\n".join([*parts, "", signature])
-
-
-def _tests_text(tests: PairTests, comparison: Comparison) -> Iterator[str]:
-    yield f"\npaired sign-flip tests of {comparison.tested}, {_flips(tests)}, step-down maxT"
-    yield text_table(record_table(tests.pairs, counted=True))
-    yield from floor_notes(tests, comparison.alpha)
-
-
-def floor_notes(tests: PairTests, alpha: float) -> Iterator[str]:
-    """Yield notes on tests that could not be significant at `alpha`, whatever the differences."""
-    few = sum(test.p_floor > alpha for test in tests.pairs)
-    if tests.pairs and tests.p_floor > alpha:
-        yield (
-            f"note: with {_flips(tests)} no p_adjusted can be below {tests.p_floor:.3g}, "
-            f"so that nothing can be found at {alpha:g}"
-        )
-    if few:
-        yield (
-            f"note: {few} of {len(tests.pairs)} pairs have a p_floor above {alpha:g}: "
-            "they differ on too few articles, or there are too few flips"
-        )
-
-
-def _flips(tests: PairTests) -> str:
-    if tests.flips == 1 and tests.exact:
-        return "the only flip"
-    return f"all {tests.flips} flips" if tests.exact else f"{tests.flips} random flips"
 
 
 def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:

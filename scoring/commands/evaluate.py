@@ -35,4 +35,3 @@ def evaluate(args: argparse.Namespace) -> int:
     scorecards = scorecards_of(args, gold)
     print(scores_report(scorecards, args.format, args.measures))
     return 0
-
