@@ -65,6 +65,29 @@ def _tails(
     return lower, upper
 
 
+def student_bounds(
+    observed: Floats, strays: tuple[Floats, Floats], articles: tuple[int, int], level: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return the bounds and the two-sided p of differences of two samples, a value a column.
+
+    `strays` are how far each sample's values stray on its own resamples. The
+    normal quantiles are taken for Student's, with the degrees of freedom of Welch 1947, "The
+    generalization of Student's problem when several different population variances are involved".
+    """
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+    parts = [one.var(axis=0) for one in strays]
+    squares = sum(part**2 / (n - 1) for part, n in zip(parts, articles, strict=True))
+    freedom = np.maximum(np.divide((parts[0] + parts[1]) ** 2, np.maximum(squares, 1e-300)), 1.0)
+    tail = ndtr(stdtrit(freedom, (1 - level) / 2))
+    apart = strays[0] - strays[1]
+    ordered = np.sort((observed + apart).T, axis=1)
+    reached = np.abs(apart) >= np.abs(observed) - 1e-9
+    share = (np.count_nonzero(reached, axis=0) + 1) / (len(apart) + 1)
+    p = 2 * stdtr(freedom, ndtri(share / 2))  # the tail of the normal, as Student's
+    return _quantiles(ordered, tail), _quantiles(ordered, 1 - tail), p
+
+
 def bias_of(observed: Floats, resamples: Floats, left_out: Floats) -> Bias:
     """Return the correction of BCa intervals.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import get_args
 from scoring.errors import FileProblem, OptionError
 from scoring.evaluation import evaluate_runs
 from scoring.gold import Gold, ItemGold
+from scoring.measures import MEASURES, measure_named
 from scoring.report import FORMATS
 from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import ArticlePolicy, Scorecard
@@ -135,6 +137,41 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add `--seed`."""
     parser.add_argument("--seed", type=natural, default=2009, metavar="N")
+
+
+def add_team(parser: argparse.ArgumentParser, effect: str) -> None:
+    """Add `--team`, with its effect; `team_of` applies it."""
+    parser.add_argument(
+        "--team",
+        metavar="REGEX",
+        help=f"its first group in a run's name is the team; {effect}",
+    )
+
+
+def team_of(pattern: str | None, name: str) -> str:
+    """Return the team of a run; a run whose name does not match is a team of its own."""
+    try:
+        found = re.search(pattern, name) if pattern else None
+    except re.error as error:
+        raise OptionError(f"--team {pattern!r}: {error}") from error
+    return found[1] or name if found and found.re.groups else name
+
+
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    """Add `--measures`; `check_measures` refuses unknown names."""
+    parser.add_argument(
+        "--measures",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="M,...",
+        help=f"besides: {', '.join(MEASURES)}",
+    )
+
+
+def check_measures(names: Iterable[str]) -> None:
+    """Raise `OptionError` for an unknown name, before any file is read."""
+    for name in names:
+        measure_named(name)
 
 
 def positive(text: str) -> int:

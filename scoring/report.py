@@ -8,13 +8,18 @@ from dataclasses import asdict, fields
 from typing import Any, TypeAlias
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
+from scoring.doubtful import DoubtfulItem
+from scoring.frames import flat
 from scoring.measures import mean_of
 from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.sign_flips import PairTest
 from scoring.significance import Interval
+from scoring.strata import StratumDifference
 from scoring.tables import Cell, Table, csv_table, latex_table, text_table
 
-Records: TypeAlias = Sequence[Interval | PairTest | ArticleRank | ArticleDifficulty]
+Records: TypeAlias = Sequence[
+    Interval | PairTest | ArticleRank | ArticleDifficulty | StratumDifference
+]
 
 _ITEM_COLUMNS = {
     "tp": "TP",
@@ -43,6 +48,11 @@ _ACT_COLUMNS = {
 }
 
 FORMATS = ("text", "json", "csv", "latex")
+_STYLES: Mapping[str, Callable[[Table], str]] = {
+    "text": text_table,
+    "csv": csv_table,
+    "latex": latex_table,
+}
 
 
 def scores_report(
@@ -63,15 +73,25 @@ def scores_report(
     if style == "json":
         return json.dumps(values, indent=2)
     if style == "csv":
-        flat = [_flat(one) for one in values]
-        return csv_table([list(flat[0]), *(list(one.values()) for one in flat)])
+        rows = [flat(one) for one in values]
+        return csv_table([list(rows[0]), *(list(one.values()) for one in rows)])
     columns = {f"measures.{name}": name for name in measures}
     columns |= {name: name for more in extra for name in more}
-    table = _score_table(scorecards, [_flat(one) for one in values], columns)
+    table = _score_table(scorecards, [flat(one) for one in values], columns)
     signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
     if style == "latex":
         return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
     return "\n".join([text_table(table), "", *signatures])
+
+
+def doubtful_report(items: Sequence[DoubtfulItem], style: str) -> str:
+    """Return doubtful items in one of `FORMATS`; pairs are two accessions with a space between."""
+    rows = [asdict(one) | {"accessions": " ".join(one.accessions)} for one in items]
+    if style == "json":
+        return json.dumps([asdict(one) for one in items], indent=2)
+    if not rows:
+        return "none" if style == "text" else ""
+    return _STYLES[style]([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
 def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:
@@ -80,12 +100,7 @@ def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: s
         return json.dumps([asdict(record) for record in records], indent=2)
     if not records:
         return "none" if style == "text" else ""
-    styles: Mapping[str, Callable[[Table], str]] = {
-        "text": text_table,
-        "csv": csv_table,
-        "latex": latex_table,
-    }
-    return styles[style](record_table(records))
+    return _STYLES[style](record_table(records))
 
 
 def record_table(records: Records, *, counted: bool = False) -> Table:
@@ -133,12 +148,3 @@ def _score_table(
         counts = n_of_gold(scorecard)
         table.append([scorecard.run, *view, counts, *(one[key] for key in columns)])
     return table
-
-
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested objects as `outer.inner` columns."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        inner = value.items() if isinstance(value, Mapping) else ()
-        flat.update({f"{key}.{name}": number for name, number in inner} or {key: value})
-    return flat

@@ -5,8 +5,15 @@ from __future__ import annotations
 import argparse
 
 from scoring.files import read_gold
-from scoring.measures import MEASURES, measure_named
-from scoring.options import add_format, add_policy, add_runs, add_task_and_gold, scorecards_of
+from scoring.options import (
+    add_format,
+    add_measures,
+    add_policy,
+    add_runs,
+    add_task_and_gold,
+    check_measures,
+    scorecards_of,
+)
 from scoring.report import scores_report
 
 
@@ -16,21 +23,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_task_and_gold(parser)
     add_runs(parser)
     add_policy(parser, all_views=True)
-    parser.add_argument(
-        "--measures",
-        type=lambda text: text.split(","),
-        default=[],
-        metavar="M,...",
-        help=f"besides: {', '.join(MEASURES)}",
-    )
+    add_measures(parser)
     add_format(parser)
     parser.set_defaults(command=evaluate)
 
 
 def evaluate(args: argparse.Namespace) -> int:
     """Print a scorecard a run and view, or every problem of all files and nothing else."""
-    for name in args.measures:
-        measure_named(name)  # refuses an unknown name before any file is read
+    check_measures(args.measures)
     gold = read_gold(args.task, args.gold)
     scorecards = scorecards_of(args, gold)
     print(scores_report(scorecards, args.format, args.measures))

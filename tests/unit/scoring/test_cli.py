@@ -463,3 +463,32 @@ def test_the_module_is_the_command() -> None:
         [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
     )
     assert found.stdout.startswith("usage: scoring ")
+
+
+def test_authors_and_systems_are_scored_on_the_authors_articles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, runs = campaign(articles=30)
+    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
+    (tmp_path / "gold.tsv").write_text("".join(lines))
+    for run_ in runs[:2]:
+        result = "".join(result_lines("INT", run_.answers.items()))
+        (tmp_path / f"{run_.name}.tsv").write_text(result)
+    authored = list(gold.items)[:12]
+    answers = [f"{one}\t{min(gold.items[one])}\t1\t1\n" for one in authored]
+    (tmp_path / "author.tsv").write_text("".join(answers))
+    command = ["ensemble", "--task", "INT", "--gold", str(tmp_path / "gold.tsv")]
+    command += [str(tmp_path / f"{run_.name}.tsv") for run_ in runs[:2]]
+    command += ["--author", str(tmp_path / "author.tsv"), "--team", r"(T\d)_R\d"]
+    for policy in ("answered", "all"):
+        assert main([*command, "--articles", policy, "--json"]) == 0
+        output = capsys.readouterr()
+        assert "18 of 30 gold articles are left out: their authors gave no answer" in output.err
+        cards = json.loads(output.out)
+        counts = {(card["articles_scored"], card["articles_in_gold"]) for card in cards}
+        assert counts == {(12, 12)}
+        assert cards[0]["folds"].endswith("/5")
+        assert cards[-1]["tp"] + cards[-1]["fp"] == 12  # as many as the authors gave
+    (tmp_path / "author.tsv").write_text("zzz\tP1\t1\t1\n")
+    assert main(command) == 2
+    assert "author has answers for no article of the gold" in capsys.readouterr().err
