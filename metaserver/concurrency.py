@@ -1,4 +1,7 @@
-"""Steps of background work that run to their end, even if the hub stops meanwhile."""
+"""Steps of background work that run to their end, even if the hub stops meanwhile.
+
+It may import nothing of the hub.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The hub's settings: typed, each with a default, read once from YAML and checked as a whole."""
+"""The hub's settings: typed, each with a default, read once from YAML and checked as a whole.
+
+It may import client, wire, lanes, uniprot and model.
+"""
 
 from __future__ import annotations
 

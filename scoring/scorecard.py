@@ -26,7 +26,7 @@ SCORER_VERSION = "2"
 class Signature:
     """All that must be equal for two scores to be comparable.
 
-    `gold` is the gold's digest, None where the signature is shown to readers who may not see the
+    `gold` is the gold's digest, None where the signature is shown to viewers who may not see the
     gold: the digest would confirm a guess of the gold. `view` is the transformation of the hits
     (`scoring.views`), `files` the digests of the files it read; `release` is the UniProt
     release that answers were checked against; `seed` is set where chance is involved. Printed in

@@ -140,7 +140,7 @@ TABLES = (
     ArchivedTable(table=t.phases, forms={"plan": ColumnForm.JSON}, types={"plan": PhasePlan}),
     ArchivedTable(table=t.gold, forms={"content": ColumnForm.FILE}, file=_gold),
     ArchivedTable(
-        table=t.trials,
+        table=t.conformance_runs,
         forms={"verdict": ColumnForm.JSON, "report": ColumnForm.JSON},
         types={"verdict": ConformanceVerdict, "report": Conformance},
     ),

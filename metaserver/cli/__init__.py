@@ -1,4 +1,4 @@
 """The `metaserver` command: a module a subcommand, and what they share.
 
-It may import everything below; nothing imports it.
+Nothing imports it. It may import web and all below.
 """

@@ -25,7 +25,7 @@ from metaserver.operations.context import HubContext
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.notifications import Notifier
-from metaserver.phases.scheduler import Dispatcher
+from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store.store import open_store
 from metaserver.uniprot import Release
@@ -43,7 +43,7 @@ async def open_hub(
 ) -> AsyncIterator[HubContext]:
     """Open a hub's store and build the rest, with no phase in memory yet.
 
-    No `guard`: articles go to any address. For `patience` and `releases` see `Dispatcher`.
+    No `guard`: articles go to any address. For `patience` and `releases` see `Scheduler`.
     """
     folder = Path(settings.folder)
     make_folder(folder)
@@ -51,29 +51,29 @@ async def open_hub(
         open_store(folder / STORE_FILE) as store,
         open_client(settings.http_limits(), guard, calls=descriptors.current().calls) as client,
     ):
-        dispatcher = Dispatcher(
+        scheduler = Scheduler(
             store, client, settings, clock=clock, patience=patience, releases=releases
         )
         metrics = Metrics(
             Sources(
-                monitors=lambda: [one.boards.monitor() for one in dispatcher.phases.values()],
+                monitors=lambda: [one.boards.monitor() for one in scheduler.phases.values()],
                 blocked=lambda: store.blocked,
                 streams=open_streams,
                 watchdog=client.watchdog,
             ),
             version("biocreative-metaserver"),
         )
-        dispatcher.listeners.append(metrics.publish)
-        state_recorder = ServerStateRecorder(store, dispatcher.phases.values, clock)
+        scheduler.listeners.append(metrics.publish)
+        state_recorder = ServerStateRecorder(store, scheduler.phases.values, clock)
         notifier = Notifier(store, client, settings.notices, clock)
         state_recorder.listeners.append(notifier.seen)
         hub = HubContext(
             store=store,
             client=client,
             settings=settings,
-            dispatcher=dispatcher,
+            scheduler=scheduler,
             state_recorder=state_recorder,
-            archiver=BoardArchiver(store, dispatcher, clock),
+            archiver=BoardArchiver(store, scheduler, clock),
             notifier=notifier,
             metrics=metrics,
             conformance=ConformanceRunner(store, client),
@@ -94,7 +94,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
     """
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(hub.dispatcher.run(), name="dispatcher")
+            group.create_task(hub.scheduler.run(), name="scheduler")
             group.create_task(hub.state_recorder.run(), name="states")
             group.create_task(hub.archiver.run(), name="archiver")
             if notices:

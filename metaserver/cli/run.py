@@ -106,6 +106,7 @@ def _status(console: Console, phase: SinglePhase, ends: Mapping[ServerName, Lane
         return DONE
     say(
         console,
-        f"not all articles were sent to {', '.join(left)}; the same command goes on with them",
+        f"not all articles were sent to {', '.join(left)}; "
+        "run the same command again to send the rest",
     )
     return UNANSWERED

@@ -50,6 +50,6 @@ async def open_service(
 ) -> AsyncIterator[HubContext]:
     """Open a hub with all phases of its store and those of its settings; `work` drives it."""
     async with open_hub(settings, settings.address_guard(), clock=clock) as hub:
-        await hub.dispatcher.load()
+        await hub.scheduler.load()
         await configured.apply(hub)
         yield hub

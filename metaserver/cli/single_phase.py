@@ -84,7 +84,7 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
         await _set_controls(connection, given, phase_id, named, place)
         phase = await phases.get(connection, given.name)
     assert phase is not None
-    return await hub.dispatcher.take_over(phase)
+    return await hub.scheduler.take_over(phase)
 
 
 async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerName, LaneEnd]:
@@ -94,7 +94,7 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
     """
     async with asyncio.TaskGroup() as group:
         working = group.create_task(work(hub, notices=False), name="hub")
-        ended = await hub.dispatcher.lanes.ended(running)
+        ended = await hub.scheduler.lanes.ended(running)
         working.cancel()
     with suppress(UnavailableError):
         await hub.state_recorder.record()  # the last states: the recorder looks once a second

@@ -25,7 +25,7 @@ from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import Server, ServerName
 from metaserver.model.servers import RegisteredServer
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import servers, trials
+from metaserver.store import conformance_runs, servers
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
@@ -67,7 +67,7 @@ class Conditions:
 
 
 @dataclass(kw_only=True, slots=True)
-class Trial:
+class RunningTest:
     """A conformance run under way: its server, its terms, the steps so far.
 
     `task` ends with its report.
@@ -85,15 +85,15 @@ class ConformanceRunner:
     def __init__(self, store: Store, client: HttpClient) -> None:
         self._store = store
         self._client = client
-        self._trials: dict[ServerName, Trial] = {}
+        self._running: dict[ServerName, RunningTest] = {}
 
-    def begin(self, registered: RegisteredServer, conditions: Conditions) -> Trial:
+    def begin(self, registered: RegisteredServer, conditions: Conditions) -> RunningTest:
         """Begin a server's run, or join the same one that is under way.
 
         Raises `RefusedError` while another one of the server is under way.
         """
         server = registered.server
-        known = self._trials.get(server.name)
+        known = self._running.get(server.name)
         if known is not None and not known.task.done():
             return _joined(known, server, conditions.terms)
         steps: list[ConformanceStep] = []
@@ -108,18 +108,18 @@ class ConformanceRunner:
         task = asyncio.create_task(
             self._keep(registered, conditions, run), name=f"test {server.name}"
         )
-        trial = Trial(server=server, terms=conditions.terms, steps=steps, task=task)
-        self._trials[server.name] = trial
+        test = RunningTest(server=server, terms=conditions.terms, steps=steps, task=task)
+        self._running[server.name] = test
         task.add_done_callback(functools.partial(self._forget, server.name))
-        return trial
+        return test
 
-    def under_way(self, name: ServerName) -> Trial | None:
+    def under_way(self, name: ServerName) -> RunningTest | None:
         """Return a server's run that is under way, None where there is none."""
-        return self._trials.get(name)
+        return self._running.get(name)
 
     async def close(self) -> None:
         """Cancel the runs under way; nothing of them is stored."""
-        tasks = [trial.task for trial in self._trials.values()]
+        tasks = [test.task for test in self._running.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -129,7 +129,7 @@ class ConformanceRunner:
     ) -> Conformance | None:
         """Return the report of a server's last run for a phase, None before the first."""
         async with self._store.reading() as connection:
-            found = await trials.report(connection, registered.id, phase_id)
+            found = await conformance_runs.report(connection, registered.id, phase_id)
         return None if found is None else msgspec.json.decode(found, type=Conformance)
 
     async def _keep(
@@ -156,7 +156,7 @@ class ConformanceRunner:
             now = await servers.get(connection, registered.server.name)
             if now is None or now.server != registered.server:
                 return
-            await trials.put(
+            await conformance_runs.put(
                 connection,
                 registered.id,
                 conditions.phase_id,
@@ -165,12 +165,12 @@ class ConformanceRunner:
             )
 
     def _forget(self, name: ServerName, task: asyncio.Task[Conformance]) -> None:
-        self._trials.pop(name, None)
+        self._running.pop(name, None)
         if not task.cancelled():
             task.exception()  # retrieved, so that asyncio does not log it: its awaiter gets it
 
 
-def _joined(known: Trial, server: Server, terms: Terms) -> Trial:
+def _joined(known: RunningTest, server: Server, terms: Terms) -> RunningTest:
     """Return a run under way for a request of the same one; raises `RefusedError` otherwise."""
     if (known.server, known.terms) == (server, terms):
         return known

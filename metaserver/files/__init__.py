@@ -1,4 +1,4 @@
 """Files and cells that the hub writes: compressed, readable by their owner, safe in spreadsheets.
 
-This package imports nothing of the hub.
+It may import nothing of the hub.
 """

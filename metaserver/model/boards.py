@@ -72,7 +72,7 @@ class Board:
     """A task's leaderboard in one view, best run first, runs without a score last.
 
     `resampling` describes the computation of intervals; it is empty where the task has none.
-    `hidden` is the reason, in full sentences, why the reader may see no run, and empty otherwise.
+    `hidden` is the reason, in full sentences, why the viewer may see no run, and empty otherwise.
     `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
     rows; `frozen` is the id of the board's permanent link, where it has one.
     """
@@ -95,7 +95,7 @@ def marked(signature: str, gold: str) -> str:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleBoard:
-    """The levels of a task's articles, easiest first, as far as the reader may see them.
+    """The levels of a task's articles, easiest first, as far as the viewer may see them.
 
     `measure` is the measure of the means; it is empty where the task has no levels. `withheld`
     counts the articles that too few teams answered to be shown; `ready` is False until levels have

@@ -28,7 +28,7 @@ class Score:
     `curve` is the run's interpolated precision/recall steps as (recall, precision), or empty.
     `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one). Its
     `signature`, if it has one, states how the run was scored and contains no digest of the gold:
-    boards show it to readers who must not learn the gold.
+    boards show it to viewers who must not learn the gold.
     `card` is the value by which a `ComparedTask` compares runs; it never leaves the hub.
     """
 

@@ -101,7 +101,7 @@ async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> Pub
 
 def _readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
     """Yield the servers whose answers the caller may read, newest phase first."""
-    for running in reversed(list(hub.dispatcher.phases.values())):
+    for running in reversed(list(hub.scheduler.phases.values())):
         visibility = running.phase.plan.visibility
         for registered in running.servers.values():
             if may_read_answers(running.state, visibility, registered.team, caller.viewer):

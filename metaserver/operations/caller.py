@@ -35,7 +35,7 @@ class Caller:
         """The same caller, as visibility judges it."""
         return Viewer(team=self.team or "", organiser=self.organiser)
 
-    def need(self, role: Role | None) -> None:
+    def require_role(self, role: Role | None) -> None:
         """Raise `RefusedError` unless the caller has at least this role."""
         if role is None or (self.role is not None and ORDER.index(self.role) >= ORDER.index(role)):
             return

@@ -64,7 +64,7 @@ async def _apply_phase(
         "limits": msgspec.to_builtins(phase.limits),
         "visibility": phase.visibility,
     }
-    known = hub.dispatcher.phases.get(PhaseName(phase.phase))
+    known = hub.scheduler.phases.get(PhaseName(phase.phase))
     if known is None:
         plan = {name: value for name, value in plan.items() if value != ""}
         await _do(hub, where, "phases.create", challenge=challenge.challenge, **plan)

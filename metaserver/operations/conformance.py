@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.conformance.runner import Conditions, Trial, verdict
+from metaserver.conformance.runner import Conditions, RunningTest, verdict
 from metaserver.model.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName
@@ -25,7 +25,7 @@ from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 
 
-class TrialState(StrEnum):
+class TestState(StrEnum):
     """The state of a server's test for a phase."""
 
     NEVER = "never"  # not tested for it since it was registered or changed
@@ -41,7 +41,7 @@ class Tested(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     phase: str
-    state: TrialState
+    state: TestState
     at: float | None = None
     reasons: tuple[str, ...] = ()
 
@@ -80,12 +80,12 @@ def tested_for(
     phase = running.name if running else NO_PHASE
     found = verdict(registered, phase)
     if found is None:
-        return Tested(phase=phase, state=TrialState.NEVER)
+        return Tested(phase=phase, state=TestState.NEVER)
     if not found.passed:
-        return Tested(phase=phase, state=TrialState.FAILED, at=found.at, reasons=found.reasons)
+        return Tested(phase=phase, state=TestState.FAILED, at=found.at, reasons=found.reasons)
     now = Conditions.of(registered.server, running, hub.settings).terms
     changes = tuple(now.changes(found.terms))
-    state = TrialState.OUTDATED if changes else TrialState.PASSED
+    state = TestState.OUTDATED if changes else TestState.PASSED
     return Tested(phase=phase, state=state, at=found.at, reasons=changes)
 
 
@@ -97,12 +97,10 @@ def tests(hub: HubContext, registered: RegisteredServer) -> Sequence[Tested]:
 def newest_test(hub: HubContext, registered: RegisteredServer) -> Tested:
     """Return the state of a server's newest test, for any phase."""
     made = [
-        tested_for(hub, registered, hub.dispatcher.phases.get(PhaseName(phase)))
+        tested_for(hub, registered, hub.scheduler.phases.get(PhaseName(phase)))
         for phase in registered.verdicts
     ]
-    return max(
-        made, key=lambda one: one.at or 0.0, default=Tested(phase="", state=TrialState.NEVER)
-    )
+    return max(made, key=lambda one: one.at or 0.0, default=Tested(phase="", state=TestState.NEVER))
 
 
 def require_passed(hub: HubContext, registered: RegisteredServer, running: RunningPhase) -> None:
@@ -110,10 +108,10 @@ def require_passed(hub: HubContext, registered: RegisteredServer, running: Runni
     tested = tested_for(hub, registered, running)
     reasons, phase = "; ".join(tested.reasons), running.name
     message = {
-        TrialState.NEVER: f"it has not been tested for phase {phase}: test it first",
-        TrialState.FAILED: f"its test for phase {phase} failed: {reasons}",
-        TrialState.OUTDATED: f"phase {phase} has changed since its test ({reasons}): test it again",
-        TrialState.PASSED: "",
+        TestState.NEVER: f"it has not been tested for phase {phase}: test it first",
+        TestState.FAILED: f"its test for phase {phase} failed: {reasons}",
+        TestState.OUTDATED: f"phase {phase} has changed since its test ({reasons}): test it again",
+        TestState.PASSED: "",
     }[tested.state]
     if message:
         raise RefusedError(Refusal.STATE, message, field="server")
@@ -126,15 +124,15 @@ async def test(hub: HubContext, caller: Caller, request: ServerTest) -> Conforma
     The test uses the phase's tasks, UniProt release and limits. It takes as long as the server
     takes for some ten articles.
     """
-    trial = await begin_test(hub, caller, request.server, request.phase)
-    return await asyncio.shield(trial.task)
+    running_test = await begin_test(hub, caller, request.server, request.phase)
+    return await asyncio.shield(running_test.task)
 
 
 @operation("Servers.beginTest", "POST /servers/{server}/test/begin", Role.TEAM)
 async def begin(hub: HubContext, caller: Caller, request: ServerTest) -> TestStatus:
     """Begin a server's test without waiting for its end, or join the one under way."""
-    trial = await begin_test(hub, caller, request.server, request.phase)
-    asked = ServerTest(server=request.server, phase=trial.terms.phase or None)
+    running_test = await begin_test(hub, caller, request.server, request.phase)
+    asked = ServerTest(server=request.server, phase=running_test.terms.phase or None)
     return await get_status(hub, caller, asked)
 
 
@@ -148,21 +146,25 @@ async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> Te
     found = likely_phases(hub) if request.phase is None else [hub.phase(request.phase)]
     running = next(iter(found), None)
     phase = running.name if running else NO_PHASE
-    trial = hub.conformance.under_way(registered.server.name)
+    running_test = hub.conformance.under_way(registered.server.name)
     last = await hub.conformance.report(registered, running.phase.id if running else None)
     known = last.steps if last else ()
     return TestStatus(
         server=registered.server.name,
         phase=phase,
-        steps=tuple(trial.steps) if trial and trial.terms.phase == phase else known,
-        under_way=None if trial is None else trial.terms.phase,
+        steps=tuple(running_test.steps)
+        if running_test and running_test.terms.phase == phase
+        else known,
+        under_way=None if running_test is None else running_test.terms.phase,
         last=last,
         tested=tested_for(hub, registered, running),
         terms=Conditions.of(registered.server, running, hub.settings).terms,
     )
 
 
-async def begin_test(hub: HubContext, caller: Caller, server: str, phase: str | None) -> Trial:
+async def begin_test(
+    hub: HubContext, caller: Caller, server: str, phase: str | None
+) -> RunningTest:
     """Begin a server's conformance run for a phase, or join the one under way."""
     registered = await hub.server_in_use(caller, server)
     running = phase_to_test(hub, phase)
@@ -194,7 +196,7 @@ def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
 
 def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
     """Return the phases that a server may be started in: the open ones, then by their opening."""
-    now, phases = hub.clock(), hub.dispatcher.phases.values()
+    now, phases = hub.clock(), hub.scheduler.phases.values()
     found = [running for running in phases if running.phase.state(now) not in OVER]
     return sorted(found, key=lambda running: _order(running, now))
 

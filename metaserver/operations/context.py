@@ -22,7 +22,7 @@ from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Job, Jobs
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.runtime import RunningPhase
-from metaserver.phases.scheduler import Dispatcher
+from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
@@ -43,7 +43,7 @@ class HubContext:
     store: Store
     client: HttpClient
     settings: Settings
-    dispatcher: Dispatcher
+    scheduler: Scheduler
     state_recorder: ServerStateRecorder
     archiver: BoardArchiver
     notifier: Notifier
@@ -82,7 +82,7 @@ class HubContext:
 
     def phase(self, name: str | None) -> RunningPhase:
         """Return a phase by name; without a name the only one that is open; else `RefusedError`."""
-        phases = self.dispatcher.phases
+        phases = self.scheduler.phases
         if name is not None:
             if name not in phases:
                 raise RefusedError(Refusal.UNKNOWN, f"there is no phase {name!r}", field="phase")

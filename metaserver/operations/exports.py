@@ -78,7 +78,7 @@ def archive_of(hub: HubContext, caller: Caller) -> Path | None:
 
     It is for pages alone: it may be larger than an answer of the other interfaces.
     """
-    caller.need(Role.ORGANISER)
+    caller.require_role(Role.ORGANISER)
     return _exporting(hub).archive if _is_whole(hub, hub.last_export.job) else None
 
 

@@ -114,7 +114,7 @@ class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
 async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail:
     """Return the state of the hub itself."""
     blocked = hub.store.blocked or ""
-    phases = hub.dispatcher.phases.values()
+    phases = hub.scheduler.phases.values()
     disk = shutil.disk_usage(hub.settings.folder)
     recent = [one for one in hub.client.watchdog.stalls if one.at > hub.clock() - RECENT]
     return HubDetail(
@@ -122,7 +122,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
         blocked=blocked,
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
-        lanes=hub.dispatcher.lanes.engine.count,
+        lanes=hub.scheduler.lanes.engine.count,
         version=version("biocreative-metaserver"),
         lag=_lag(hub.metrics),
         disk_free=disk.free,

@@ -1,4 +1,4 @@
-"""Views of phases: the boards, the monitor and the servers of a phase as a reader may see them.
+"""Views of phases: the boards, the monitor and the servers of a phase as a viewer may see them.
 
 The public pages are drawn from a view as often as something changes, so that it answers from
 memory. What needs the store is awaited.
@@ -45,7 +45,7 @@ ATTEMPTS = 20  # newest attempts that a server's team is shown; its console has 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerReading:
-    """A server in a phase as one reader may see it; `attempts` is None for who may not see them."""
+    """A server in a phase as one viewer may see it; `attempts` is None for who may not see them."""
 
     phase: PhaseName
     status: ServerStatus
@@ -59,7 +59,7 @@ class ServerReading:
 
 
 class PhaseView:
-    """A running phase as far as each reader may see it.
+    """A running phase as far as each viewer may see it.
 
     It keeps the public rows of the monitor, so that whoever draws often keeps the view.
     `links` are the permanent links of its frozen boards, by task: see `look_for_frozen`.
@@ -74,13 +74,13 @@ class PhaseView:
     @classmethod
     def find(cls, hub: HubContext, phase: str) -> PhaseView | None:
         """Return a view of a phase by name; None where there is none."""
-        running = hub.dispatcher.phases.get(PhaseName(phase))
+        running = hub.scheduler.phases.get(PhaseName(phase))
         return None if running is None else cls(hub, running)
 
     @property
     def current(self) -> bool:
         """True while the hub works this phase: a new plan may have put another in its place."""
-        return self._hub.dispatcher.phases.get(self.name) is self._running
+        return self._hub.scheduler.phases.get(self.name) is self._running
 
     def __eq__(self, other: object) -> bool:
         """Return whether the other is a view of the same phase."""
@@ -118,36 +118,36 @@ class PhaseView:
             raise RefusedError(Refusal.UNKNOWN, message, field="task")
         return scored[TaskName(name)]
 
-    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Return the number of runs of each task that the reader may see."""
-        if sees_all_scores(self._visibility, reader):
+    def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
+        """Return the number of runs of each task that the viewer may see."""
+        if sees_all_scores(self._visibility, viewer):
             return self._running.boards.counts()
-        return {task.name: len(self.board(task.name, RAW, reader).rows) for task in self.tasks()}
+        return {task.name: len(self.board(task.name, RAW, viewer).rows) for task in self.tasks()}
 
     def views(self, task: TaskName) -> Sequence[str]:
         """Return the views that a task is scored in, the raw one first."""
         return self._running.boards.views(task)
 
-    def board(self, task: TaskName, view: str = RAW, reader: Viewer = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> Board:
         """Return a leaderboard as of now."""
-        board = seen(self._running.boards.board(task, view), self._visibility, reader)
+        board = seen(self._running.boards.board(task, view), self._visibility, viewer)
         if board.hidden:
             return board
-        return replace(board, note=self._note(reader), frozen=self.links.get(task, ""))
+        return replace(board, note=self._note(viewer), frozen=self.links.get(task, ""))
 
-    def _note(self, reader: Viewer) -> str:
-        if reader.organiser:
+    def _note(self, viewer: Viewer) -> str:
+        if viewer.organiser:
             return NOTES.get(self._visibility, "")
         return OWN_NOTE if self._visibility is Visibility.OWN else ""
 
-    def articles(self, task: TaskName, view: str = RAW, reader: Viewer = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> ArticleBoard:
         """Return how hard a task's articles are."""
         board = self._running.boards.articles(task, view)
-        return seen_articles(board, self._visibility, reader)
+        return seen_articles(board, self._visibility, viewer)
 
-    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """Return a frozen board of any phase by its link; None where the reader may see none."""
-        return await frozen_board(self._hub, key, reader)
+    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
+        """Return a frozen board of any phase by its link; None where the viewer may see none."""
+        return await frozen_board(self._hub, key, viewer)
 
     async def changed(self, since: int) -> int:
         """Wait until the version of boards and monitor is not `since`; return it."""
@@ -159,9 +159,9 @@ class PhaseView:
 
     # -- frozen boards ---------------------------------------------------------------------------
 
-    async def frozen_boards(self, reader: Viewer) -> Sequence[boards.StoredBoard]:
+    async def frozen_boards(self, viewer: Viewer) -> Sequence[boards.StoredBoard]:
         """Return the phase's frozen boards, newest first; none for who may see no score."""
-        if why_hidden(self._visibility, reader):
+        if why_hidden(self._visibility, viewer):
             return []
         async with self._hub.store.reading() as connection:
             return await boards.list_all(connection, self._running.phase.id)
@@ -177,9 +177,9 @@ class PhaseView:
 
     # -- monitor and servers ---------------------------------------------------------------------
 
-    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
+    def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         """Return the monitor as of now."""
-        return self._public_monitor(self._running.boards.monitor(), reader)
+        return self._public_monitor(self._running.boards.monitor(), viewer)
 
     def _team(self, server: ServerName) -> str:
         known = self._running.servers.get(server)
@@ -191,12 +191,12 @@ class PhaseView:
 
     def state(self, server: ServerName) -> ServerState:
         """Return the state of a server that takes part, which everybody may see."""
-        return self._running.boards.watch.status(server).state
+        return self._running.boards.server_monitor.status(server).state
 
-    async def server(self, name: ServerName, window: Window, reader: Viewer) -> ServerReading:
+    async def server(self, name: ServerName, window: Window, viewer: Viewer) -> ServerReading:
         """Return the state and measures of a server that takes part."""
         running, registered = self._running, self._running.servers[name]
-        own, public = reader.owns(registered.team), self._public_monitor
+        own, public = viewer.owns(registered.team), self._public_monitor
         key = running.key(registered)
         async with self._hub.store.reading() as connection:
             changes = await states.list_changes(connection, key, limit=EVENTS)
@@ -209,7 +209,7 @@ class PhaseView:
         shown = running.boards.monitor()
         return ServerReading(
             phase=running.name,
-            status=public.status(running.boards.watch.status(name), reader),
+            status=public.status(running.boards.server_monitor.status(name), viewer),
             team=registered.team,
             window=window,
             measures=running.windows.window(name, window),
@@ -218,33 +218,33 @@ class PhaseView:
                 StateEvent(at=one.at, state=one.state, note=seen_note(one.state, one.note, own=own))
                 for one in reversed(changes)
             ],
-            errors=[public.error(one, reader) for one in shown.errors if one.server == name],
+            errors=[public.error(one, viewer) for one in shown.errors if one.server == name],
             attempts=attempts,
         )
 
 
 def list_views(hub: HubContext) -> Sequence[PhaseView]:
     """Return the views of all phases, oldest first."""
-    known = sorted(hub.dispatcher.phases.values(), key=lambda running: running.phase.id)
+    known = sorted(hub.scheduler.phases.values(), key=lambda running: running.phase.id)
     return [PhaseView(hub, running) for running in known]
 
 
 def first_shown(hub: HubContext) -> PhaseView | None:
     """Return the view of the phase that is open, else of the newest; None without any."""
     running = max(
-        hub.dispatcher.phases.values(),
+        hub.scheduler.phases.values(),
         key=lambda one: (one.state in OPEN_STATES, one.phase.id),
         default=None,
     )
     return None if running is None else PhaseView(hub, running)
 
 
-async def frozen_board(hub: HubContext, key: str, reader: Viewer) -> FrozenBoard | None:
-    """Return a frozen board of any phase by its link; None where there is none for the reader."""
+async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard | None:
+    """Return a frozen board of any phase by its link; None where there is none for the viewer."""
     async with hub.store.reading() as connection:
         found = await boards.get(connection, key)
     if found is None:
         return None
     kept, document = found
     visibility = hub.phase(kept.phase).phase.plan.visibility
-    return seen_frozen(FrozenBoard.decode(document), visibility, reader)
+    return seen_frozen(FrozenBoard.decode(document), visibility, viewer)

@@ -157,7 +157,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
 async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDetail:
     """Plan a phase. Import its corpus before, set its gold after."""
     challenge = await challenge_named(hub, request.challenge)
-    if request.phase in hub.dispatcher.phases:
+    if request.phase in hub.scheduler.phases:
         message = f"there is a phase {request.phase!r} already"
         raise RefusedError(Refusal.STATE, message, field="phase")
     corpus = await known_corpus(hub, request.corpus)
@@ -226,7 +226,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
 @operation("Phases.list", "GET /phases", None)
 async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[PhaseDetail]:
     """Return all phases with their states, oldest first."""
-    return [detail(hub, running) for running in hub.dispatcher.phases.values()]
+    return [detail(hub, running) for running in hub.scheduler.phases.values()]
 
 
 @operation("Phases.get", "GET /phases/{phase}", None)
@@ -294,7 +294,7 @@ async def _reopened(hub: HubContext, name: str) -> RunningPhase:
     async with hub.store.reading() as connection:
         phase = await phases.get(connection, PhaseName(name))
     assert phase is not None
-    return await hub.dispatcher.take_over(phase)
+    return await hub.scheduler.take_over(phase)
 
 
 def _in_zone(phase: Phase, moment: datetime | None) -> datetime | None:

@@ -14,9 +14,9 @@ API_FILE = Path(__file__).parents[2] / "docs" / "api.md"
 INTRODUCTION = """\
 # Operations
 
-All operations of a running hub, each as a command, over HTTP and in XML-RPC. How the
-three work is in [interfaces.md](interfaces.md). This page is generated from the hub's own table by
-`python -m metaserver.operations.reference`.
+All operations of a running hub, each as a command, over HTTP and in XML-RPC.
+[interfaces.md](interfaces.md) explains the three interfaces.
+`python -m metaserver.operations.reference` generates this page from the hub's own table.
 
 Every command also takes `--hub URL`, `--token-file FILE`, and `--json` or `--only FIELD`.
 """

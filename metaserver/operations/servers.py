@@ -18,7 +18,7 @@ from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.conformance import Tested, TrialState, newest_test, tests
+from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
 from metaserver.operations.table import Nothing, operation
@@ -70,7 +70,7 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     concurrency: Concurrency | None = None
 
 
-class LaneStanding(msgspec.Struct, frozen=True, kw_only=True):
+class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
     """The progress of a server in one phase; `eta` is in seconds."""
 
     phase: str
@@ -100,12 +100,12 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     tasks: tuple[str, ...]
     concurrency: int
     retired: bool
-    tested: TrialState
+    tested: TestState
     tested_for: str
     reasons: tuple[str, ...]
     tests: tuple[Tested, ...]
     testing: bool
-    phases: tuple[LaneStanding, ...]
+    phases: tuple[LaneProgress, ...]
 
 
 def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
@@ -125,13 +125,13 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         reasons=newest.reasons,
         tests=tuple(tests(hub, registered)),
         testing=hub.conformance.under_way(server.name) is not None,
-        phases=tuple(_standings(hub, server.name)),
+        phases=tuple(_progress(hub, server.name)),
     )
 
 
-def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
+def _progress(hub: HubContext, name: ServerName) -> Sequence[LaneProgress]:
     return [
-        LaneStanding(
+        LaneProgress(
             phase=running.name,
             state=status.state,
             note=status.note,
@@ -141,9 +141,9 @@ def _standings(hub: HubContext, name: ServerName) -> Sequence[LaneStanding]:
             in_flight=status.in_flight,
             eta=status.eta,
         )
-        for running in hub.dispatcher.phases.values()
+        for running in hub.scheduler.phases.values()
         if name in running.servers
-        for status in [running.boards.watch.status(name)]
+        for status in [running.boards.server_monitor.status(name)]
     ]
 
 
@@ -207,7 +207,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     *** in the given URL keeps the stored secrets, if scheme, host and port are the same.
     """
     registered = await hub.server_in_use(caller, request.server)
-    if hub.dispatcher.lanes.at_work(registered):
+    if hub.scheduler.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
     values = {
         name: value
@@ -221,7 +221,7 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
         await servers.change(connection, registered.id, server)
         await audit_log(connection, caller, "servers.update", server.name, **_audit_details(server))
     changed = await hub.server(caller, request.server)
-    await hub.dispatcher.lanes.changed(changed)
+    await hub.scheduler.lanes.changed(changed)
     return detail(hub, changed)
 
 
@@ -232,7 +232,7 @@ async def retire(hub: HubContext, caller: Caller, request: OneServer) -> None:
     note = functools.partial(
         audit_log, caller=caller, action="servers.pause", subject=request.server
     )
-    await hub.dispatcher.lanes.leave(registered, note)
+    await hub.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await servers.retire(connection, registered.id)
         await audit_log(connection, caller, "servers.retire", request.server)
@@ -265,7 +265,7 @@ def _servers_a_team(hub: HubContext) -> int:
     """Return the largest number of servers a team that any phase which is not over allows."""
     plans = [
         running.phase.plan.limits.servers
-        for running in hub.dispatcher.phases.values()
+        for running in hub.scheduler.phases.values()
         if running.state is not PhaseState.CLOSED
     ]
     return max(plans, default=PhaseLimits().servers)

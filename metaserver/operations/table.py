@@ -121,7 +121,7 @@ async def perform(
     `values` maps field names to builtins (and bytes). `strict=False` reads texts as numbers, for
     interfaces whose parameters are texts. Raises `RefusedError`.
     """
-    caller.need(operation.role)
+    caller.require_role(operation.role)
     try:
         request = msgspec.convert(values, operation.request, strict=strict)
     except msgspec.ValidationError as error:

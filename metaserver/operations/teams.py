@@ -189,7 +189,7 @@ async def retire(hub: HubContext, caller: Caller, request: OneTeam) -> None:
     for registered in await _servers(hub, team):
         name = registered.server.name
         note = functools.partial(audit_log, caller=caller, action="servers.pause", subject=name)
-        await hub.dispatcher.lanes.leave(registered, note)
+        await hub.scheduler.lanes.leave(registered, note)
     async with hub.store.writing() as connection:
         await teams.change(connection, team.name, retired_at=hub.clock())
         await audit_log(connection, caller, "teams.retire", request.team)

@@ -1,4 +1,4 @@
-"""Visibility: the parts of a phase that a reader may see. Every interface asks here, and only here.
+"""Visibility: the parts of a phase that a viewer may see. Every interface asks here, and only here.
 
 Scores, frozen boards and the hardness of articles follow the phase's `Visibility`, answers its
 state as well. Messages and addresses of a server are for its team and for organisers, the gold's
@@ -37,58 +37,58 @@ OWN_STATES = frozenset(
 # -- scores ------------------------------------------------------------------------------------
 
 
-def sees_all_scores(visibility: Visibility, reader: Viewer) -> bool:
-    """Return whether a reader may see the scores of every team."""
-    return reader.organiser or visibility is Visibility.PUBLIC
+def sees_all_scores(visibility: Visibility, viewer: Viewer) -> bool:
+    """Return whether a viewer may see the scores of every team."""
+    return viewer.organiser or visibility is Visibility.PUBLIC
 
 
-def why_hidden(visibility: Visibility, reader: Viewer) -> str:
-    """Return why a reader may see no score, in full sentences; empty where it may see some."""
-    if sees_all_scores(visibility, reader):
+def why_hidden(visibility: Visibility, viewer: Viewer) -> str:
+    """Return why a viewer may see no score, in full sentences; empty where it may see some."""
+    if sees_all_scores(visibility, viewer):
         return ""
     if visibility is Visibility.HIDDEN:
         return HIDDEN
-    return "" if reader.team else SIGN_IN
+    return "" if viewer.team else SIGN_IN
 
 
-def seen(board: Board, visibility: Visibility, reader: Viewer) -> Board:
-    """Return the part of a board that the reader may see.
+def seen(board: Board, visibility: Visibility, viewer: Viewer) -> Board:
+    """Return the part of a board that the viewer may see.
 
     A team that sees only its own runs sees them ranked among themselves, without intervals: those
     of ranks would reveal the results of others. Organisers alone see the gold's keyed digest.
     """
-    if hidden := why_hidden(visibility, reader):
+    if hidden := why_hidden(visibility, viewer):
         return replace(board, gold="", rows=(), hidden=hidden)
-    return replace(board, **_seen_values(board, visibility, reader))
+    return replace(board, **_seen_values(board, visibility, viewer))
 
 
-def seen_articles(board: ArticleBoard, visibility: Visibility, reader: Viewer) -> ArticleBoard:
-    """Return how hard articles are; nothing for a reader who may not see all scores."""
-    if sees_all_scores(visibility, reader):
+def seen_articles(board: ArticleBoard, visibility: Visibility, viewer: Viewer) -> ArticleBoard:
+    """Return how hard articles are; nothing for a viewer who may not see all scores."""
+    if sees_all_scores(visibility, viewer):
         return board
-    return replace(board, levels=(), withheld=0, hidden=why_hidden(Visibility.HIDDEN, reader))
+    return replace(board, levels=(), withheld=0, hidden=why_hidden(Visibility.HIDDEN, viewer))
 
 
-def seen_frozen(frozen: FrozenBoard, visibility: Visibility, reader: Viewer) -> FrozenBoard | None:
-    """Return the part of a frozen board that the reader may see, None where it may see nothing."""
-    if why_hidden(visibility, reader):
+def seen_frozen(frozen: FrozenBoard, visibility: Visibility, viewer: Viewer) -> FrozenBoard | None:
+    """Return the part of a frozen board that the viewer may see, None where it may see nothing."""
+    if why_hidden(visibility, viewer):
         return None
     views = {
-        name: msgspec.structs.replace(view, **_seen_values(view, visibility, reader))
+        name: msgspec.structs.replace(view, **_seen_values(view, visibility, viewer))
         for name, view in frozen.views.items()
     }
     return msgspec.structs.replace(frozen, views=views)
 
 
 def _seen_values(
-    board: Board | FrozenView, visibility: Visibility, reader: Viewer
+    board: Board | FrozenView, visibility: Visibility, viewer: Viewer
 ) -> dict[str, Any]:
-    """Return the values of a board that differ for a reader who may see some of it."""
-    if reader.organiser:
+    """Return the values of a board that differ for a viewer who may see some of it."""
+    if viewer.organiser:
         return {"signature": marked(board.signature, board.gold)}
     if visibility is Visibility.PUBLIC:
         return {"gold": ""}
-    return {"gold": "", "rows": _own(board.rows, reader.team), "resampling": ""}
+    return {"gold": "", "rows": _own(board.rows, viewer.team), "resampling": ""}
 
 
 def _own(rows: Sequence[BoardRow], team: str) -> tuple[BoardRow, ...]:
@@ -109,14 +109,14 @@ def _places(places: Sequence[int | None]) -> Sequence[int | None]:
 
 
 def may_read_answers(
-    state: PhaseState | None, visibility: Visibility, team: TeamName | None, reader: Viewer
+    state: PhaseState | None, visibility: Visibility, team: TeamName | None, viewer: Viewer
 ) -> bool:
-    """Return whether a reader may read the answers of a team's server in a phase of this state.
+    """Return whether a viewer may read the answers of a team's server in a phase of this state.
 
     Everybody may once the phase is closed and its scores are public.
     """
     public = state is PhaseState.CLOSED and visibility is Visibility.PUBLIC
-    return public or reader.owns(team)
+    return public or viewer.owns(team)
 
 
 def seen_note(state: ServerState, note: str, *, own: bool) -> str:
@@ -125,30 +125,30 @@ def seen_note(state: ServerState, note: str, *, own: bool) -> str:
 
 
 class PublicMonitor:
-    """The monitor of a phase as its readers may see it; `team` gives the team of a server."""
+    """The monitor of a phase as its viewers may see it; `team` gives the team of a server."""
 
     def __init__(self, team: Callable[[ServerName], str]) -> None:
         self._team = team
         self._public: dict[ServerName, tuple[ServerStatus, ServerStatus]] = {}
 
-    def __call__(self, monitor: Monitor, reader: Viewer) -> Monitor:
-        """Return the monitor as the reader may see it."""
-        if reader.organiser:
+    def __call__(self, monitor: Monitor, viewer: Viewer) -> Monitor:
+        """Return the monitor as the viewer may see it."""
+        if viewer.organiser:
             return monitor
         return replace(
             monitor,
-            servers=[self.status(status, reader) for status in monitor.servers],
-            errors=[self.error(error, reader) for error in monitor.errors],
+            servers=[self.status(status, viewer) for status in monitor.servers],
+            errors=[self.error(error, viewer) for error in monitor.errors],
             blocked="its store does not take them" if monitor.blocked else "",
         )
 
-    def status(self, status: ServerStatus, reader: Viewer) -> ServerStatus:
-        """Return a row as the reader may see it."""
-        return status if reader.owns(self._team(status.name)) else self._public_status(status)
+    def status(self, status: ServerStatus, viewer: Viewer) -> ServerStatus:
+        """Return a row as the viewer may see it."""
+        return status if viewer.owns(self._team(status.name)) else self._public_status(status)
 
-    def error(self, error: ErrorEntry, reader: Viewer) -> ErrorEntry:
-        """Return an entry of the error log as the reader may see it."""
-        return error if reader.owns(self._team(error.server)) else replace(error, message="")
+    def error(self, error: ErrorEntry, viewer: Viewer) -> ErrorEntry:
+        """Return an entry of the error log as the viewer may see it."""
+        return error if viewer.owns(self._team(error.server)) else replace(error, message="")
 
     def _public_status(self, status: ServerStatus) -> ServerStatus:
         """Return a row for everybody; the same one while nothing has changed."""

@@ -14,7 +14,7 @@ from contextlib import suppress
 from metaserver.model.errors import UnavailableError
 from metaserver.model.states import PhaseState
 from metaserver.phases.runtime import RunningPhase
-from metaserver.phases.scheduler import Dispatcher
+from metaserver.phases.scheduler import Scheduler
 from metaserver.store import boards
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
@@ -30,16 +30,16 @@ log = logging.getLogger(__name__)
 class BoardArchiver:
     """The archiver of boards of phases that are over; `clock` returns Unix seconds."""
 
-    def __init__(self, store: Store, dispatcher: Dispatcher, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, scheduler: Scheduler, clock: Callable[[], float]) -> None:
         self._store = store
-        self._dispatcher = dispatcher
+        self._scheduler = scheduler
         self._clock = clock
         self._kept: set[tuple[int, str, int]] = set()  # phase, task, gold version
 
     async def run(self) -> None:
         """Store boards as they become final, until cancelled."""
         while True:
-            for running in list(self._dispatcher.phases.values()):
+            for running in list(self._scheduler.phases.values()):
                 try:
                     with suppress(UnavailableError):  # the store is blocked: they are stored later
                         await self.look(running)
@@ -57,9 +57,9 @@ class BoardArchiver:
                 self._kept.add(key)
 
     def _is_final(self, running: RunningPhase) -> bool:
-        engine = self._dispatcher.lanes.engine
+        engine = self._scheduler.lanes.engine
         return (
-            self._dispatcher.phases.get(running.name) is running
+            self._scheduler.phases.get(running.name) is running
             and running.state in OVER
             and not any(engine.at_work(running.key(server)) for server in running.servers.values())
         )

@@ -47,7 +47,7 @@ class EndedLane(NamedTuple):
 
 
 class LaneController:
-    """The lanes of all phases; `phases` is the dispatcher's own table, which changes.
+    """The lanes of all phases; `phases` is the scheduler's own table, which changes.
 
     `lock` is held for one change of phases or lanes at a time.
     """
@@ -273,7 +273,7 @@ class LaneController:
         if running.servers.get(registered.server.name) != registered:
             await running.add(registered, LaneControl(control=control, note=reason))
         else:
-            running.boards.watch.control(registered.server.name, control, reason)
+            running.boards.server_monitor.control(registered.server.name, control, reason)
             running.boards.touch()
 
     def _ended(self, key: LaneKey, end: LaneEnd, failure: Exception | None) -> None:

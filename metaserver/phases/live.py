@@ -56,9 +56,12 @@ class LiveBoards:
     """
 
     def __init__(
-        self, watch: ServerMonitor, scoreboard: Scoreboard, blocked: Callable[[], str | None]
+        self,
+        server_monitor: ServerMonitor,
+        scoreboard: Scoreboard,
+        blocked: Callable[[], str | None],
     ) -> None:
-        self.watch = watch
+        self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
@@ -139,9 +142,9 @@ class LiveBoards:
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         """Record an event of a lane; called by the lane when it is committed."""
         if isinstance(event, LaneChanged):
-            self.watch.lane(event)
+            self.server_monitor.lane(event)
         else:
-            self.watch.attempt(event.attempt, final=event.decision.final)
+            self.server_monitor.attempt(event.attempt, final=event.decision.final)
             if event.answer is not None:
                 article, payloads = event.attempt.article, event.answer.payloads
                 self._put(Landed(event.server.name, article, payloads, event.prepared))
@@ -162,7 +165,7 @@ class LiveBoards:
 
     def monitor(self) -> Monitor:
         """Return the monitor as of now."""
-        return self.watch.snapshot(self._blocked() or "")
+        return self.server_monitor.snapshot(self._blocked() or "")
 
     def views(self, task: TaskName) -> Sequence[View]:
         """Return the views that a task is scored in, the raw one first."""

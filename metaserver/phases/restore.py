@@ -59,7 +59,7 @@ async def restore(
 ) -> None:
     """Put a lane's stored attempts and answers onto the boards, without blocking the event loop."""
     async for stored in store.attempts(key, server, corpus):
-        boards.watch.attempt(stored.attempt, final=stored.final)
+        boards.server_monitor.attempt(stored.attempt, final=stored.final)
     async for answers in stored_answers(store, corpus, server, key):
         await boards.restore(answers)
 

@@ -37,7 +37,7 @@ from metaserver.uniprot import ReleaseVocabulary
 class RunningPhase:
     """One phase in the hub's memory; `RunningPhase.open` loads it.
 
-    `state` is the state into which the dispatcher has brought it; `servers` have a lane or a run.
+    `state` is the state into which the scheduler has brought it; `servers` have a lane or a run.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class RunningPhase:
         """Apply a changed plan; its limits apply to lanes that are started from now on."""
         self.phase = phase
         self.settings = settings.of_phase(phase.plan.limits)
-        self.boards.watch.limit(self.settings.limits.timeout)
+        self.boards.server_monitor.limit(self.settings.limits.timeout)
         self._caller = self._make_caller()
 
     def key(self, server: RegisteredServer) -> LaneKey:
@@ -164,8 +164,8 @@ class RunningPhase:
         """Add a server to the phase, or apply changes of it."""
         name = registered.server.name
         self.servers[name] = registered
-        self.boards.watch.add(registered.server, address(registered.server.url))
-        self.boards.watch.control(name, control.control, control.note)
+        self.boards.server_monitor.add(registered.server, address(registered.server.url))
+        self.boards.server_monitor.control(name, control.control, control.note)
         self.boards.enter(name, RunOwner(team=registered.team or ""))
         await restore(self._store, self.boards, self.corpus, name, self.key(registered))
         await self._restore_windows(name, self.key(registered))
@@ -180,7 +180,7 @@ class RunningPhase:
             self.windows.state(name, change.at, change.state, change.note)
         if changes and changes[-1].state is ServerState.DOWN:
             self._found_down[name] = changes[-1].note
-            self.boards.watch.found_down(name, changes[-1].note)
+            self.boards.server_monitor.found_down(name, changes[-1].note)
         hits = await self._store.hits_kept(key)
         ended = [
             Ended.of(

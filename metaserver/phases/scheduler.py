@@ -31,8 +31,8 @@ CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing slee
 log = logging.getLogger(__name__)
 
 
-class Dispatcher:
-    """The dispatcher of all phases: it advances them by the clock and runs their lanes.
+class Scheduler:
+    """The scheduler of all phases: it advances them by the clock and runs their lanes.
 
     `listeners` are called with every event that lanes publish; `clock` returns Unix seconds.
     A server that is down is left after `patience` seconds; None: it is probed until its phase is

@@ -102,7 +102,7 @@ class ServerStateRecorder:
             for running in self._phases()
             for name, registered in running.servers.items()
             for key in [running.key(registered)]
-            for state, note in [running.boards.watch.state(name)]
+            for state, note in [running.boards.server_monitor.state(name)]
             if state is not self._last.get(key)
         ]
 

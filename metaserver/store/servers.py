@@ -13,7 +13,7 @@ from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Server, ServerName, TaskName, TeamName
 from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import Control, Outcome
-from metaserver.store import trials
+from metaserver.store import conformance_runs
 from metaserver.store.database import insert
 from metaserver.store.reader import of_lane
 from metaserver.store.tables import attempts, lanes, servers, teams
@@ -42,7 +42,7 @@ async def change(connection: AsyncConnection, server_id: int, server: Server) ->
     await connection.execute(
         sa.update(servers).where(servers.c.id == server_id).values(**columns(server))
     )
-    await trials.forget(connection, server_id)
+    await conformance_runs.forget(connection, server_id)
 
 
 async def retire(connection: AsyncConnection, server_id: int) -> None:
@@ -57,7 +57,7 @@ async def get(connection: AsyncConnection, name: ServerName) -> RegisteredServer
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
     if row is None:
         return None
-    known = await trials.verdicts(connection, row.id)
+    known = await conformance_runs.verdicts(connection, row.id)
     return _registered(row, known.get(row.id, {}))
 
 
@@ -68,7 +68,7 @@ async def list_all(
     query = _servers().order_by(servers.c.id)
     if team is not None:
         query = query.where(teams.c.name == team)
-    known = await trials.verdicts(connection)
+    known = await conformance_runs.verdicts(connection)
     return [_registered(row, known.get(row.id, {})) for row in await connection.execute(query)]
 
 

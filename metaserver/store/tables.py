@@ -161,8 +161,8 @@ servers = sa.Table(
     sa.Column("concurrency", sa.Integer, nullable=False),
 )
 
-trials = sa.Table(
-    "trials",
+conformance_runs = sa.Table(
+    "trials",  # the name of the first release that had them
     metadata,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("server_id", sa.ForeignKey("servers.id"), nullable=False),

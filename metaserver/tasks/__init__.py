@@ -1,5 +1,5 @@
 """Tasks that a challenge can run: one module each, found by the entry point `metaserver.tasks`.
 
-They check and score answers; boards are in leaderboards. The package may import wire, uniprot,
-model, files and the evaluator `scoring`.
+They check and score answers; boards are in leaderboards. It may import wire, uniprot, model,
+files and scoring (the evaluator).
 """

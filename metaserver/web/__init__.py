@@ -1,7 +1,7 @@
 """Everything that the hub serves by HTTP: pages, JSON, XML-RPC, event streams.
 
 `access` says who may ask and how much, `api` serves programs, `public`, `team` and `organise`
-people, `ui` is what their pages share. Data is reached through operations. It may
-import operations, config, monitoring, tasks, wire, corpus, uniprot, model, files and concurrency,
-and none of store, lanes, phases, leaderboards, client, conformance and archive.
+people, `ui` is what their pages share. Data is reached through operations alone.
+
+It may import operations, config, monitoring, tasks, wire, model and files.
 """

@@ -93,5 +93,5 @@ class OrganisedHub(BlueHub):
         assert not self.ask_as_team("servers.test", server="blue-2").passed
         self.ask("phases.open", phase="test")
         self.ask_as_team("servers.next", server="blue-1")
-        watch = self.running.service.phase("test").boards.watch
+        watch = self.running.service.phase("test").boards.server_monitor
         self.do(self.running.until(lambda: watch.status("blue-1").done == 1))

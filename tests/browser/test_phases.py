@@ -46,7 +46,7 @@ def at_work(hub: BlueHub, *, wrong: bool = False) -> None:
     """Let blue-1 go through its queue."""
     hub.annotator.wrong = wrong
     hub.ask_as_team("servers.start", server="blue-1")
-    watch = hub.running.service.phase("test").boards.watch
+    watch = hub.running.service.phase("test").boards.server_monitor
     hub.do(hub.running.until(lambda: watch.status("blue-1").done == ARTICLES))
 
 
@@ -70,7 +70,7 @@ def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
     page.get_by_text("Other phases").click()
     page.get_by_role("link", name="Second <phase>").press("Enter")
     page.wait_for_url("**/p/second/monitor")
-    expect(page.locator("#phase-head")).to_contain_text("Second <phase>")
+    expect(page.locator("#phase-summary")).to_contain_text("Second <phase>")
     expect(page.get_by_text("No server takes part")).to_be_visible()
 
 
@@ -92,7 +92,7 @@ def test_a_change_of_state_reaches_both_pages_and_is_announced(
     expect(monitor.locator("#announce")).to_have_text("blue-1 is paused")
     expect(server.locator("#announce")).to_have_text("blue-1 is paused")
     hub.ask("phases.freeze", phase="test")
-    expect(monitor.locator("#phase-head .pill")).to_have_text("frozen")
+    expect(monitor.locator("#phase-summary .pill")).to_have_text("frozen")
     for page in (monitor, server):  # nothing is live in a phase that is frozen
         expect(page.locator("#live")).to_have_text("up to date")
     hub.wait(held=False)
@@ -119,7 +119,7 @@ def test_the_deadline_is_told_in_the_readers_zone_and_in_the_challenges(
     hub.ask("challenges.set", challenge="bc", title="A challenge", timezone="Europe/Madrid")
     hub.ask("phases.update", phase="test", freezes="2030-01-15T17:00+01:00")
     page = visits.open(f"{hub.url}/p/test/monitor", timezone_id="America/New_York", locale="en-GB")
-    head = page.locator("#phase-head")
+    head = page.locator("#phase-summary")
     expect(head).to_contain_text("freezes 15 Jan 2030, 11:00:00")
     expect(head).to_contain_text("(2030-01-15 17:00 Europe/Madrid)")
 

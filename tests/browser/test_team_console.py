@@ -52,7 +52,7 @@ def answered(hub: BlueHub, *, wrong: bool = True) -> None:
     hub.annotator.wrong = wrong
     hub.ask("phases.open", phase="test")
     hub.ask_as_team("servers.start", server="blue-1")
-    watch = hub.running.service.phase("test").boards.watch
+    watch = hub.running.service.phase("test").boards.server_monitor
     hub.do(hub.running.until(lambda: watch.status("blue-1").done == ARTICLES))
 
 

@@ -36,7 +36,7 @@ def at_work(hub: BlueHub) -> None:
     hub.annotator.wrong, hub.annotator.enough = True, 11
     hub.ask("phases.open", phase="test")
     hub.ask_as_team("servers.start", server="blue-1")
-    watch = hub.running.service.phase("test").boards.watch
+    watch = hub.running.service.phase("test").boards.server_monitor
     hub.do(hub.running.until(lambda: watch.status("blue-1").done == hub.annotator.enough))
 
 

@@ -38,7 +38,7 @@ EXCEPTIONS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Hub:
+class XmlRpcHub:
     """A hub with a phase to open: the address of its XML-RPC, and two tokens."""
 
     url: str
@@ -47,7 +47,7 @@ class Hub:
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path) -> AsyncIterator[XmlRpcHub]:
     config = await write_config(tmp_path)
     organiser = await new_token(config)
     async with hub_at(config) as running_hub, aiohttp.ClientSession() as session:
@@ -64,7 +64,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
         assert (await api("GET", f"/jobs/{job['job']}", wait=30))["state"] == "done"
         await api("POST", "/teams", team="foreign")
         team = (await api("POST", "/tokens", team="foreign"))["token"]
-        yield Hub(f"{running_hub.address}xmlrpc/", team, organiser)
+        yield XmlRpcHub(f"{running_hub.address}xmlrpc/", team, organiser)
 
 
 def zipped(texts: dict[str, str]) -> bytes:
@@ -93,7 +93,7 @@ async def told(command: Sequence[str], *arguments: str) -> Any:
     ("language", "client"), PAIRS, ids=[language.__name__ for language, _ in PAIRS]
 )
 async def test_a_foreign_client_leads_its_server_through_a_phase(
-    hub: Hub, tmp_path: Path, language: Language, client: Client
+    hub: XmlRpcHub, tmp_path: Path, language: Language, client: Client
 ) -> None:
     command = client(tmp_path)
     with running(language, tmp_path) as url:

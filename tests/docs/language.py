@@ -12,13 +12,17 @@ ODD = re.compile(
 CODE = re.compile(r"(`+).+?\1")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 ITEM = re.compile(r"^\s*(?:[-*+]|\d+\.)\s+")
+LABEL = re.compile(r"^\*\*[^*]+\.\*\*\s+")
 ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|et al|vs|cf|Fig|No|[A-Z])\.$")
 BOUNDARY = re.compile(r"(?<=[.!?])[)\]\"'”’*_]*\s+(?=[(\[\"'“‘*_]*[A-Z])")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line of prose, without its list marker; code spans and links are their text alone."""
+    """A line of prose, without its list marker and its label (**Context.**).
+
+    Code spans and links are their text alone.
+    """
 
     number: int
     text: str
@@ -49,8 +53,8 @@ def prose(page: str) -> Iterator[Line]:
 
 
 def plain(line: str) -> str:
-    """Return a line without list marker and links, its code spans as one word."""
-    return LINK.sub(r"\1", CODE.sub("Code", ITEM.sub("", line))).strip()
+    """Return a line without list marker, label and links, its code spans as one word."""
+    return LINK.sub(r"\1", CODE.sub("Code", LABEL.sub("", ITEM.sub("", line)))).strip()
 
 
 def sentences(text: str) -> list[str]:
@@ -65,4 +69,4 @@ def sentences(text: str) -> list[str]:
 
 
 def _is_none(line: str) -> bool:
-    return line.startswith(("#", "|", "![", "    "))
+    return line.startswith(("#", "![", "    ")) or line.lstrip().startswith("|")

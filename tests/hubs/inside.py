@@ -102,5 +102,5 @@ async def plan_phase(running: Running, name: str = "test", **values: Any) -> Non
         path = DEMO / f"gold_{task.lower()}.tsv"
         phase_id = running.service.phase(name).phase.id
         await store.set_gold(phase_id, TaskName(task), path.name, path.read_bytes())
-    dispatcher = running.service.dispatcher
-    await dispatcher.take_over(running.service.phase(name).phase)
+    scheduler = running.service.scheduler
+    await scheduler.take_over(running.service.phase(name).phase)

@@ -78,18 +78,18 @@ async def gated_site(
 
     `work` is what `/burn` does on the event loop.
     """
-    wanted = WebSettings(**settings)
+    known = WebSettings(**settings)
     async with open_store(folder / "hub.sqlite") as store:
         assets = Assets()
         templates = Templates(assets)
         app = web.Application(middlewares=[error_pages(templates)])
         app.on_response_prepare.append(add_headers)
-        gate = auth.setup(app, Sessions(store), wanted, clock=clock)
+        gate = auth.setup(app, Sessions(store), known, clock=clock)
         runner = web.AppRunner(
             app,
             access_log=None,
             auto_decompress=False,
-            keepalive_timeout=wanted.idle_seconds,
+            keepalive_timeout=known.idle_seconds,
             shutdown_timeout=0.1,
         )
         site = Site(port=0, store=store, gate=gate, runner=runner)
@@ -116,7 +116,7 @@ def burn(seconds: float) -> None:
 def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
     async def page(request: web.Request) -> web.Response:
         site.entered += 1
-        caller_of(request).need(Role.TEAM if request.path == "/own" else None)
+        caller_of(request).require_role(Role.TEAM if request.path == "/own" else None)
         text = templates.page("error.html", status=200, message="A page.")
         return web.Response(text=text, content_type="text/html")
 
@@ -157,7 +157,7 @@ def routes(site: Site, templates: Templates) -> list[web.RouteDef]:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"data: 1\n\n")
-        await asyncio.sleep(60)  # nothing new: it learns late that its reader has gone
+        await asyncio.sleep(60)  # nothing new: it learns late that its viewer has gone
         return response
 
     return [

@@ -140,7 +140,7 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
         async with undisturbed(ordinary) as meanwhile:
             await lane.run()
         restored = LiveBoards(ServerMonitor("test", 1, 600.0), Scoreboard([task]), lambda: None)
-        restored.watch.add(one, there.url)
+        restored.server_monitor.add(one, there.url)
         async with undisturbed(ordinary) as again:
             await restore(store, restored, corpus, one.name, key)
         [[stored]] = [some async for some in stored_answers(store, corpus, one.name, key)]

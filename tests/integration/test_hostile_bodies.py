@@ -67,7 +67,7 @@ async def at_most(silence: float = SILENCE) -> AsyncIterator[Work]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hub:
+class AttackedHub:
     """A whole hub, and the tokens of who may send it something."""
 
     running: Running
@@ -83,7 +83,9 @@ class Hub:
         async with client.post("/signin", data={"token": self.tokens[who]}) as response:
             assert response.status == 200
 
-    async def send(self, attack: Attack, size: int, who: str, *, session: bool) -> tuple[int, Work]:
+    async def send(
+        self, attack: BodyAttack, size: int, who: str, *, session: bool
+    ) -> tuple[int, Work]:
         """Send an attack; return the status of the answer (0: cut off), and the work of all."""
         body = attack.body(size)
         headers = {"Content-Type": attack.kind}
@@ -117,7 +119,7 @@ def _fault(text: str) -> int:
 
 
 @pytest.fixture
-async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AttackedHub]:
     monkeypatch.setattr(throttle, "LOOP_BURST", NEVER)  # one client tries all attacks in a row
     web = WebSettings(requests_a_minute=NEVER, anonymous_requests_a_minute=NEVER)
     async with at_work(await settings(tmp_path, web=web)) as running:
@@ -126,13 +128,13 @@ async def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
         server = site_of(running)
         await server.start_server(auto_decompress=False)
         try:
-            yield Hub(running=running, address=str(server.make_url("/")), tokens=tokens)
+            yield AttackedHub(running=running, address=str(server.make_url("/")), tokens=tokens)
         finally:
             await server.close()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack:
+class BodyAttack:
     """A body of about so many bytes, and where it is sent to."""
 
     name: str
@@ -147,16 +149,16 @@ class Attack:
 
 def attacks(
     path: str, kind: str, method: str = "POST", **bodies: Callable[[int], bytes]
-) -> list[Attack]:
+) -> list[BodyAttack]:
     return [
-        Attack(name=name, body=body, path=path, kind=kind, method=method)
+        BodyAttack(name=name, body=body, path=path, kind=kind, method=method)
         for name, body in bodies.items()
     ]
 
 
 async def try_out(
-    hub: Hub, attacks: Iterable[Attack], sizes: Sequence[int], expected: Collection[int],
-    who: str = "", *, session: bool = False,
+    hub: AttackedHub, attacks: Iterable[BodyAttack], sizes: Sequence[int],
+    expected: Collection[int], who: str = "", *, session: bool = False,
 ) -> None:  # fmt: skip
     """Send attacks in each size; what they take grows with the size and no more."""
     for attack in attacks:
@@ -207,7 +209,7 @@ FIELDS = {
 }
 
 
-async def test_sign_in_takes_a_small_plain_form_alone(hub: Hub) -> None:
+async def test_sign_in_takes_a_small_plain_form_alone(hub: AttackedHub) -> None:
     ways = [
         *attacks("/signin", MULTIPART, **FORMS),
         *attacks("/signin", URLENCODED, **FIELDS),
@@ -220,7 +222,7 @@ async def test_sign_in_takes_a_small_plain_form_alone(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-async def test_uploaded_forms_are_for_organisers(hub: Hub) -> None:
+async def test_uploaded_forms_are_for_organisers(hub: AttackedHub) -> None:
     ways = attacks("/organise/corpora", MULTIPART, **FORMS)
     sizes = (64 * KIB, MIB, 8 * MIB)
     await try_out(hub, ways, sizes, {0, 401})
@@ -229,7 +231,7 @@ async def test_uploaded_forms_are_for_organisers(hub: Hub) -> None:
 
 
 @pytest.mark.slow
-async def test_uploaded_forms_are_read_in_proportion(hub: Hub) -> None:
+async def test_uploaded_forms_are_read_in_proportion(hub: AttackedHub) -> None:
     ways = attacks("/organise/corpora", MULTIPART, **FORMS)
     await try_out(hub, ways, (MIB, 8 * MIB, 32 * MIB), {0, 400, 413, 422}, "organiser")
 
@@ -340,14 +342,14 @@ BODIES = {
 }
 
 
-async def test_json_of_teams_is_small(hub: Hub) -> None:
+async def test_json_of_teams_is_small(hub: AttackedHub) -> None:
     ways = attacks("/api/v1/servers", JSON, **BODIES)
     await try_out(hub, ways, (64 * KIB, MIB - KIB), {400, 413, 422}, "team")
     await try_out(hub, ways, (2 * MIB,), {0, 413}, "team")
 
 
 @pytest.mark.slow
-async def test_json_with_a_file_is_read_in_proportion(hub: Hub) -> None:
+async def test_json_with_a_file_is_read_in_proportion(hub: AttackedHub) -> None:
     ways = attacks("/api/v1/corpora/a", JSON, "PUT", **BODIES)
     await try_out(hub, ways, (MIB, 8 * MIB, 48 * MIB), {400, 413, 422}, "organiser")
 
@@ -386,21 +388,21 @@ CALLS = {
 FAULTS = {413, 422, -32700, -32600, -32601, -32602, 0}
 
 
-async def test_calls_of_anybody_are_small(hub: Hub) -> None:
+async def test_calls_of_anybody_are_small(hub: AttackedHub) -> None:
     ways = attacks("/xmlrpc/", XML, **CALLS)
     await try_out(hub, ways, (64 * KIB, MIB - KIB), FAULTS | {200})
     await try_out(hub, ways, (2 * MIB,), {0, 413})
 
 
 @pytest.mark.slow
-async def test_large_calls_are_read_in_proportion(hub: Hub) -> None:
+async def test_large_calls_are_read_in_proportion(hub: AttackedHub) -> None:
     """And for nothing, where the method takes no file."""
     ways = attacks("/xmlrpc/", XML, **CALLS)
     await try_out(hub, ways, (2 * MIB, 8 * MIB, 48 * MIB), FAULTS, "team")
 
 
 @pytest.mark.slow
-async def test_a_large_answer_is_encoded_beside_the_loop(hub: Hub) -> None:
+async def test_a_large_answer_is_encoded_beside_the_loop(hub: AttackedHub) -> None:
     """The loop beats while that is done: no silence is as long as encoding it in one go."""
     await with_raw_answers(hub.running, 1, 48 * MIB)
     begun = time.process_time()
@@ -414,7 +416,7 @@ async def test_a_large_answer_is_encoded_beside_the_loop(hub: Hub) -> None:
         assert min(silences) < 0.75 * encoding, silences
 
 
-async def _silence_while_read(hub: Hub, call: str) -> float:
+async def _silence_while_read(hub: AttackedHub, call: str) -> float:
     """Return the longest silence of the loop while the answer to a call is made and read."""
     async with (
         hub.browser() as client,

@@ -86,7 +86,7 @@ def asked(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return outline.name, values
 
 
-class Hub(HubThread):
+class FuzzedHub(HubThread):
     """A hub with a phase and a team's server, and an organiser's token."""
 
     async def fill(self) -> None:
@@ -109,9 +109,9 @@ class Hub(HubThread):
 
 
 @pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FuzzedHub]:
     folder = tmp_path_factory.mktemp("hub")
-    with Hub(folder, web=WebSettings(requests_a_minute=10**6)) as hub:
+    with FuzzedHub(folder, web=WebSettings(requests_a_minute=10**6)) as hub:
         yield hub
 
 
@@ -130,7 +130,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
 @example(("phases.update", {"phase": "test", "closes": "9999-12-31T23:59-12:00"}))
 @example(("servers.attempts", {"server": "blue-1", "since": 1e308}))
 @given(asked())
-def test_nothing_sent_is_the_hubs_fault(hub: Hub, sent: tuple[str, dict[str, Any]]) -> None:
+def test_nothing_sent_is_the_hubs_fault(hub: FuzzedHub, sent: tuple[str, dict[str, Any]]) -> None:
     name, values = sent
     outline = OUTLINES[name]
     places = {given.name: quote(str(values[given.name]).encode("utf-8", "replace"), safe="")
@@ -148,7 +148,7 @@ def test_nothing_sent_is_the_hubs_fault(hub: Hub, sent: tuple[str, dict[str, Any
     call_by_xmlrpc(hub, outline, values)
 
 
-def call_by_xmlrpc(hub: Hub, outline: Outline, values: dict[str, Any]) -> None:
+def call_by_xmlrpc(hub: FuzzedHub, outline: Outline, values: dict[str, Any]) -> None:
     params = [*([hub.token] if outline.role else []), *(values[p.name] for p in outline.in_path)]
     rest = {given.name: values[given.name] for given in outline.by_name if given.name in values}
     try:

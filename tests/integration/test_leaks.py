@@ -29,7 +29,7 @@ from tests.integration.test_roles import (
     GOLD,
     PLACES,
     ROWS,
-    Hub,
+    HubOfRoles,
     by_http,
     by_rpc,
     hub_with_blue,
@@ -80,7 +80,7 @@ def guessed(told: Mapping[str, str]) -> Sequence[tuple[str, Sequence[bool]]]:
 
 
 @pytest.fixture
-async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
+async def hub(tmp_path: Path) -> AsyncIterator[HubOfRoles]:
     """A hub with the hidden gold, its boards frozen once by a change of it."""
     async with hub_with_blue(tmp_path) as made:
         given = {"phase": "test", "task": "ACT", "source": "gold_act.tsv"}
@@ -91,7 +91,7 @@ async def hub(tmp_path: Path) -> AsyncIterator[Hub]:
         yield made
 
 
-async def told_to(hub: Hub, who: str) -> Mapping[str, str]:
+async def told_to(hub: HubOfRoles, who: str) -> Mapping[str, str]:
     """Return all that pages and operations answer somebody who only looks."""
     told = {}
     head = {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
@@ -108,7 +108,7 @@ async def told_to(hub: Hub, who: str) -> Mapping[str, str]:
     return told
 
 
-def pages(hub: Hub) -> Iterator[str]:
+def pages(hub: HubOfRoles) -> Iterator[str]:
     """Yield the addresses of all pages that end, those of the boards in every form."""
     assert hub.client.app is not None
     places = PLACES | {"task": "ACT", "key": hub.board, "name": BLUE}
@@ -119,7 +119,7 @@ def pages(hub: Hub) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("visibility", Visibility)
-async def test_no_guess_at_the_gold_can_be_checked(hub: Hub, visibility: Visibility) -> None:
+async def test_no_guess_at_the_gold_can_be_checked(hub: HubOfRoles, visibility: Visibility) -> None:
     await hub.running.do("phases.update", phase="test", visibility=visibility)
     for who in READERS:
         told = await told_to(hub, who)
@@ -137,7 +137,7 @@ def test_the_attack_recognizes_a_plain_digest() -> None:
     assert ("/t/ACT", LABELS) in found
 
 
-async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: Hub) -> None:
+async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: HubOfRoles) -> None:
     async def signature(who: str) -> str:
         _, told = await by_http(hub, "boards.get", who, {"phase": "test", "task": "ACT"})
         found = re.search(r'"signature": ?"([^"]*)"', told)
@@ -156,7 +156,7 @@ async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: Hub)
     assert "|gold:5|" in seen
 
 
-async def test_metrics_are_of_ones_own_servers(hub: Hub) -> None:
+async def test_metrics_are_of_ones_own_servers(hub: HubOfRoles) -> None:
     told = {}
     for who in EVERYBODY:
         head = {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
@@ -178,7 +178,7 @@ STREAMS = ("/events?page=monitor&phase=test", "/team/events?page=overview&team=b
            "/organise/events?page=overview", "/organise/events?page=servers")  # fmt: skip
 
 
-async def plant(hub: Hub, url: str) -> None:
+async def plant(hub: HubOfRoles, url: str) -> None:
     """Put a password into a server's address and a webhook, a label into the gold."""
     blue = hub.running.team("blue")
     given = url.replace("//", f"//team:{PASSWORD}@") + f"?key={PASSWORD}"
@@ -198,7 +198,7 @@ async def plant(hub: Hub, url: str) -> None:
     await hub.running.do("gold.set", **given)
 
 
-async def frames(hub: Hub, who: str) -> Mapping[str, str]:
+async def frames(hub: HubOfRoles, who: str) -> Mapping[str, str]:
     """Return the first frame of each event stream that somebody may open."""
     told, head = {}, {"Authorization": f"Bearer {hub.tokens[who]}"} if who else {}
     for address in STREAMS:
@@ -219,7 +219,7 @@ async def test_no_answer_shows_a_planted_secret(tmp_path: Path, visibility: Visi
         try:
             await plant(hub, url)
             await hub.running.do("phases.update", phase="test", visibility=visibility)
-            watch = hub.running.service.phase("test").boards.watch
+            watch = hub.running.service.phase("test").boards.server_monitor
             await hub.running.until(lambda: watch.status("secret-1").state == "finished")
             for who in EVERYBODY:
                 told = await told_to(hub, who) | await frames(hub, who)
@@ -266,7 +266,7 @@ async def test_a_password_is_kept_unless_it_is_written_again(tmp_path: Path) -> 
         assert await kept() == f"{given}other?a=1"
 
 
-def check_archive(archive: Path, hub: Hub) -> None:
+def check_archive(archive: Path, hub: HubOfRoles) -> None:
     """Look for the secrets in an archive."""
     with zipfile.ZipFile(archive) as found:
         contents = {name: found.read(name) for name in found.namelist()}

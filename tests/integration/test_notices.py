@@ -103,7 +103,7 @@ async def test_a_webhook_is_told_and_can_tell_who_it_was(tmp_path: Path) -> None
         async with served(Kit(annotate)) as url:
             await registered(running, url)
             await running.do("servers.next", blue, server="blue-1")
-            await running.until(lambda: not running.service.dispatcher.lanes.engine.count)
+            await running.until(lambda: not running.service.scheduler.lanes.engine.count)
         await running.do("servers.start", blue, server="blue-1")
         await running.until(lambda: "down" in posted.events())
     headers, body = posted.headers[0], posted.bodies[0]
@@ -148,7 +148,7 @@ async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> 
             await asyncio.sleep(2)  # until it is stored that it was delivered: else it comes again
             told = posted.events()
         async with at_work(given) as running:
-            watch = running.service.phase("test").boards.watch
+            watch = running.service.phase("test").boards.server_monitor
             tried = watch.status("blue-2").outcomes
             await asyncio.sleep(2.5)
             assert watch.state("blue-2")[0] == "down"

@@ -368,7 +368,7 @@ async def answered(running: Running) -> None:
     async with asked_server() as asked:
         await begin(running, asked.url)
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
 
@@ -505,7 +505,7 @@ async def test_a_server_is_suspended_and_resumed(running: Running, ana: Visitor)
     async with asked_server() as asked:
         await begin(running, asked.url)
         await running.do("servers.next", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == 1)
         path = "/organise/servers/blue-1"
         page = await ana.get("/organise/servers")

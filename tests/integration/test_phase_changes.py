@@ -64,9 +64,9 @@ async def announced(pages: Pages) -> str:
     if first:
         at = datetime.fromisoformat(first["at"])
         said = f"{first['date']} {at.astimezone(UTC):%Y-%m-%d %H:%M}"
-    head = re.search(r'<p id="phase-head".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
+    head = re.search(r'<p id="phase-summary".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
     async with pages.stream("monitor&phase=test") as response:
-        streamed = (await frame(response))["html"]["phase-head"]
+        streamed = (await frame(response))["html"]["phase-summary"]
     team = re.search(r'<ul id="phases".*?</ul>', await pages.get("/team", "blue"), re.DOTALL)
     organise = re.search(
         r'<div id="challenges".*</div>', await pages.get("/organise", "organiser"), re.DOTALL
@@ -126,23 +126,23 @@ async def test_what_is_announced_is_what_the_clock_does_whatever_was_done(
         await _meddle(running, rng)
         hours += rng.choice([-3.0, 0.0, 1.0])
         clock.now = after(hours)
-        await running.service.dispatcher.advance(running.service.phase("test"))
+        await running.service.scheduler.advance(running.service.phase("test"))
         detail = await running.do("phases.get", phase="test")
         running_phase = running.service.phase("test")
         assert detail.state is running_phase.state
         assert detail.state not in OPEN_STATES or detail.state is detail.kind
         if not detail.coming:
             clock.now = after(hours + 1_000)
-            await running.service.dispatcher.advance(running_phase)
+            await running.service.scheduler.advance(running_phase)
             assert running_phase.state is detail.state
             clock.now = after(hours)
             continue
         change = detail.coming[0]
         clock.now = change.at.timestamp() - 1
-        await running.service.dispatcher.advance(running_phase)
+        await running.service.scheduler.advance(running_phase)
         assert running_phase.state is detail.state
         clock.now = change.at.timestamp()
-        await running.service.dispatcher.advance(running_phase)
+        await running.service.scheduler.advance(running_phase)
         assert running_phase.state is change.state
         hours = (clock.now - BEGIN.timestamp()) / 3_600
 
@@ -214,7 +214,7 @@ async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages
     await running.do("phases.open", phase="test")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done > 0)
     assert "<strong>Other phase</strong>" in await pages.get("/monitor?phase=other")
     shown = await pages.get("/monitor?phase=other&state=up")
@@ -294,7 +294,7 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
 
     async def told() -> tuple[Any, ...]:
         queue = await running.do("servers.queue", blue, server="blue-1", phase="test")
-        [standing] = (await running.do("servers.get", blue, server="blue-1")).phases
+        [progress] = (await running.do("servers.get", blue, server="blue-1")).phases
         texts = [
             await pages.get("/p/test/monitor"),
             await pages.get("/p/test/servers/blue-1"),
@@ -305,13 +305,13 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
             texts.append(json.dumps((await frame(response))["html"]))
         left = [bool(re.search(r"\d (s|min|h|d) left", text)) for text in texts]
         still = ["data-still" in text for text in texts]
-        return queue.eta is not None, standing.eta is not None, any(left), all(still), any(still)
+        return queue.eta is not None, progress.eta is not None, any(left), all(still), any(still)
 
     async with served(Kit(at_first)) as url:
         await running.do("servers.register", blue, server="blue-1", url=url)
         assert (await running.do("servers.test", blue, server="blue-1")).passed
         await running.do("servers.start", blue, server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: count > 12 and watch.status("blue-1").done > 0)
         assert await told() == (True, True, True, False, False)
         await running.do("phases.freeze", phase="test")

@@ -1,4 +1,4 @@
-"""The pages of a service with many phases, and what of them each reader may see."""
+"""The pages of a service with many phases, and what of them each viewer may see."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ class Pages:
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
 
-    def headers(self, reader: str) -> Mapping[str, str]:
-        return {"Authorization": f"Bearer {self.tokens[reader]}"} if reader else {}
+    def headers(self, viewer: str) -> Mapping[str, str]:
+        return {"Authorization": f"Bearer {self.tokens[viewer]}"} if viewer else {}
 
-    async def get(self, address: str, reader: str = "", status: int = 200) -> str:
-        async with self.client.get(address, headers=self.headers(reader)) as response:
+    async def get(self, address: str, viewer: str = "", status: int = 200) -> str:
+        async with self.client.get(address, headers=self.headers(viewer)) as response:
             text = await response.text()
             assert response.status == status, text
             return text
 
     @asynccontextmanager
-    async def stream(self, page: str, reader: str = "") -> AsyncIterator[ClientResponse]:
+    async def stream(self, page: str, viewer: str = "") -> AsyncIterator[ClientResponse]:
         address = f"/events?page={page}"
-        async with self.client.get(address, headers=self.headers(reader)) as response:
+        async with self.client.get(address, headers=self.headers(viewer)) as response:
             assert response.status == 200
             yield response
 
@@ -124,12 +124,12 @@ async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pa
     assert "page=t/INT&amp;phase=final&amp;sort=-f_score" in other
     assert re.findall(r'href="/(?:t/|monitor)', other) == []  # every link keeps the phase
     async with pages.stream("monitor&phase=training") as response:
-        assert 'data-phase="test"' in (await frame(response))["html"]["phase-head"]
+        assert 'data-phase="test"' in (await frame(response))["html"]["phase-summary"]
         await pages.running.do("phases.freeze", phase="training")
         with pytest.raises(ClientPayloadError):  # the phase was loaded again: browsers reconnect
             await response.read()  # to its end: a frame of the change may come before
     async with pages.stream("monitor&phase=training") as response:
-        assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-head"]
+        assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-summary"]
 
 
 async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None:
@@ -141,13 +141,13 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
     async with served(Kit(annotate)) as url:
         for team in ("blue", "red"):
             await pages.register(team, f"{team}-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: all(s.done == ARTICLES for s in watch.snapshot().servers))
 
-    async def runs(reader: str) -> list[str]:
-        told = json.loads(await pages.get("/p/test/t/INT.json", reader))["runs"]
-        page = await pages.get("/p/test/t/INT", reader)
-        async with pages.stream("t/INT&phase=test", reader) as response:
+    async def runs(viewer: str) -> list[str]:
+        told = json.loads(await pages.get("/p/test/t/INT.json", viewer))["runs"]
+        page = await pages.get("/p/test/t/INT", viewer)
+        async with pages.stream("t/INT&phase=test", viewer) as response:
             live = (await frame(response))["lists"]["runs"]
         names = [run["run"] for run in told]
         assert live == [f"r-{name}" for name in names]
@@ -185,14 +185,14 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
         await running.do("servers.test", caller, server="blue-1")
         broken = True
         await running.do("servers.start", caller, server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.snapshot().errors))
         port = url.split(":")[2].split("/")[0]
-        for reader in ("", "red", "blue", "organiser"):
-            shown = await pages.get("/p/test/monitor", reader)
-            async with pages.stream("monitor&phase=test", reader) as response:
+        for viewer in ("", "red", "blue", "organiser"):
+            shown = await pages.get("/p/test/monitor", viewer)
+            async with pages.stream("monitor&phase=test", viewer) as response:
                 shown += json.dumps((await frame(response))["html"])
-            allowed = reader in ("blue", "organiser")
+            allowed = viewer in ("blue", "organiser")
             assert (SECRET in shown) is allowed
             assert (f":{port}" in shown) is allowed
             assert "fault" in shown  # the outcome is for everybody
@@ -205,7 +205,7 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
     await running.do("phases.freeze", phase="test")
     link = None
@@ -215,9 +215,9 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
             await asyncio.sleep(0.1)
     assert "blue-1" in await pages.get(link[1])
     await running.do("phases.update", phase="test", visibility="hidden")
-    for reader in ("", "blue"):
-        await pages.get(link[1], reader, status=404)
-        await pages.get(f"{link[1]}.json", reader, status=404)
+    for viewer in ("", "blue"):
+        await pages.get(link[1], viewer, status=404)
+        await pages.get(f"{link[1]}.json", viewer, status=404)
     assert "blue-1" in await pages.get(link[1], "organiser")
 
 
@@ -231,29 +231,29 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
         await pages.team(team)
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
         port = url.split(":")[2].split("/")[0]
     address = "/p/test/servers/blue-1"
-    for reader in ("", "red", "blue", "organiser"):
-        own = reader in ("blue", "organiser")
-        shown = await pages.get(address, reader)
+    for viewer in ("", "red", "blue", "organiser"):
+        own = viewer in ("blue", "organiser")
+        shown = await pages.get(address, viewer)
         assert "MTBF" in shown
         assert "ok 32" in shown
         assert (f":{port}" in shown) is own
         assert ("/team/servers/blue-1/attempts/" in shown) is own
         async with patience():  # changes of state are stored a second later
-            while not await same_as_stream(pages, address, reader, own=own):
+            while not await same_as_stream(pages, address, viewer, own=own):
                 await asyncio.sleep(0.1)
     assert "There is no window 2h" in await pages.get(f"{address}?window=2h", status=400)
     assert "No server called red-1" in await pages.get("/p/test/servers/red-1", status=404)
     assert f'href="{address}"' in await pages.get("/p/test/monitor")
 
 
-async def same_as_stream(pages: Pages, address: str, reader: str, *, own: bool) -> bool:
+async def same_as_stream(pages: Pages, address: str, viewer: str, *, own: bool) -> bool:
     """Return whether a server's page equals the first frame of its stream."""
-    shown = re.sub(r"\s+", " ", await pages.get(address, reader))
-    async with pages.stream("servers/blue-1&phase=test", reader) as response:
+    shown = re.sub(r"\s+", " ", await pages.get(address, viewer))
+    async with pages.stream("servers/blue-1&phase=test", viewer) as response:
         sent = (await frame(response))["html"]
     assert ("/team/servers/blue-1/attempts/" in sent["attempts"]) is own
     del sent["measures"]  # what is shown for a minute differs by the moment
@@ -276,7 +276,7 @@ async def test_all_requests_for_a_server_share_its_public_row(
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
         phase = pages.running.service.phase("test")
-        await pages.running.service.dispatcher.lanes.ended(phase)  # no more changes
+        await pages.running.service.scheduler.lanes.ended(phase)  # no more changes
         monkeypatch.setattr(PhaseView, "server", noted)
         await pages.get("/p/test/servers/blue-1")
         await pages.get("/p/test/servers/blue-1?window=7d")

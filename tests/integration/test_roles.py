@@ -154,7 +154,7 @@ ROWS: Mapping[str, Row] = {
 
 
 @dataclass
-class Hub:
+class HubOfRoles:
     """A hub on which team blue has done something, and everybody's token."""
 
     running: Running
@@ -190,7 +190,9 @@ def result_file() -> bytes:
     return f"{article}\t{accession}\t1\t0.5\n".encode()
 
 
-async def by_http(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
+async def by_http(
+    hub: HubOfRoles, name: str, who: str, values: Mapping[str, Any]
+) -> tuple[int, str]:
     """Call over JSON; return the status and the text of the answer."""
     operation = OPERATIONS[name]
     given = {key: _jsonable(one) for key, one in values.items()}
@@ -208,7 +210,9 @@ async def by_http(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> t
         return status, await response.text()
 
 
-async def by_rpc(hub: Hub, name: str, who: str, values: Mapping[str, Any]) -> tuple[int, str]:
+async def by_rpc(
+    hub: HubOfRoles, name: str, who: str, values: Mapping[str, Any]
+) -> tuple[int, str]:
     """Call over XML-RPC; return the fault's code, or 200, and the text of the answer."""
     operation, given = OPERATIONS[name], dict(values)
     token = [hub.tokens[who] if who else "nothing"] if operation.role else []
@@ -229,7 +233,7 @@ def _jsonable(value: Any) -> Any:
 
 
 @asynccontextmanager
-async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
+async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
     """Run a hub: a phase whose scores are hidden, team blue's server and runs in it, team red."""
     given = await settings(folder, web=WebSettings(requests_a_minute=10**6))
     async with (
@@ -237,7 +241,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
         client_of(running) as client,
         served(Kit(lambda text, _context: answer_for(text))) as url,
     ):
-        hub = Hub(running, client)
+        hub = HubOfRoles(running, client)
         await plan_phase(running)
         await running.do("phases.open", phase="test")
         for team in ("blue", "red", "retired"):
@@ -248,7 +252,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[Hub]:
             await running.do("servers.register", blue, server=server, url=url)
         await running.do("servers.test", blue, server=BLUE)
         await running.do("servers.start", blue, server=BLUE)
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status(BLUE).state == "finished")
         await _upload(running, "blue-run")
         changed = GOLD.read_bytes().split(b"\n", 1)[1]  # boards are kept when the gold changes
@@ -265,7 +269,7 @@ async def _upload(running: Running, run: str) -> None:
     )  # fmt: skip
 
 
-async def _tokens(hub: Hub) -> None:
+async def _tokens(hub: HubOfRoles) -> None:
     made = {
         "reader": await hub.token(Role.READER),
         "red": await hub.token(Role.TEAM, "red"),

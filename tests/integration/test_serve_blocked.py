@@ -156,7 +156,7 @@ async def test_an_idle_hub_finds_out_by_what_is_asked_of_it(
             assert refused.value.status == 503
             assert not await ready(hub, session)
         await until(lambda: ready(hub, session))
-        standing = await organiser("GET", "/servers/blue-1")
-        assert standing["phases"] == []  # what was refused was not done
+        detail = await organiser("GET", "/servers/blue-1")
+        assert detail["phases"] == []  # what was refused was not done
         actions = stored(tmp_path / "hub", "SELECT count(*) FROM audit WHERE action LIKE '%start'")
         assert actions == [(0,)]

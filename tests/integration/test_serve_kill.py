@@ -46,35 +46,35 @@ class Deeds:
 
     rng: random.Random
     acknowledged: dict[str, str] = field(default_factory=dict)  # action by request id
-    wanted: dict[str, str | None] = field(default_factory=dict)  # of a lane; None: not known
+    desired: dict[str, str | None] = field(default_factory=dict)  # of a lane; None: not known
 
     async def do(
         self, api: Api, server: str, action: str, method: str, path: str, **given: Any
     ) -> None:
         """Do something, and note whether it was acknowledged."""
         request_id = f"{self.rng.getrandbits(64):016x}"
-        wants = {
+        asks_for = {
             "servers.start": "running", "servers.resume": "running", "servers.pause": "paused",
             "servers.cancel": "paused", "servers.suspend": "suspended",
         }.get(action)  # fmt: skip
-        before = self.wanted.get(server)
-        if wants:
-            self.wanted[server] = None
+        before = self.desired.get(server)
+        if asks_for:
+            self.desired[server] = None
         try:
             await api(method, path, request_id, **given)
         except RefusedRequestError as refused:
             if refused.status != 409:  # 409: it was not the moment
                 raise
-            if wants:
-                self.wanted[server] = before
+            if asks_for:
+                self.desired[server] = before
         except (aiohttp.ClientError, TimeoutError, ConnectionError):
             pass  # the hub was killed meanwhile: done or not
         else:
             self.acknowledged[request_id] = action
-            if wants == "paused" and before in (None, "suspended"):
-                self.wanted[server] = before  # a pause lifts no suspension
-            elif wants:
-                self.wanted[server] = wants
+            if asks_for == "paused" and before in (None, "suspended"):
+                self.desired[server] = before  # a pause lifts no suspension
+            elif asks_for:
+                self.desired[server] = asks_for
 
 
 async def team_acts(deeds: Deeds, api: Api, server: str, asked: Asked, organiser: Api) -> None:
@@ -123,14 +123,14 @@ async def disturb(
     return acting
 
 
-async def check_standing(deeds: Deeds, organiser: Api) -> None:
+async def check_lanes(deeds: Deeds, organiser: Api) -> None:
     """Check that all that was acknowledged before the kill is there after it."""
-    for server, wanted in deeds.wanted.items():
-        if server and wanted:
-            standing = await lane(organiser, server)
-            if standing["state"] != "finished":
-                assert (standing["state"] in ("paused", "suspended")) == (wanted != "running")
-                assert (standing["state"] == "suspended") == (wanted == "suspended"), standing
+    for server, desired in deeds.desired.items():
+        if server and desired:
+            detail = await lane(organiser, server)
+            if detail["state"] != "finished":
+                assert (detail["state"] in ("paused", "suspended")) == (desired != "running")
+                assert (detail["state"] == "suspended") == (desired == "suspended"), detail
 
 
 async def finish(organiser: Api, tokens: dict[str, str]) -> None:
@@ -210,7 +210,7 @@ async def test_twenty_kills_of_a_service_change_nothing(tmp_path: Path) -> None:
                 await hub.ready()
                 organiser = Api(session, hub.address, token)
                 tokens = tokens or await begin(organiser, asked)
-                await check_standing(deeds, organiser)
+                await check_lanes(deeds, organiser)
                 acting = await disturb(deeds, organiser, tokens, asked)
                 await asyncio.sleep(deeds.rng.uniform(0.3, 3.0))
             hub.kill()

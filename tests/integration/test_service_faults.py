@@ -41,7 +41,7 @@ async def begin(running: Running, url: str) -> None:
 
 def done(running: Running, name: str = "blue-1") -> Callable[[], bool]:
     """Return a condition: a server has answered all articles."""
-    watch = running.service.phase("test").boards.watch
+    watch = running.service.phase("test").boards.server_monitor
     return lambda: watch.status(name).done == ARTICLES
 
 
@@ -60,7 +60,7 @@ async def test_a_clock_that_jumps_fires_and_starves_nothing(tmp_path: Path, ahea
     async with at_work(given, clock=clock) as running, served(Kit(after_the_jump)) as url:
         await begin(running, url)
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").in_flight == 1)
         clock.ahead = ahead
         await asyncio.sleep(1.5)  # the loops see it
@@ -83,7 +83,7 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
             port = int(asked.url.rstrip("/").rpartition(":")[2])
         down = refusing(port)
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.state("blue-1")[0] == "down")
         clock.ahead = -YEAR
         async with asked_server(at=down):
@@ -152,7 +152,9 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
             await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
         with caplog.at_level(logging.ERROR):
             await running.do("servers.start", blue, server="blue-1")
-            await running.until(lambda: phase.boards.watch.state("blue-1")[0] == "suspended")
+            await running.until(
+                lambda: phase.boards.server_monitor.state("blue-1")[0] == "suspended"
+            )
             said = "phase test sends blue-1 nothing until it is started"
             await running.until(lambda: said in caplog.text)
         detail = await running.do("servers.get", blue, server="blue-1")
@@ -205,7 +207,7 @@ async def test_attempts_leave_nothing_in_memory(tmp_path: Path) -> None:
         await begin(running, url)
         kit.failing = True
         await running.do("servers.start", running.team("blue"), server="blue-1")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
 
         async def held_after(attempts: int) -> int:
             await until(lambda: watch.outcomes().total() >= attempts, seconds=300)

@@ -53,7 +53,7 @@ async def run_to_end(running: Running, url: str) -> None:
     assert (await running.do("servers.test", blue, server="blue-1")).passed
     await running.do("phases.open", phase="test")
     await running.do("servers.start", blue, server="blue-1")
-    watch = running.service.phase("test").boards.watch
+    watch = running.service.phase("test").boards.server_monitor
     await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
 
@@ -357,7 +357,7 @@ async def test_runs_that_wait_for_a_gold_change_find_the_phase_as_it_is_then(
     async with running.service.phase("test").scoring:
         waiting.append(asyncio.create_task(running.do("runs.upload", blue, **one, run="a")))
         await asyncio.sleep(0.1)
-        await running.service.dispatcher.open(running.service.phase("test").phase)
+        await running.service.scheduler.open(running.service.phase("test").phase)
     await asyncio.gather(*waiting)
     phase = running.service.phase("test")
     assert list(phase.offline) == ["a"]  # not of the one that is shown no longer
@@ -379,12 +379,12 @@ async def test_a_change_of_a_phase_that_had_to_wait_keeps_what_took_part_meanwhi
 ) -> None:
     await running.do("teams.create", team="blue")
     await running.do("phases.open", phase="test")
-    first, dispatcher = running.service.phase("test"), running.service.dispatcher
+    first, scheduler = running.service.phase("test"), running.service.scheduler
     one = {"phase": "test", "task": "INT", "content": run_file(), "run": "a"}
     async with first.scoring:  # as a gold change does
-        changing = asyncio.create_task(dispatcher.take_over(first.phase))
+        changing = asyncio.create_task(scheduler.take_over(first.phase))
         await asyncio.sleep(0.1)
-        newer = await dispatcher.open(first.phase)  # as another change does
+        newer = await scheduler.open(first.phase)  # as another change does
         await running.do("runs.upload", running.team("blue"), **one)
     assert await changing is running.service.phase("test") is newer
 

@@ -92,7 +92,7 @@ async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) 
         async with at_work(known) as service:
             phase = service.service.phase("run")
             assert boards_json(phase.boards.scoreboard) == leaderboard(tmp_path / "hub")
-            await service.until(lambda: phase.boards.watch.state("two")[0] == "down")
+            await service.until(lambda: phase.boards.server_monitor.state("two")[0] == "down")
             details = {detail.server: detail for detail in await service.do("servers.list")}
             assert details["one"].phases[0].done == ARTICLES
             assert details["two"].phases[0].done == 0
@@ -276,7 +276,7 @@ async def test_a_lane_that_our_fault_stops_is_told_when_the_others_have_ended(
                 await connection.execute(sa.update(articles).where(*text).values(text=b"not zstd"))
             with pytest.raises(HubError, match="lane one stopped by a fault of the hub"):
                 await work_to_end(hub, running)
-            assert (await hub.dispatcher.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
+            assert (await hub.scheduler.lanes.ended(running))["two"].end is LaneEnd.ABANDONED
 
 
 async def test_the_last_state_of_each_server_is_stored(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ async def test_a_server_goes_through_a_phase_from_the_console(
         page = await blue.post("/team/servers/blue-1/next", phase="test")
         assert page.path.startswith("/team?")
         assert "blue-1 is paused in phase test" in page.said
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == 1)
         page = await blue.get("/team/servers/blue-1")
         assert "31 articles waiting" in page.said
@@ -240,7 +240,7 @@ async def partial(running: Running, blue: Visitor) -> Visitor:
         bad.bad = True
         await running.do("phases.open", phase="test")
         await blue.post("/team/servers/blue-1/start", phase="test")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
     return blue
 
@@ -479,7 +479,7 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         bad = True
         await running.do("phases.open", phase="test")
         await blue.post("/team/servers/blue-1/next", phase="test")
-        watch = running.service.phase("test").boards.watch
+        watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.status("blue-1").recent))
         page = await blue.get("/team/servers/blue-1/attempts?outcome=xml")
         link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)

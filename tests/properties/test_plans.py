@@ -36,7 +36,7 @@ def clock(draw: st.DataObject) -> float:
 
 
 class Phase:
-    """A phase as the dispatcher has it: its reached state never goes back by itself."""
+    """A phase as the scheduler has it: its reached state never goes back by itself."""
 
     def __init__(self, plan: PhasePlan, reached: PhaseState | None) -> None:
         self.plan, self.reached = plan, reached
@@ -55,16 +55,16 @@ def test_what_is_announced_is_what_the_clock_does(
     now = clock(data)
     phase = Phase(plan, reached)
     for _ in range(4):  # a hand, a clock that is set forward or back, another plan
-        standing = phase.look(now)
-        _check(phase, now, standing)
+        state = phase.look(now)
+        _check(phase, now, state)
         now = clock(data)
         phase.reached = data.draw(st.just(phase.reached) | REACHED)
         phase.plan = data.draw(st.just(phase.plan) | plans())
 
 
-def _check(phase: Phase, now: float, standing: PhaseState) -> None:
+def _check(phase: Phase, now: float, state: PhaseState) -> None:
     coming = phase.plan.coming(now, phase.reached)
-    states = [standing, *(change.state for change in coming)]
+    states = [state, *(change.state for change in coming)]
     assert all(ORDER.index(one) < ORDER.index(two) for one, two in pairwise(states))
     seen: list[Change] = []
     follower = Phase(phase.plan, phase.reached)

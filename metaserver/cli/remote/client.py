@@ -25,9 +25,9 @@ class AnsweredError(Exception):
         self.status = status
         self.field = str(error.get("field", ""))
         message = str(error.get("message") or http.client.responses.get(status, ""))
-        told = f"{self.field}: {message}" if self.field else message
+        described = f"{self.field}: {message}" if self.field else message
         number = f", request {error['request_id']}" if status >= 500 else ""
-        super().__init__(f"{told} ({status}{number})")
+        super().__init__(f"{described} ({status}{number})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,12 +82,12 @@ class RemoteHub:
 
     def _read(self, status: int, answer: bytes) -> Any:
         try:
-            told = json.loads(answer) if answer else None
+            document = json.loads(answer) if answer else None
         except ValueError:
-            told = NO_JSON
-        if status < 300 and told is not NO_JSON:
-            return told
-        match told:
+            document = NO_JSON
+        if status < 300 and document is not NO_JSON:
+            return document
+        match document:
             case {"error": dict(error)}:
                 raise AnsweredError(status, error)
         raise InputError("--hub", f"what answers at {self.url} is no hub: status {status}")

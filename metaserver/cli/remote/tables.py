@@ -178,10 +178,10 @@ def cell(name: str, value: Any) -> str:
 
 
 def _struct_cell(struct: Struct) -> str:
-    told = {key: one for key, one in struct.items() if one not in EMPTY}
-    if any(_is_long(one) for one in told.values()):
-        return "\n".join(f"{key}:\n{cell(key, one)}" for key, one in told.items())
-    return " ".join(f"{key}={cell(key, one)}" for key, one in told.items())
+    members = {key: one for key, one in struct.items() if one not in EMPTY}
+    if any(_is_long(one) for one in members.values()):
+        return "\n".join(f"{key}:\n{cell(key, one)}" for key, one in members.items())
+    return " ".join(f"{key}={cell(key, one)}" for key, one in members.items())
 
 
 def printable(text: str) -> str:

@@ -45,10 +45,10 @@ class Proxies:
         """
         if not self.trusts(peer):
             return Origin(address=_plain(peer), secure=secure)
-        told = [part.strip() for value in forwarded for part in value.split(",")]
+        hops = [part.strip() for value in forwarded for part in value.split(",")]
         address = peer
-        while told and self.trusts(address):
-            heard = told.pop()
+        while hops and self.trusts(address):
+            heard = hops.pop()
             if read_address(heard) is None:
                 break
             address = heard

@@ -262,7 +262,7 @@ async def _in_turn(
 
 async def _answered(request: web.Request, handler: Handler, visitor: Visitor) -> web.StreamResponse:
     try:
-        visitor.caller.need(role_for(request.match_info.handler))
+        visitor.caller.require_role(role_for(request.match_info.handler))
         if visitor.session is not None and request.method not in SAFE:
             await _check_sent_by_page(request, visitor.session)
         return await handler(request)

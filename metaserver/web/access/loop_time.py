@@ -34,7 +34,7 @@ class Measured(Generic[T]):
         while True:
             begun = self._clock()
             try:
-                wanted = step(given)
+                awaited = step(given)
             except StopIteration as end:
                 done: T = end.value
                 return done
@@ -44,6 +44,6 @@ class Measured(Generic[T]):
                 self.seconds += taken
                 self._spend(taken)
             try:
-                step, given = steps.send, (yield wanted)
+                step, given = steps.send, (yield awaited)
             except BaseException as error:  # it is cancelled: that is for what is awaited
                 step, given = steps.throw, error

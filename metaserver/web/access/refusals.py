@@ -6,10 +6,10 @@ import re
 
 from metaserver.model.errors import RefusedError
 
-# Messages of the library that checks values, and those that a reader is shown.
+# Messages of the library that checks values, and those that a viewer is shown.
 WORDS = tuple(
-    (re.compile(pattern), told)
-    for pattern, told in (
+    (re.compile(pattern), words)
+    for pattern, words in (
         (
             r"Expected `str` matching regex .*",
             "has characters that are not allowed here, or too many",
@@ -33,9 +33,9 @@ def in_words(refused: RefusedError) -> str:
 
 def sentence(text: str) -> str:
     """Return a message as a sentence."""
-    for pattern, told in WORDS:
+    for pattern, words in WORDS:
         if (found := pattern.fullmatch(text)) is not None:
-            text = found.expand(told)
+            text = found.expand(words)
             break
     if re.match(r"[a-z]+\b(?![-._])", text):  # not a name
         text = text[0].upper() + text[1:]

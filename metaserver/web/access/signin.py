@@ -35,7 +35,7 @@ class SignIn:
         ]
 
     async def ask(self, request: web.Request) -> web.Response:
-        """Answer with the form, or redirect a reader who is signed in already."""
+        """Answer with the form, or redirect a viewer who is signed in already."""
         after = own_path(request.query.get("next", HOME))
         if request[VISITOR].session is not None:
             raise web.HTTPSeeOther(after)

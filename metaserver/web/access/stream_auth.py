@@ -1,4 +1,4 @@
-"""Event streams that end when their reader may read no more."""
+"""Event streams that end when their viewer may read no more."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HELD_SECONDS = 10.0
 async def while_held(
     request: web.Request, stream: Coroutine[Any, Any, web.StreamResponse]
 ) -> web.StreamResponse:
-    """Answer with a stream for as long as its reader's session or token holds.
+    """Answer with a stream for as long as its viewer's session or token holds.
 
     Who has none reads what is for everybody, for ever.
     """

@@ -1,4 +1,4 @@
-"""Visitors: the readers that pages are made for."""
+"""Visitors: the viewers that pages are made for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from aiohttp import web
 from metaserver.model.tokens import Session
 from metaserver.operations.caller import Caller
 from metaserver.web.access.addresses import Origin
-from metaserver.web.public.source import READER
+from metaserver.web.public.source import VIEWER
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,5 +49,5 @@ def visitor() -> Visitor | None:
 def remember(request: web.Request, known: Visitor) -> None:
     """Keep who asks, for the handlers of a request and for its pages."""
     request[VISITOR] = known
-    request[READER] = known.caller.viewer
+    request[VIEWER] = known.caller.viewer
     _current.set(known)

@@ -55,7 +55,7 @@ class Api:
 
         async def handle(request: web.Request) -> web.StreamResponse:
             caller = caller_of(request)
-            caller.need(operation.role)  # before a body is read
+            caller.require_role(operation.role)  # before a body is read
             values = await read_values(request, outline)
 
             async def make() -> web.Response:

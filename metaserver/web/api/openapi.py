@@ -155,8 +155,8 @@ def _responses(operation: Operation, schemas: Mapping[Any, Any]) -> dict[str, An
     if schema is not None:
         done = {"200": {"description": "Done", "content": {"application/json": {"schema": schema}}}}
     body = operation.method != hdrs.METH_GET
-    told = [status for status in ERRORS if body or status not in WITH_BODY]
-    return done | {status: {"$ref": f"#/components/responses/Error{status}"} for status in told}
+    statuses = [status for status in ERRORS if body or status not in WITH_BODY]
+    return done | {status: {"$ref": f"#/components/responses/Error{status}"} for status in statuses}
 
 
 def _error(text: str) -> dict[str, Any]:

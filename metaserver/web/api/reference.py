@@ -42,7 +42,7 @@ class ReferencePages:
         return [web.get("/api", self.to_api), web.get("/api/", self.api), *methods]
 
     async def to_api(self, _: web.Request) -> web.Response:
-        """Send the reader to the page."""
+        """Send the viewer to the page."""
         raise web.HTTPMovedPermanently("/api/")
 
     async def api(self, _: web.Request) -> web.Response:

@@ -143,7 +143,7 @@ class Rpc:
                 message = f"the first parameter is an API token: expected {outline.call}"
                 raise CallError(Code.PARAMETERS, message)
             caller, params = await self.read_token(request, params[0]), params[1:]
-            caller.need(operation.role)
+            caller.require_role(operation.role)
         values = read_parameters(outline, params)
         return carried(await perform(operation, self.hub, caller, values))
 
@@ -157,10 +157,10 @@ class Rpc:
 
     async def _answer_system(self, request: web.Request, call: MethodCall) -> Value:
         method = self.system[call.method]
-        wanted = method.signature[1:]
-        kinds = [_TYPES[kind] for kind in wanted]
+        expected = method.signature[1:]
+        kinds = [_TYPES[kind] for kind in expected]
         if len(call.params) != len(kinds) or not all(map(isinstance, call.params, kinds)):
-            raise CallError(Code.PARAMETERS, f"expected {call.method}({', '.join(wanted)})")
+            raise CallError(Code.PARAMETERS, f"expected {call.method}({', '.join(expected)})")
         value: Value = await method.run(request, *call.params)
         return value
 

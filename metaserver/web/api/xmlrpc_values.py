@@ -72,8 +72,8 @@ def _taken_struct(outline: Outline, rest: list[Value]) -> dict[str, Value]:
 
 def _placed(parameter: Parameter, value: Value) -> Value:
     value = loosened(parameter, value)
-    wanted = int if parameter.kind is ValueKind.INTEGER else str
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    expected = int if parameter.kind is ValueKind.INTEGER else str
+    if not isinstance(value, expected) or isinstance(value, bool):
         message = f"{parameter.name}: expected {parameter.rpc_type}"
         raise CallError(Code.PARAMETERS, message)
     return value

@@ -27,8 +27,8 @@ class AuditFilter:
 
     def query(self, **changes: str) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
-        chosen = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in chosen.items() if value})
+        given = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in given.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,19 +44,19 @@ class AuditPage:
     async def show(self, request: web.Request) -> web.Response:
         """Answer with the entries that the address filters; newest first, in pages."""
         query = request.query
-        wanted = AuditFilter(
+        chosen = AuditFilter(
             actor=query.get("actor", "").strip(),
             subject=query.get("subject", "").strip(),
             before=query.get("before", "") if number(query.get("before", "")) else "",
         )
-        chosen = {name: getattr(wanted, name) for name in wanted.__slots__}
-        asked = {name: value for name, value in chosen.items() if value}
+        given = {name: getattr(chosen, name) for name in chosen.__slots__}
+        asked = {name: value for name, value in given.items() if value}
         found = await self.console.submit(
             request, monitoring.list_audit, {**asked, "limit": PAGE + 1}
         )
         return self.console.answer(
             "organise_audit.html",
-            wanted=wanted,
+            chosen=chosen,
             entries=found[:PAGE],
             older=str(found[PAGE - 1].id) if len(found) > PAGE else "",
             written=written,

@@ -93,12 +93,12 @@ class CorpusPages:
         known = await self.console.ask(request, corpora.list_, Nothing())
         versions = [one for one in known if one.corpus == name]
         newest = versions[0].version if versions else 1
-        wanted, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
-        asked = ArticlesOf(corpus=name, version=wanted, start=start, limit=PAGE + 1)
+        version, start = number(query.get("version", "")) or newest, number(query.get("start", ""))
+        asked = ArticlesOf(corpus=name, version=version, start=start, limit=PAGE + 1)
         found = await self.console.ask(request, corpora.list_articles, asked)
         return self.console.answer(
             "organise_corpus.html",
-            corpus=next(one for one in versions if one.version == wanted),
+            corpus=next(one for one in versions if one.version == version),
             versions=versions,
             articles=found[:PAGE],
             start=start,

@@ -51,7 +51,7 @@ class OperationForm:
 
 
 async def tried(operation: Awaitable[T], fields: Sequence[str] = ()) -> T | RefusedError:
-    """Await an operation; return its result, or the `RefusedError` that the reader can mend.
+    """Await an operation; return its result, or the `RefusedError` that the viewer can mend.
 
     Any refusal of one of `fields` is shown at it, and so is one because nothing can be stored now.
     """

@@ -20,10 +20,10 @@ from metaserver.operations import (
     tokens,
 )
 from metaserver.operations.challenges import ChallengeDetail
-from metaserver.operations.conformance import TrialState
+from metaserver.operations.conformance import TestState
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
@@ -163,12 +163,12 @@ def needs(known: Overview) -> Sequence[Need]:
     return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
 
 
-def _standing(known: Overview) -> Iterator[tuple[str, LaneStanding]]:
+def _open_lanes(known: Overview) -> Iterator[tuple[str, LaneProgress]]:
     opened = {phase.phase for phase in known.phases if phase.state in OPEN_STATES}
     for server in known.servers:
-        for standing in server.phases:
-            if standing.phase in opened and not server.retired:
-                yield server.server, standing
+        for progress in server.phases:
+            if progress.phase in opened and not server.retired:
+                yield server.server, progress
 
 
 def _down(known: Overview) -> Iterator[Need]:
@@ -176,12 +176,12 @@ def _down(known: Overview) -> Iterator[Need]:
         (ServerState.DOWN, "answer no more"),
         (ServerState.SUSPENDED, "are suspended"),
     ):
-        names = [name for name, standing in _standing(known) if standing.state == state]
+        names = [name for name, progress in _open_lanes(known) if progress.state == state]
         if names:
             yield Need(
                 state, state, f"Servers that {word}: {_some(names)}", _servers(state=state.value)
             )
-    given_up = [name for name, standing in _standing(known) if standing.given_up]
+    given_up = [name for name, progress in _open_lanes(known) if progress.given_up]
     if given_up:
         text = f"Articles were given up for {_some(given_up)}: requeue them, or leave them"
         yield Need("slow", "given up", text, _servers(state="given up"))
@@ -203,7 +203,7 @@ def _untested(known: Overview) -> Iterator[Need]:
         f"{one.server} ({tested.phase})"
         for one in known.servers
         for tested in one.tests
-        if tested.state is TrialState.FAILED and not one.retired
+        if tested.state is TestState.FAILED and not one.retired
     ]
     if failed:
         text = f"Servers whose last test for a phase failed: {_some(failed)}"

@@ -76,9 +76,9 @@ class OrganiserPages:
             return await console.follow(request, "organise", lambda: self._parts(request))
         if page == "servers":
             servers = OrganiserServerPages(console=console)
-            wanted = servers.wanted(request)
-            key = f"organise servers {wanted.query()}"
-            return await console.follow(request, key, lambda: servers.parts(request, wanted))
+            chosen = servers.chosen(request)
+            key = f"organise servers {chosen.query()}"
+            return await console.follow(request, key, lambda: servers.parts(request, chosen))
         if page == "export":
             exports = ExportPages(console=console)
             return await console.follow(request, "organise export", lambda: exports.parts(request))

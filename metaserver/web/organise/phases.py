@@ -202,7 +202,7 @@ class PhasePages:
         """Answer with the form that changes a phase."""
         phase = await self._phase(request)
         plan = await self._plan(request)
-        return await self._edit(request, phase, plan, _standing(phase) | {"tasks": plan.tasks})
+        return await self._edit(request, phase, plan, _form_values(phase) | {"tasks": plan.tasks})
 
     async def _edit(
         self,
@@ -234,7 +234,7 @@ class PhasePages:
         phase, sent = await self._phase(request), await posted(request)
         plan = await self._plan(request)
         blank = OperationForm(request=PhaseChange, names=_changed(plan))
-        before, values = _standing(phase), blank.values(sent)
+        before, values = _form_values(phase), blank.values(sent)
         values = {
             name: value
             for name, value in values.items()
@@ -300,7 +300,7 @@ def _other_zone(
     return RefusedError(Refusal.STATE, message, field=dated)
 
 
-def _standing(phase: PhaseDetail) -> dict[str, Any]:
+def _form_values(phase: PhaseDetail) -> dict[str, Any]:
     """Return the values in a phase's form."""
     values: dict[str, Any] = {name: _written(getattr(phase, name)) for name in DATES}
     for name in ("title", "kind", "visibility", "release"):

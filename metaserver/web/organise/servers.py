@@ -14,9 +14,9 @@ from multidict import MultiDict, MultiMapping
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState, ServerState
 from metaserver.operations import lanes, phases, servers
-from metaserver.operations.conformance import TrialState
+from metaserver.operations.conformance import TestState
 from metaserver.operations.lanes import InLane, Requeue, Requeued, Suspension
-from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.form_helpers import OperationForm, tried
@@ -27,9 +27,9 @@ from metaserver.web.ui.live import LiveParts
 
 PARTS = "organise_parts.html"
 TESTS = {
-    "test failed": TrialState.FAILED,
-    "not tested": TrialState.NEVER,
-    "test outdated": TrialState.OUTDATED,
+    "test failed": TestState.FAILED,
+    "not tested": TestState.NEVER,
+    "test outdated": TestState.OUTDATED,
 }
 GIVEN_UP = "given up"
 STATES = (*ServerState, GIVEN_UP, *TESTS)
@@ -82,8 +82,8 @@ class LaneFilter:
 
     def query(self, **changes: str) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
-        chosen = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in chosen.items() if value})
+        values = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in values.items() if value})
 
     def shows(self, lane: OrganiserLaneRow) -> bool:
         """Return whether a lane passes."""
@@ -96,13 +96,13 @@ class OrganiserLaneRow(NamedTuple):
     """A server in one phase; in none where it has not been started yet."""
 
     server: ServerDetail
-    standing: LaneStanding | None
+    progress: LaneProgress | None
     closed: bool
 
     @property
     def phase(self) -> str:
         """The phase's name."""
-        return self.standing.phase if self.standing else ""
+        return self.progress.phase if self.progress else ""
 
     @property
     def id(self) -> str:
@@ -112,18 +112,18 @@ class OrganiserLaneRow(NamedTuple):
     @property
     def acts(self) -> Sequence[OrganiserLaneAction]:
         """The actions that are possible now."""
-        if self.standing is None or self.closed or self.server.retired:
+        if self.progress is None or self.closed or self.server.retired:
             return ()
         acts = []
-        if self.standing.state != ServerState.FINISHED:
-            suspended = self.standing.state == ServerState.SUSPENDED
+        if self.progress.state != ServerState.FINISHED:
+            suspended = self.progress.state == ServerState.SUSPENDED
             acts.append(OrganiserLaneAction.RESUME if suspended else OrganiserLaneAction.SUSPEND)
-        if self.standing.given_up:
+        if self.progress.given_up:
             acts.append(OrganiserLaneAction.REQUEUE)
-        return [*acts, OrganiserLaneAction.CANCEL] if self.standing.in_flight else acts
+        return [*acts, OrganiserLaneAction.CANCEL] if self.progress.in_flight else acts
 
     @property
-    def tested(self) -> TrialState:
+    def tested(self) -> TestState:
         """The state of its test for this phase; without a phase that of the newest one."""
         tests = {tested.phase: tested.state for tested in self.server.tests}
         return tests.get(self.phase, self.server.tested)
@@ -137,17 +137,17 @@ class OrganiserLaneRow(NamedTuple):
         """Return whether the lane is in a state that can be filtered for."""
         if state in TESTS:
             return not self.server.retired and self.tested is TESTS[state]
-        if self.standing is None:
+        if self.progress is None:
             return False
-        return bool(self.standing.given_up) if state == GIVEN_UP else self.standing.state == state
+        return bool(self.progress.given_up) if state == GIVEN_UP else self.progress.state == state
 
     @property
     def words(self) -> str:
         """Its state, in a sentence."""
-        if self.standing is None:
+        if self.progress is None:
             return f"{self.server.server} takes part in no phase yet"
-        note = f" ({self.standing.note})" if self.standing.note else ""
-        return f"{self.server.server} is {self.standing.state} in phase {self.phase}{note}"
+        note = f" ({self.progress.note})" if self.progress.note else ""
+        return f"{self.server.server} is {self.progress.state} in phase {self.phase}{note}"
 
     def path(self, act: OrganiserLaneAction) -> str:
         """Return the path where an action is confirmed, or done."""
@@ -172,7 +172,7 @@ class OrganiserServerPages:
             web.post(f"{one}/{{act:{'|'.join(OrganiserLaneAction)}}}", self.act),
         ]
 
-    def wanted(self, request: web.Request) -> LaneFilter:
+    def chosen(self, request: web.Request) -> LaneFilter:
         """Return the filter of the address."""
         query = request.query
         state = query.get("state", "")
@@ -185,10 +185,10 @@ class OrganiserServerPages:
 
     async def list(self, request: web.Request) -> web.Response:
         """Answer with the lanes that the address filters."""
-        return await self._list(request, self.wanted(request))
+        return await self._list(request, self.chosen(request))
 
     async def _list(
-        self, request: web.Request, wanted: LaneFilter, refused: str = "", status: int = 200
+        self, request: web.Request, chosen: LaneFilter, refused: str = "", status: int = 200
     ) -> web.Response:
         rows = await self._lanes(request)
         known = await self.console.ask(request, phases.list_, Nothing())
@@ -197,9 +197,9 @@ class OrganiserServerPages:
             status=status,
             known_phases=list(reversed(known)),
             states=STATES,
-            wanted=wanted,
+            chosen=chosen,
             total=len(rows),
-            lanes=[lane for lane in rows if wanted.shows(lane)],
+            lanes=[lane for lane in rows if chosen.shows(lane)],
             words=WORDS,
             at_once=AT_ONCE,
             notice=_notice(request, rows),
@@ -212,13 +212,13 @@ class OrganiserServerPages:
         closed = {phase.phase for phase in known if phase.state is PhaseState.CLOSED}
         return [*_lane_rows(registered, closed)]
 
-    async def parts(self, request: web.Request, wanted: LaneFilter) -> LiveParts:
+    async def parts(self, request: web.Request, chosen: LaneFilter) -> LiveParts:
         """Return the live parts of the page: a row a lane."""
         part = self.console.templates.part
         rows = {
             lane.id: part(PARTS, "lane", lane, WORDS, AT_ONCE)
             for lane in await self._lanes(request)
-            if wanted.shows(lane)
+            if chosen.shows(lane)
         }
         return LiveParts(html=rows, lists={"lanes": list(rows)})
 
@@ -284,8 +284,8 @@ class OrganiserServerPages:
 
 def _lane_rows(registered: Sequence[ServerDetail], closed: set[str]) -> Iterator[OrganiserLaneRow]:
     for server in sorted(registered, key=lambda one: (one.retired, one.team or "", one.server)):
-        for standing in reversed(server.phases):
-            yield OrganiserLaneRow(server, standing, standing.phase in closed)
+        for progress in reversed(server.phases):
+            yield OrganiserLaneRow(server, progress, progress.phase in closed)
         if not server.phases:
             yield OrganiserLaneRow(server, None, closed=False)
 

@@ -126,7 +126,7 @@ class OrganiserTeamPages:
         raise web.HTTPNotFound(text="There is no team of that name.")
 
     async def issue(self, request: web.Request) -> web.Response:
-        """Make a token for a team and show it, this once: no page that was posted for is kept."""
+        """Make a token for a team and show it only once: no page that was posted for is kept."""
         team, sent = await self._team(request), await posted(request)
         values = {**TOKEN.values(sent), "role": Role.TEAM, "team": team.team}
         done = await tried(self.console.submit(request, tokens.create, values))

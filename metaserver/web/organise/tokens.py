@@ -73,7 +73,7 @@ class OrganiserTokenPages:
         )
 
     async def issue(self, request: web.Request) -> web.Response:
-        """Make a token and show it, this once."""
+        """Make a token and show it only once."""
         sent = await posted(request)
         done = await tried(self.console.submit(request, tokens.create, MADE.values(sent)))
         if isinstance(done, RefusedError):

@@ -1,4 +1,4 @@
-"""Articles of a task by how hard they are, as one reader sees it: a scatter and a table.
+"""Articles of a task by how hard they are, as one viewer sees it: a scatter and a table.
 
 After Fig. 4 of the BC II.5 overview (Leitner et al. 2010): an article's mean rank over the runs
 against its standard deviation. Only means of several teams are shown: no gold, no single answer.
@@ -55,7 +55,7 @@ class ArticleRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Articles:
-    """The articles of a task as one reader sees them."""
+    """The articles of a task as one viewer sees them."""
 
     board: ArticleBoard
     task: TaskPlugin
@@ -78,7 +78,7 @@ class Articles:
 
     @property
     def levels(self) -> Sequence[ArticleLevel]:
-        """The levels the reader may see."""
+        """The levels the viewer may see."""
         return () if self.board.hidden else self.board.levels
 
     @cached_property

@@ -15,7 +15,7 @@ from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
 from metaserver.web.public.leaderboard import Leaderboard, columns
 from metaserver.web.public.sites import Site, show_phase_of, site_of
-from metaserver.web.public.source import READER
+from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.tables import to_csv, to_dict
@@ -78,7 +78,7 @@ class BoardPages:
     async def articles(self, request: web.Request) -> web.Response:
         """Answer with how hard a task's articles are; the query chooses: view, sort."""
         shown = self._articles(request)
-        counts = site_of(request).source.counts(reader_of(request))
+        counts = site_of(request).source.counts(viewer_of(request))
         text = self.templates.page("articles.html", a=shown, counts=counts)
         return page(text)
 
@@ -90,17 +90,17 @@ class BoardPages:
 
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with the event stream of the leaderboard of the task `name`."""
-        site, reader = site_of(request), reader_of(request)
+        site, viewer = site_of(request), viewer_of(request)
         task, choice = _task(site, name), self._leaderboard(request, name).choice
         return await site.broadcaster.serve(
             request,
-            f"t/{name} {choice} {reader}",
-            lambda: self._parts(site, task, choice, reader),
+            f"t/{name} {choice} {viewer}",
+            lambda: self._parts(site, task, choice, viewer),
         )
 
     def _board_page(self, request: web.Request, shown: Leaderboard) -> web.Response:
         site = site_of(request)
-        counts = site.source.counts(reader_of(request))
+        counts = site.source.counts(viewer_of(request))
         rows = [self._row(site, shown, row) for row in shown.rows()]
         return page(self.templates.page("leaderboard.html", b=shown, counts=counts, rows=rows))
 
@@ -109,19 +109,19 @@ class BoardPages:
         task = _task(site, name)
         views = site.source.views(task.name)
         choice = or_400(lambda: Choice.parse(request.query, views, columns(task)))
-        return _shown(site, task, choice, reader_of(request))
+        return _shown(site, task, choice, viewer_of(request))
 
     def _articles(self, request: web.Request) -> Articles:
         site = site_of(request)
         task = _task(site, request.match_info["task"])
         views = site.source.views(task.name)
         choice = or_400(lambda: Choice.parse(request.query, views, COLUMNS))
-        board = site.source.articles(task.name, choice.view, reader_of(request))
+        board = site.source.articles(task.name, choice.view, viewer_of(request))
         return Articles(board=board, task=task, choice=choice, views=views, base=site.base)
 
     async def _frozen(self, request: web.Request) -> Leaderboard:
         key, site = request.match_info["key"], site_of(request)
-        board = await site.source.frozen(key, reader_of(request))
+        board = await site.source.frozen(key, viewer_of(request))
         if board is None:
             raise web.HTTPNotFound(text="There is no frozen board under this link.")
         show_phase_of(request, board.phase)
@@ -149,15 +149,15 @@ class BoardPages:
             render,
         )
 
-    def _parts(self, site: Site, task: TaskPlugin, choice: Choice, reader: Viewer) -> LiveParts:
-        shown, part = _shown(site, task, choice, reader), self.templates.part
+    def _parts(self, site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> LiveParts:
+        shown, part = _shown(site, task, choice, viewer), self.templates.part
         html = {
             name: part("leaderboard_parts.html", name, shown) for name in ("signature", "remark")
         }
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         for name in BOARD_PARTS:
-            html[name] = self._chart(site, name, shown, reader)
-        for task_name, count in site.source.counts(reader).items():
+            html[name] = self._chart(site, name, shown, viewer)
+        for task_name, count in site.source.counts(viewer).items():
             html[f"count-{task_name}"] = part(
                 "leaderboard_parts.html", "run_count", task_name, count
             )
@@ -165,10 +165,10 @@ class BoardPages:
         html |= {key: self._row(site, shown, row) for key, row in rows.items()}
         return LiveParts(html=html, lists={"runs": list(rows)})
 
-    def _chart(self, site: Site, name: str, shown: Leaderboard, reader: Viewer) -> str:
+    def _chart(self, site: Site, name: str, shown: Leaderboard, viewer: Viewer) -> str:
         drawn: Mapping[str, Any] = {"scatter": shown.points, "curves": shown.curves}
         return site.memo.get(
-            (name, shown.task.name, shown.choice.view, shown.choice.show, reader),
+            (name, shown.task.name, shown.choice.view, shown.choice.show, viewer),
             (drawn[name](), shown.series()),
             lambda: self.templates.part("leaderboard_parts.html", name, shown),
         )
@@ -183,9 +183,9 @@ def _task(site: Site, name: str) -> TaskPlugin:
     )
 
 
-def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Viewer) -> Leaderboard:
+def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Leaderboard:
     return Leaderboard(
-        board=site.source.board(task.name, choice.view, reader),
+        board=site.source.board(task.name, choice.view, viewer),
         task=task,
         choice=choice,
         views=site.source.views(task.name),
@@ -194,10 +194,10 @@ def _shown(site: Site, task: TaskPlugin, choice: Choice, reader: Viewer) -> Lead
     )
 
 
-def reader_of(request: web.Request) -> Viewer:
-    """Return who reads, as found by who signs readers in."""
-    reader: Viewer = request.get(READER, ANYBODY)
-    return reader
+def viewer_of(request: web.Request) -> Viewer:
+    """Return who reads, as found by who signs viewers in."""
+    viewer: Viewer = request.get(VIEWER, ANYBODY)
+    return viewer
 
 
 def page(text: str) -> web.Response:

@@ -1,4 +1,4 @@
-"""Choices of a board's reader: the view, the runs, and their order; as in the address."""
+"""Choices of a board's viewer: the view, the runs, and their order; as in the address."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Show(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
-    """A reader's choice; `str` is its query, without what is chosen by default."""
+    """A viewer's choice; `str` is its query, without what is chosen by default."""
 
     view: str = RAW
     show: Show = Show.ALL

@@ -1,4 +1,4 @@
-"""The leaderboard of one task as one reader sees it: rows, cells and charts.
+"""The leaderboard of one task as one viewer sees it: rows, cells and charts.
 
 What differs between tasks (columns, order, help) comes from the task plug-in.
 """
@@ -81,7 +81,7 @@ class IntervalStatus(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Leaderboard:
-    """A board as one reader sees it."""
+    """A board as one viewer sees it."""
 
     board: Board
     task: ShownTask
@@ -176,7 +176,7 @@ class Leaderboard:
         """The same, with its heading and decimals."""
         return next(column for column in self.task.columns if column.key == self.main)
 
-    def standing(self, row: BoardRow) -> IntervalStatus:
+    def interval_status(self, row: BoardRow) -> IntervalStatus:
         """Return the status of the run's interval."""
         score = row.values.get(self.main)
         if score is None or not self.board.resampling:
@@ -188,14 +188,14 @@ class Leaderboard:
 
     def bounds(self, row: BoardRow) -> tuple[str, str]:
         """Return the ends of the run's interval, a digit shorter than its score; or empty."""
-        if row.interval is None or self.standing(row) is IntervalStatus.NONE:
+        if row.interval is None or self.interval_status(row) is IntervalStatus.NONE:
             return "", ""
         decimals = max(self.main_column.decimals - 1, 1)
         return f"{row.interval.low:.{decimals}f}", f"{row.interval.high:.{decimals}f}"
 
     def ranks(self, row: BoardRow) -> str:
         """Return the ranks that the run's interval spans: 1-3, or 2; empty without one."""
-        if row.interval is None or self.standing(row) is IntervalStatus.NONE:
+        if row.interval is None or self.interval_status(row) is IntervalStatus.NONE:
             return ""
         best, worst = row.interval.best_rank, row.interval.worst_rank
         return f"{best}\N{EN DASH}{worst}" if best < worst else str(best)

@@ -1,4 +1,4 @@
-"""The monitor: its figures, and the rows that a reader has asked for."""
+"""The monitor: its figures, and the rows that a viewer has asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MonitorFilter:
-    """The servers and errors that the reader has chosen; an empty value means all."""
+    """The servers and errors that the viewer has chosen; an empty value means all."""
 
     state: str = ""
     find: str = ""  # part of a server's name, in any case
@@ -62,8 +62,8 @@ def marks_label(server: ServerStatus) -> str:
     if not server.recent:
         return "no attempt yet"
     counts = Counter(tick.outcome for tick in server.recent).most_common()
-    told = ", ".join(f"{count} {outcome}" for outcome, count in counts)
-    return f"last {len(server.recent)} attempts: {told}"
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in counts)
+    return f"last {len(server.recent)} attempts: {summary}"
 
 
 def response_times(server: ServerStatus) -> list[float | None]:
@@ -102,14 +102,14 @@ def slots(server: ServerStatus) -> dict[str, str]:
 
 
 def _left(server: ServerStatus) -> str:
-    told = []
+    parts = []
     if server.eta is not None:
-        told.append(f"{duration(server.eta)} left")
+        parts.append(f"{duration(server.eta)} left")
     elif server.in_flight:
-        told.append(f"{server.in_flight} in flight")
+        parts.append(f"{server.in_flight} in flight")
     if server.given_up:
-        told.append(f"{server.given_up} given up")
-    return " · ".join(told)
+        parts.append(f"{server.given_up} given up")
+    return " · ".join(parts)
 
 
 def error_id(error: ErrorEntry) -> str:
@@ -180,5 +180,5 @@ def _tick(value: float) -> str:
 
 def histogram_label(monitor: Monitor) -> str:
     """Say what the histogram shows."""
-    told = ", ".join(f"{name} {duration(value)}" for name, value in histogram_lines(monitor))
-    return f"Response times of {sum(monitor.histogram)} attempts on a logarithmic scale: {told}"
+    times = ", ".join(f"{name} {duration(value)}" for name, value in histogram_lines(monitor))
+    return f"Response times of {sum(monitor.histogram)} attempts on a logarithmic scale: {times}"

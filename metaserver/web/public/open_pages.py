@@ -17,7 +17,7 @@ from metaserver.web.public.home import Home
 from metaserver.web.public.pages import mount
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.server_pages import PublicServerPages
-from metaserver.web.public.source import READER
+from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.templates import Templates
 
@@ -36,7 +36,7 @@ def make_pages_app(hub: HubContext) -> web.Application:
 
 @web.middleware
 async def _read_by_owner(request: web.Request, handler: Handler) -> web.StreamResponse:
-    request[READER] = OWNER
+    request[VIEWER] = OWNER
     return await handler(request)
 
 

@@ -14,7 +14,7 @@ from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.public.boards import BoardPages, or_400, page, reader_of
+from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
 from metaserver.web.public.monitor import MonitorFilter, Totals, error_id, slots
 from metaserver.web.public.sites import Site, Sites, site_of, sited
 from metaserver.web.ui.formatting import element_id
@@ -75,7 +75,7 @@ class PublicPages:
         ]
 
     async def phase(self, request: web.Request) -> web.StreamResponse:
-        """Send the reader to the monitor of a phase."""
+        """Send the viewer to the monitor of a phase."""
         raise web.HTTPFound(f"{site_of(request).base}/monitor")
 
     async def no_phase(self, request: web.Request) -> web.Response:
@@ -85,28 +85,28 @@ class PublicPages:
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
-        wanted = or_400(lambda: MonitorFilter.parse(request.query))
-        shown = site_of(request).monitor(reader_of(request))
+        chosen = or_400(lambda: MonitorFilter.parse(request.query))
+        shown = site_of(request).monitor(viewer_of(request))
         totals = Totals.of(shown)
-        return page(self.templates.page("monitor.html", m=shown, totals=totals, wanted=wanted))
+        return page(self.templates.page("monitor.html", m=shown, totals=totals, chosen=chosen))
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of the page that the query names."""
         return await while_held(request, self._events(request))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        name, site, reader = request.query.get("page", ""), site_of(request), reader_of(request)
+        name, site, viewer = request.query.get("page", ""), site_of(request), viewer_of(request)
         if name == "monitor":
-            key = f"{name} {reader}"
-            return await site.broadcaster.serve(request, key, lambda: self._parts(site, reader))
+            key = f"{name} {viewer}"
+            return await site.broadcaster.serve(request, key, lambda: self._parts(site, viewer))
         streams = {"t/": self._boards.events} | dict(self.streams)
         for begin, stream in streams.items():
             if name.startswith(begin):
                 return await stream(request, name.removeprefix(begin))
         raise web.HTTPNotFound(text="No page of that name has an event stream.")
 
-    def _parts(self, site: Site, reader: Viewer) -> LiveParts:
-        shown = site.monitor(reader)
+    def _parts(self, site: Site, viewer: Viewer) -> LiveParts:
+        shown = site.monitor(viewer)
         totals = Totals.of(shown)
         part = self.templates.part
         html = {
@@ -114,7 +114,7 @@ class PublicPages:
             for name in MONITOR_PARTS
         }
         html["outcomes"] = part("monitor_parts.html", "outcomes", shown, totals, site.base)
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         html |= {
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState

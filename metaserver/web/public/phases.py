@@ -87,7 +87,7 @@ class PhaseSites:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def end_streams(self, _: web.Application) -> None:
-        """End every stream: a shutdown does not wait for readers."""
+        """End every stream: a shutdown does not wait for viewers."""
         for live in self._live.values():
             await live.site.broadcaster.close()
 

@@ -14,7 +14,7 @@ from metaserver.operations.phase_view import PhaseView, ServerReading
 from metaserver.web.access.headers import OPEN_TO
 from metaserver.web.access.visitor import VISITOR
 from metaserver.web.public import badges
-from metaserver.web.public.boards import or_400, page, reader_of
+from metaserver.web.public.boards import or_400, page, viewer_of
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.sites import Site, site_of
 from metaserver.web.ui.live import LiveParts
@@ -73,32 +73,32 @@ class PublicServerPages:
 
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with the event stream of the page of the server `name`."""
-        site, reader = site_of(request), reader_of(request)
+        site, viewer = site_of(request), viewer_of(request)
         view = await self._view(request, ServerName(name))
 
         async def parts() -> LiveParts:
-            return self._parts(site, await self._seen(site, view, reader))
+            return self._parts(site, await self._seen(site, view, viewer))
 
-        key = f"servers/{name} {view.reading.window} {reader}"
+        key = f"servers/{name} {view.reading.window} {viewer}"
         return await site.broadcaster.follow(request, key, parts)
 
     def _parts(self, site: Site, view: ServerView) -> LiveParts:
         part = self.templates.part
         html = {name: part("server_parts.html", name, view) for name in PARTS}
-        html["phase-head"] = part("phase_parts.html", "head", site.summary())
+        html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         return LiveParts(html=html)
 
     async def _view(self, request: web.Request, name: ServerName) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
         site = site_of(request)
-        reading = await self._phase(site, name).server(name, window, reader_of(request))
+        reading = await self._phase(site, name).server(name, window, viewer_of(request))
         path = f"/team/servers/{quote(name, safe='')}/attempts" if VISITOR in request else ""
         return ServerView(reading=reading, base=site.base, console=path)
 
-    async def _seen(self, site: Site, view: ServerView, reader: Viewer) -> ServerView:
+    async def _seen(self, site: Site, view: ServerView, viewer: Viewer) -> ServerView:
         """Return a view as of now."""
         name = view.reading.status.name
-        reading = await self._phase(site, name).server(name, view.reading.window, reader)
+        reading = await self._phase(site, name).server(name, view.reading.window, viewer)
         return replace(view, reading=reading)
 
     def _phase(self, site: Site, server: ServerName) -> PhaseView:

@@ -74,9 +74,9 @@ class Site:
         """The tasks that have a leaderboard."""
         return self.source.tasks()
 
-    def monitor(self, reader: Viewer) -> Monitor:
-        """Return the monitor as of now, as far as the reader may see it."""
-        return self.source.monitor(reader)
+    def monitor(self, viewer: Viewer) -> Monitor:
+        """Return the monitor as of now, as far as the viewer may see it."""
+        return self.source.monitor(viewer)
 
     def stream(self, page: str) -> str:
         """Return the address of a page's event stream, to which its query may be added."""

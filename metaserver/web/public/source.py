@@ -13,8 +13,8 @@ from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
 
-READER = web.RequestKey("READER", Viewer)
-"""The reader of a page: set before its handler is called; absent for anybody."""
+VIEWER = web.RequestKey("VIEWER", Viewer)
+"""The viewer of a page: set before its handler is called; absent for anybody."""
 
 
 class BoardSource(Protocol):
@@ -27,23 +27,23 @@ class BoardSource(Protocol):
     def tasks(self) -> Sequence[TaskPlugin]:
         """Return the tasks that have a leaderboard, in the order of the tabs."""
 
-    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        """Count the runs of each of `tasks()`, as far as the reader may see them."""
+    def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
+        """Count the runs of each of `tasks()`, as far as the viewer may see them."""
 
-    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
-        """Return the monitor as of now, as far as the reader may see it."""
+    def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
+        """Return the monitor as of now, as far as the viewer may see it."""
 
     def views(self, task: TaskName) -> Sequence[str]:
         """Return the views one of `tasks()` is scored in, the raw one first."""
 
-    def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
-        """Return the leaderboard of one of `tasks()` as of now, as far as the reader may see it."""
+    def board(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> Board:
+        """Return the leaderboard of one of `tasks()` as of now, as far as the viewer may see it."""
 
-    def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
-        """Return the difficulty of a task's articles, as far as the reader may know it."""
+    def articles(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> ArticleBoard:
+        """Return the difficulty of a task's articles, as far as the viewer may know it."""
 
-    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
-        """Return the frozen board of a permanent link; None: there is none for this reader."""
+    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
+        """Return the frozen board of a permanent link; None: there is none for this viewer."""
 
     async def changed(self, since: int) -> int:
         """Wait until the version of the boards is not `since`; return the version.

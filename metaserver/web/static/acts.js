@@ -10,12 +10,12 @@ function say(text) {
 }
 
 function swap(page) {
-  let told = "";
+  let message = "";
   for (const fresh of page.querySelectorAll("[data-swap]")) {
     document.getElementById(fresh.id)?.replaceWith(document.importNode(fresh, true));
-    told ||= fresh.textContent.trim();
+    message ||= fresh.textContent.trim();
   }
-  return told;
+  return message;
 }
 
 function tellInstead(text) {

@@ -7,8 +7,8 @@
 import { fillRows, forget, watchRows } from "./rows.js";
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
-const RETRY = 2_000; // ms until the next try, on average: not all readers at once
-const ANNOUNCED = 3; // changes told at once; more are counted
+const RETRY = 2_000; // ms until the next try, on average: not all viewers at once
+const ANNOUNCED = 3; // changes announced at once; more are counted
 
 const byId = (id) => document.getElementById(id);
 
@@ -60,7 +60,7 @@ function arrange(list, ids, fresh) {
   }
 }
 
-// A steady list does not move under the reader's eyes: a link tells that it would.
+// A steady list does not move under the viewer's eyes: a link says that it would.
 function tellNews(list, ids) {
   const news = byId("news");
   const shown = [...list.children].map((child) => child.id);

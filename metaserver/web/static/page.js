@@ -1,5 +1,5 @@
 // Wires what every page has: the colours, the times, and the event stream where there is one.
-import { localTimes, themeButton } from "./reader.js";
+import { localTimes, themeButton } from "./viewer.js";
 import { wireActs } from "./acts.js";
 import { wireBusy } from "./busy.js";
 import { applyFilters, wireFilters } from "./filter.js";

@@ -1,4 +1,4 @@
-// Sets the colours the reader has chosen, before the first paint; page.js wires the button.
+// Sets the colours the viewer has chosen, before the first paint; page.js wires the button.
 try {
   const theme = localStorage.getItem("theme");
   if (theme) document.documentElement.dataset.theme = theme;

@@ -54,8 +54,8 @@ class AttemptFilter:
 
     def query(self, **changes: str) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
-        chosen = {name: getattr(self, name) for name in self.__slots__} | changes
-        return urlencode({name: value for name, value in chosen.items() if value})
+        given = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in given.items() if value})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,18 +77,18 @@ class AttemptPages:
         """Answer with the attempts that the address filters; newest first, in pages."""
         card = await one_card(self.console, request, request.match_info["server"])
         query = request.query
-        wanted = AttemptFilter(
+        chosen = AttemptFilter(
             phase=phase_named(self.console, request) or newest_phase(card),
             outcome=query.get("outcome", ""),
             article=query.get("article", "").strip(),
             before=query.get("before", ""),
         )
-        found = await self._found(request, card, wanted) if wanted.phase else []
+        found = await self._found(request, card, chosen) if chosen.phase else []
         return self.console.answer(
             "team_attempts.html",
             scope=await scope_of(self.console, request, card.server.team),
             card=card,
-            wanted=wanted,
+            chosen=chosen,
             attempts=found[:PAGE],
             older=repr(found[PAGE - 1].started_at) if len(found) > PAGE else "",
             groups=grouped(found),
@@ -99,14 +99,14 @@ class AttemptPages:
         )
 
     async def _found(
-        self, request: web.Request, card: Card, wanted: AttemptFilter
+        self, request: web.Request, card: Card, chosen: AttemptFilter
     ) -> Sequence[AttemptDetail]:
-        asked = {"outcome": wanted.outcome, "article": wanted.article, "before": wanted.before}
-        chosen = {name: value for name, value in asked.items() if value}
+        asked = {"outcome": chosen.outcome, "article": chosen.article, "before": chosen.before}
+        given = {name: value for name, value in asked.items() if value}
         return await self.console.submit(
             request,
             attempts.attempts,
-            {"server": card.server.server, "phase": wanted.phase, "limit": PAGE + 1} | chosen,
+            {"server": card.server.server, "phase": chosen.phase, "limit": PAGE + 1} | given,
         )
 
     async def one(self, request: web.Request) -> web.Response:
@@ -160,7 +160,7 @@ class AttemptPages:
 
 def newest_phase(card: Card) -> str:
     """Return the phase to show first: the open one, or the last; empty where it had none."""
-    rows = [row for row in card.rows if row.standing is not None]
+    rows = [row for row in card.rows if row.progress is not None]
     opened = [row for row in rows if row.phase.state in OPEN_STATES]
     return next((row.phase.phase for row in (*opened, *rows)), "")
 

@@ -28,7 +28,7 @@ SHAPES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialPages:
+class TestPages:
     """The handlers of the test."""
 
     console: ConsoleContext
@@ -55,7 +55,7 @@ class TrialPages:
             status=status,
             scope=await scope_of(self.console, request, card.server.team),
             card=card,
-            trial=status_now,
+            test=status_now,
             word=word_of(status_now),
             shapes=SHAPES,
             view=view,
@@ -92,15 +92,15 @@ async def status_of(
     return await console.ask(request, conformance.get_status, asked)
 
 
-async def trial_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
+async def test_parts(console: ConsoleContext, request: web.Request, name: str) -> LiveParts:
     """Return the live parts of a test's page."""
-    trial = await status_of(console, request, name, phase_named(console, request))
+    test = await status_of(console, request, name, phase_named(console, request))
     part = console.templates.part
     steps = {
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
-        for number, step in enumerate(trial.steps)
+        for number, step in enumerate(test.steps)
     }
     return LiveParts(
-        html=steps | {"verdict": part("team_parts.html", "verdict", trial, word_of(trial))},
+        html=steps | {"verdict": part("team_parts.html", "verdict", test, word_of(test))},
         lists={"steps": list(steps)},
     )

@@ -17,7 +17,7 @@ from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
-from metaserver.web.team.conformance import TrialPages, trial_parts
+from metaserver.web.team.conformance import TestPages, test_parts
 from metaserver.web.team.scope import Scope, cards, newest_phases, one_card, scope_of
 from metaserver.web.team.servers import TeamServerPages, server_parts, shown_server
 from metaserver.web.team.settings import SettingsPages
@@ -54,7 +54,7 @@ class TeamConsole:
             web.get("/team", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
-            *TrialPages(console=console).routes(),
+            *TestPages(console=console).routes(),
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
             *TeamTokenPages(console=console).routes(),
@@ -125,7 +125,7 @@ class TeamConsole:
             return await console.follow(
                 request, f"team {team}", lambda: self._overview_parts(request, team)
             )
-        makers = {"server": server_parts, "test": trial_parts}
+        makers = {"server": server_parts, "test": test_parts}
         if page not in makers:
             raise web.HTTPNotFound(text="No page of that name has an event stream.")
         make, name = makers[page], request.query.get("server", "")
@@ -149,5 +149,5 @@ def _notice(phase: str | None, request: web.Request, shown: Sequence[Card]) -> s
     name = request.query.get("server")
     for card in shown:
         if card.server.server == name:
-            return f"{card.standing_words(phase)}." if phase else ""
+            return f"{card.state_words(phase)}." if phase else ""
     return ""

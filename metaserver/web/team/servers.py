@@ -190,7 +190,7 @@ async def shown_server(
         queues=queues,
         groups=groups,
         refused=refused,
-        notice=f"{card.standing_words(phase)}." if phase and refused is None else "",
+        notice=f"{card.state_words(phase)}." if phase and refused is None else "",
     )
 
 
@@ -217,7 +217,7 @@ async def _queues(
             request, lanes.queue, InLane(server=card.server.server, phase=row.phase.phase)
         )
         for row in card.rows
-        if row.standing is not None and row.phase.state in OPEN_STATES
+        if row.progress is not None and row.phase.state in OPEN_STATES
     ]
 
 
@@ -227,7 +227,7 @@ async def _errors(
     """Return what went wrong in each phase, the same things together."""
     found = []
     for row in card.rows:
-        if row.standing is None:
+        if row.progress is None:
             continue
         query = AttemptQuery(server=card.server.server, phase=row.phase.phase, limit=GROUPED)
         newest = await console.ask(request, attempts.attempts, query)

@@ -101,7 +101,7 @@ class SettingsPages:
         raise web.HTTPSeeOther(scope.link("/team/settings"))
 
     async def notices(self, request: web.Request) -> web.Response:
-        """Change the notices of the team; the secret of its webhook is shown this once."""
+        """Change the notices of the team; the secret of its webhook is shown only once."""
         scope, sent = await self._posted_scope(request), await posted(request)
         try:
             values = values_of(NoticeChange, NOTICES, sent)

@@ -77,7 +77,7 @@ class TeamTokenPages:
         )
 
     async def create(self, request: web.Request) -> web.Response:
-        """Make a token and show it, this once: a page that was posted for is kept nowhere."""
+        """Make a token and show it only once: a page that was posted for is kept nowhere."""
         sent = await posted(request)
         team = str(sent["team"]) if sent.get("team") else caller_of(request).team
         try:

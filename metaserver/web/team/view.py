@@ -8,9 +8,9 @@ from enum import StrEnum
 from urllib.parse import quote
 
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
-from metaserver.operations.conformance import Tested, TrialState
+from metaserver.operations.conformance import Tested, TestState
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.servers import LaneStanding, ServerDetail
+from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.web.ui.formatting import duration, element_id
 
 
@@ -41,30 +41,30 @@ ACTS: Mapping[ServerState, Sequence[TeamLaneAction]] = {
     ServerState.FINISHED: (),
 }
 
-TESTED: Mapping[TrialState, tuple[str, str]] = {
-    TrialState.NEVER: ("waiting", "not tested"),
-    TrialState.PASSED: ("up", "test passed"),
-    TrialState.FAILED: ("down", "test failed"),
-    TrialState.OUTDATED: ("slow", "test outdated"),
+TESTED: Mapping[TestState, tuple[str, str]] = {
+    TestState.NEVER: ("waiting", "not tested"),
+    TestState.PASSED: ("up", "test passed"),
+    TestState.FAILED: ("down", "test failed"),
+    TestState.OUTDATED: ("slow", "test outdated"),
 }
 """The state of a server's test: the pill's shape and colour, and its word."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TeamLaneRow:
-    """A server in one phase; `standing` is None before it takes part.
+    """A server in one phase; `progress` is None before it takes part.
 
     `tested` is None where the phase is over.
     """
 
     phase: PhaseDetail
-    standing: LaneStanding | None
+    progress: LaneProgress | None
     tested: Tested | None
 
     @property
     def untested(self) -> str:
         """The reason why it cannot be started in the phase, in a word; empty if its test passed."""
-        if self.tested is None or self.tested.state is TrialState.PASSED:
+        if self.tested is None or self.tested.state is TestState.PASSED:
             return ""
         return TESTED[self.tested.state][1]
 
@@ -73,10 +73,10 @@ class TeamLaneRow:
         """The actions that are possible now."""
         if self.phase.state not in OPEN_STATES:
             return ()
-        if self.standing is None:
+        if self.progress is None:
             return BEGIN
-        acts = ACTS[ServerState(self.standing.state)]
-        return (*acts, TeamLaneAction.CANCEL) if self.standing.in_flight else acts
+        acts = ACTS[ServerState(self.progress.state)]
+        return (*acts, TeamLaneAction.CANCEL) if self.progress.in_flight else acts
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,17 +98,17 @@ class Card:
     @classmethod
     def of(cls, server: ServerDetail, phases: Sequence[PhaseDetail]) -> Card:
         """Return a server's card: with the phases it has taken part in, and those it could."""
-        standings = {standing.phase: standing for standing in server.phases}
+        in_phases = {progress.phase: progress for progress in server.phases}
         shown = [
             phase
             for phase in phases
-            if phase.phase in standings or (phase.state in OPEN_STATES and not server.retired)
+            if phase.phase in in_phases or (phase.state in OPEN_STATES and not server.retired)
         ]
         tests = {tested.phase: tested for tested in server.tests}
         rows = [
             TeamLaneRow(
                 phase=phase,
-                standing=standings.get(phase.phase),
+                progress=in_phases.get(phase.phase),
                 tested=tests.get(phase.phase),
             )
             for phase in shown
@@ -142,24 +142,24 @@ class Card:
     @property
     def news(self) -> str:
         """The text that is announced when it changes: the server's state in each phase."""
-        return "; ".join(self.standing_words(one.phase) for one in self.server.phases)
+        return "; ".join(self.state_words(one.phase) for one in self.server.phases)
 
-    def standing_words(self, phase: str) -> str:
+    def state_words(self, phase: str) -> str:
         """Return its state in a phase, as the hub reports it."""
-        found = [standing for standing in self.server.phases if standing.phase == phase]
+        found = [progress for progress in self.server.phases if progress.phase == phase]
         if not found:
             return f"{self.server.server} takes no part in phase {phase} yet"
         note = f" ({found[0].note})" if found[0].note else ""
         return f"{self.server.server} is {found[0].state} in phase {phase}{note}"
 
 
-def left(standing: LaneStanding) -> str:
+def left(progress: LaneProgress) -> str:
     """Say how long the rest of a queue will take, as far as it is known."""
-    if standing.state == ServerState.FINISHED:
+    if progress.state == ServerState.FINISHED:
         return "done"
-    if standing.eta is None:
+    if progress.eta is None:
         return "–"
-    return f"{duration(standing.eta)} left" if standing.eta >= 1 else "less than a second left"
+    return f"{duration(progress.eta)} left" if progress.eta >= 1 else "less than a second left"
 
 
 STATE_WORDS: Mapping[PhaseState, str] = {

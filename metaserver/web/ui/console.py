@@ -1,6 +1,6 @@
 """The consoles' way to data: operations, done as the caller who is signed in.
 
-A refusal that the reader can mend (a state, a value) is shown next to the button or the field that
+A refusal that the viewer can mend (a state, a value) is shown next to the button or the field that
 was used; any other (no token, nothing of that name) is a page of its own, made by `access.headers`.
 """
 
@@ -60,7 +60,7 @@ class ConsoleContext:
         return cast(T, result)
 
     def answer(self, template: str, *, status: int = 200, **context: Any) -> web.Response:
-        """Answer with a page; it is for its reader alone."""
+        """Answer with a page; it is for its viewer alone."""
         return web.Response(
             text=self.templates.page(template, **context),
             status=status,
@@ -71,7 +71,7 @@ class ConsoleContext:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """Answer with a page's event stream, for as long as its reader's token is valid."""
+        """Answer with a page's event stream, for as long as its viewer's token is valid."""
         return await while_held(request, self.broadcaster.follow(request, key, ask))
 
 

@@ -67,8 +67,8 @@ class FormField:
     @property
     def described_by(self) -> str:
         """The ids of its help and its error, as far as it has them."""
-        told = {"error": self.error, "help": self.help}
-        return " ".join(f"{self.id}-{kind}" for kind, text in told.items() if text)
+        texts = {"error": self.error, "help": self.help}
+        return " ".join(f"{self.id}-{kind}" for kind, text in texts.items() if text)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,6 +1,6 @@
 """Live pages: a frame is rendered once, encoded once, and the same bytes go to all who watch.
 
-A page that is watched has one `Channel`. Its newest `Frame` is all it keeps: a reader who was slow
+A page that is watched has one `Channel`. Its newest `Frame` is all it keeps: a viewer who was slow
 skips frames, and then gets the whole page instead of the last change.
 """
 
@@ -33,13 +33,13 @@ ASKED_SHARE = 0.1
 """Of the event loop's time: what the pages that are asked for may take, however many there are."""
 
 STALLED = 30.0
-"""Seconds after which a reader who takes no bytes is let go; its browser connects again."""
+"""Seconds after which a viewer who takes no bytes is let go; its browser connects again."""
 
 
 class LiveRow:
     """A part that is filled again rather than drawn again: texts and attributes by slot.
 
-    `draw` makes its HTML: for readers who have none of it yet.
+    `draw` makes its HTML: for viewers who have none of it yet.
     """
 
     def __init__(self, slots: Mapping[str, str], draw: Callable[[], str]) -> None:
@@ -114,7 +114,7 @@ class Frame:
         return _event(self.news)
 
     def after(self, seen: int) -> bytes:
-        """Return the event that brings a reader of frame `seen` up to date."""
+        """Return the event that brings a viewer of frame `seen` up to date."""
         return self.change if seen == self.number - 1 and seen else self.whole
 
 
@@ -129,10 +129,10 @@ class Channel:
         self.render = render
         self._news = asyncio.Event()
         self.frame = Frame(number=1, parts=render(), news=News(html={}, lists={}))
-        self.readers = 0
+        self.viewers = 0
 
     def refresh(self) -> None:
-        """Render the page; where it differs, make a frame and wake the readers."""
+        """Render the page; where it differs, make a frame and wake the viewers."""
         parts = self.render()
         if news := parts.since(self.frame.parts):
             self.frame = Frame(number=self.frame.number + 1, parts=parts, news=news)
@@ -232,7 +232,7 @@ class Broadcaster:
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
     ) -> web.StreamResponse:
-        """Serve parts that need an `await`, as `serve` does: each `interval`, once for all readers.
+        """Serve parts that need an `await`, as `serve` does: each `interval`, once for all viewers.
 
         Whoever may see the page `key` must see the same of it.
         """
@@ -248,14 +248,14 @@ class Broadcaster:
     @asynccontextmanager
     async def _watch(self, key: str, render: Callable[[], LiveParts]) -> AsyncIterator[Channel]:
         channel = self._channels.get(key) or self._channels.setdefault(key, Channel(render))
-        channel.readers += 1
-        if channel.readers == 1 and isinstance(channel.render, Asked):
+        channel.viewers += 1
+        if channel.viewers == 1 and isinstance(channel.render, Asked):
             channel.render.begin(channel.refresh, self._pause)
         try:
             yield channel
         finally:
-            channel.readers -= 1
-            if not channel.readers:
+            channel.viewers -= 1
+            if not channel.viewers:
                 del self._channels[key]
                 if isinstance(channel.render, Asked):
                     channel.render.end()
@@ -279,7 +279,7 @@ class Broadcaster:
                 await response.prepare(request)
                 await self._feed(response, channel)
         except (ConnectionError, TimeoutError):
-            pass  # the reader has gone, or takes nothing
+            pass  # the viewer has gone, or takes nothing
         finally:
             self._streams.discard(task)
         return response
@@ -298,7 +298,7 @@ class Broadcaster:
                 await response.write(event)
 
     async def close(self) -> None:
-        """End every stream: a shutdown does not wait for readers."""
+        """End every stream: a shutdown does not wait for viewers."""
         for stream in self._streams:
             stream.cancel()
         await asyncio.gather(*self._streams, return_exceptions=True)

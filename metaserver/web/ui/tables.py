@@ -80,12 +80,12 @@ def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:
 def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list[TableValue]]:
     """Return the fields of a run's rank interval and of its score's."""
     low, high = shown.bounds(row)
-    standing = shown.standing(row)
+    status = shown.interval_status(row)
     best: int | None = None
     worst: int | None = None
     if row.interval is not None and low:
         best, worst = row.interval.best_rank, row.interval.worst_rank
-    missing = "n/a" if standing is IntervalStatus.NONE else ""
+    missing = "n/a" if status is IntervalStatus.NONE else ""
     return (
         [
             TableValue("rank_low", best, missing if best is None else str(best)),
@@ -94,7 +94,7 @@ def _interval(shown: Leaderboard, row: BoardRow) -> tuple[list[TableValue], list
         [
             TableValue(f"{shown.main}_low", float(low) if low else None, low or missing),
             TableValue(f"{shown.main}_high", float(high) if high else None, high or missing),
-            TableValue("interval", standing.value, standing.value),
+            TableValue("interval", status.value, status.value),
         ],
     )
 

@@ -99,13 +99,13 @@ static void wait_for(const char *token, const char *server, const char *state) {
         usleep(100000);
 }
 
-static int contains(xmlrpc_value *binary, const char *wanted) {
+static int contains(xmlrpc_value *binary, const char *sought) {
     const unsigned char *bytes;
-    size_t length, size = strlen(wanted);
+    size_t length, size = strlen(sought);
     xmlrpc_read_base64(&env, binary, &length, &bytes);
     check("base64");
     for (size_t i = 0; i + size <= length; i++)
-        if (memcmp(bytes + i, wanted, size) == 0)
+        if (memcmp(bytes + i, sought, size) == 0)
             return 1;
     return 0;
 }

@@ -45,6 +45,17 @@ def test_the_better_run_leads() -> None:
     assert p["close", "good"] > 0.5
 
 
+def test_equal_runs_share_a_place_wherever_they_stand() -> None:
+    same = run("same", [1] * 19 + [2] * 21)
+    found = compare(GOLD, [BAD, CLOSE, GOOD, same], resamples=100)
+    assert {one.run: one.rank for one in found.intervals} == {
+        "good": 1,
+        "close": 2,
+        "same": 2,
+        "bad": 4,
+    }
+
+
 def test_the_same_seed_gives_the_same_digits_and_stands_in_the_signature() -> None:
     one, same = (compare(GOLD, [GOOD, BAD], resamples=50, seed=7) for _ in range(2))
     other = compare(GOLD, [GOOD, BAD], resamples=50, seed=8)

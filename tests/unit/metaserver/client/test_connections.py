@@ -24,7 +24,7 @@ Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 @dataclass
-class Peer:
+class ScriptedPeer:
     """A server whose connections go on as a script says; `open` are those not closed yet."""
 
     port: int = 0
@@ -43,8 +43,8 @@ class Peer:
 
 
 @asynccontextmanager
-async def served(script: Script) -> AsyncIterator[Peer]:
-    peer = Peer()
+async def served(script: Script) -> AsyncIterator[ScriptedPeer]:
+    peer = ScriptedPeer()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer.connections += 1

@@ -30,16 +30,16 @@ ANSWER = CheckedAnswer(
 )
 
 
-class Hub:
+class MeasuredServers:
     """Two servers with five articles each, monitored and measured."""
 
     def __init__(self) -> None:
-        self.watch = ServerMonitor("test", 5, 600.0)
+        self.server_monitor = ServerMonitor("test", 5, 600.0)
         for server in SERVERS:
-            self.watch.add(server, "http://127.0.0.1:80")
+            self.server_monitor.add(server, "http://127.0.0.1:80")
         self.blocked: str | None = None
         sources = Sources(
-            monitors=lambda: [self.watch.snapshot()],
+            monitors=lambda: [self.server_monitor.snapshot()],
             blocked=lambda: self.blocked,
             streams=lambda: 3,
             watchdog=Watchdog(),
@@ -49,9 +49,9 @@ class Hub:
     def publish(self, event: AttemptEnded | LaneChanged) -> None:
         self.metrics.publish(event)
         if isinstance(event, LaneChanged):
-            self.watch.lane(event)
+            self.server_monitor.lane(event)
         else:
-            self.watch.attempt(event.attempt, final=event.decision.final)
+            self.server_monitor.attempt(event.attempt, final=event.decision.final)
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """Return the samples by name and label values, in the order of the labels' names."""
@@ -89,7 +89,7 @@ def ended(server: Server, outcome: Outcome, timings: Timings = PHASES) -> Attemp
 
 
 def test_attempts_are_counted_by_server_and_outcome() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     for event in (ended(ONE, Outcome.OK), ended(ONE, Outcome.OK), ended(TWO, Outcome.FAULT)):
         hub.publish(event)
     samples = hub.samples()
@@ -101,7 +101,7 @@ def test_attempts_are_counted_by_server_and_outcome() -> None:
 
 
 def test_response_times_are_histograms_of_seconds() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     hub.publish(ended(ONE, Outcome.OK))
     hub.publish(ended(ONE, Outcome.CONNECT, replace(PHASES, wait=None, total=0.1)))
     hub.publish(ended(ONE, Outcome.CANCELLED))
@@ -115,7 +115,7 @@ def test_response_times_are_histograms_of_seconds() -> None:
 
 
 def test_gauges_are_read_when_they_are_asked_for() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     hub.publish(LaneChanged(server=ONE, in_flight=2, down=""))
     hub.publish(LaneChanged(server=TWO, in_flight=0, down="refused"))
     hub.publish(ended(ONE, Outcome.OK))
@@ -131,7 +131,7 @@ def test_gauges_are_read_when_they_are_asked_for() -> None:
 
 
 def test_a_teams_metrics_are_only_those_of_its_servers() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     hub.publish(LaneChanged(server=ONE, in_flight=2, down=""))
     hub.publish(LaneChanged(server=TWO, in_flight=3, down="refused"))
     for event in (ended(ONE, Outcome.OK), ended(TWO, Outcome.FAULT)):
@@ -153,7 +153,7 @@ def test_a_teams_metrics_are_only_those_of_its_servers() -> None:
 
 
 def test_the_hubs_metrics_name_no_server() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     hub.publish(ended(ONE, Outcome.OK))
     hub_samples, all_of_it = hub.read(hub.metrics.render_hub()), hub.samples()
     left_out = {key for key in all_of_it if key not in hub_samples}
@@ -163,13 +163,13 @@ def test_the_hubs_metrics_name_no_server() -> None:
 
 
 def test_the_hub_and_its_process_have_metrics() -> None:
-    samples = Hub().samples()
+    samples = MeasuredServers().samples()
     assert any(key[0] == "metaserver_hub_info" and "1.2.3" in key for key in samples)
     assert samples["process_resident_memory_bytes",] > 0
 
 
 def test_a_server_that_is_gone_has_no_series() -> None:
-    hub = Hub()
+    hub = MeasuredServers()
     hub.publish(ended(ONE, Outcome.OK))
     hub.publish(ended(TWO, Outcome.OK))
     hub.metrics.forget(ONE.name)
@@ -180,7 +180,7 @@ def test_a_server_that_is_gone_has_no_series() -> None:
 
 def test_the_loop_is_watched_until_that_is_cancelled() -> None:
     async def watched() -> None:
-        hub = Hub()
+        hub = MeasuredServers()
         watching = asyncio.create_task(hub.metrics.watch_loop())
         await asyncio.sleep(5.0)
         assert hub.samples()["metaserver_event_loop_lag_seconds",] >= 0

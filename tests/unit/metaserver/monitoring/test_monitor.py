@@ -26,7 +26,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def watch(clock: FakeClock) -> ServerMonitor:
+def server_monitor(clock: FakeClock) -> ServerMonitor:
     made = ServerMonitor("test", ARTICLES, LIMIT, clock=clock)
     made.add(ONE, "http://127.0.0.1:80")
     made.add(TWO, "http://127.0.0.1:80")
@@ -57,33 +57,45 @@ def changed(*, down: str = "", end: LaneEnd | None = None, in_flight: int = 0) -
     return LaneChanged(server=ONE, in_flight=in_flight, down=down, end=end)
 
 
-def status(watch: ServerMonitor, server: Server = ONE) -> ServerStatus:
-    [found] = [row for row in watch.snapshot().servers if row.name == server.name]
+def status(server_monitor: ServerMonitor, server: Server = ONE) -> ServerStatus:
+    [found] = [row for row in server_monitor.snapshot().servers if row.name == server.name]
     return found
 
 
-def test_a_server_waits_until_its_first_attempt_and_then_is_up(watch: ServerMonitor) -> None:
-    assert status(watch).state is ServerState.WAITING
-    assert status(watch).eta is status(watch).p50 is status(watch).network_share is None
-    watch.attempt(attempt(), final=True)
-    assert status(watch).state is ServerState.UP
+def test_a_server_waits_until_its_first_attempt_and_then_is_up(
+    server_monitor: ServerMonitor,
+) -> None:
+    assert status(server_monitor).state is ServerState.WAITING
+    assert (
+        status(server_monitor).eta
+        is status(server_monitor).p50
+        is status(server_monitor).network_share
+        is None
+    )
+    server_monitor.attempt(attempt(), final=True)
+    assert status(server_monitor).state is ServerState.UP
 
 
 def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(
-    watch: ServerMonitor,
+    server_monitor: ServerMonitor,
 ) -> None:
     for seconds in (1.0, 60.0, 60.0):
-        watch.attempt(attempt(seconds=seconds), final=True)
-    assert status(watch).state is ServerState.SLOW
+        server_monitor.attempt(attempt(seconds=seconds), final=True)
+    assert status(server_monitor).state is ServerState.SLOW
 
 
-def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: ServerMonitor) -> None:
-    watch.attempt(attempt(), final=True)
-    watch.lane(changed(down="connect: refused"))
-    assert (status(watch).state, status(watch).note) == (ServerState.DOWN, "connect: refused")
-    assert status(watch).eta is None
-    watch.lane(changed())
-    assert status(watch).state is ServerState.UP
+def test_a_server_is_down_while_its_circuit_is_open_and_says_why(
+    server_monitor: ServerMonitor,
+) -> None:
+    server_monitor.attempt(attempt(), final=True)
+    server_monitor.lane(changed(down="connect: refused"))
+    assert (status(server_monitor).state, status(server_monitor).note) == (
+        ServerState.DOWN,
+        "connect: refused",
+    )
+    assert status(server_monitor).eta is None
+    server_monitor.lane(changed())
+    assert status(server_monitor).state is ServerState.UP
 
 
 @pytest.mark.parametrize(
@@ -107,117 +119,121 @@ def test_a_server_is_down_while_its_circuit_is_open_and_says_why(watch: ServerMo
     ],
 )
 def test_a_server_whose_lane_has_ended(
-    watch: ServerMonitor, end: LaneEnd, down: str, state: ServerState, note: str
+    server_monitor: ServerMonitor, end: LaneEnd, down: str, state: ServerState, note: str
 ) -> None:
-    watch.lane(changed(down=down, end=end))
-    assert (status(watch).state, status(watch).note) == (state, note)
+    server_monitor.lane(changed(down=down, end=end))
+    assert (status(server_monitor).state, status(server_monitor).note) == (state, note)
 
 
 def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(
-    watch: ServerMonitor,
+    server_monitor: ServerMonitor,
 ) -> None:
-    watch.lane(changed(end=LaneEnd.FINISHED))
-    assert not watch.snapshot().finished
-    watch.lane(replace(changed(end=LaneEnd.ABANDONED), server=TWO))
-    assert watch.snapshot().finished
+    server_monitor.lane(changed(end=LaneEnd.FINISHED))
+    assert not server_monitor.snapshot().finished
+    server_monitor.lane(replace(changed(end=LaneEnd.ABANDONED), server=TWO))
+    assert server_monitor.snapshot().finished
 
 
-def test_articles_are_answered_given_up_or_neither(watch: ServerMonitor) -> None:
-    watch.attempt(attempt(Outcome.FAULT), final=False)
-    watch.attempt(attempt(Outcome.PARTIAL), final=True)
-    watch.attempt(attempt(Outcome.FAULT, article=1), final=True)
-    row = status(watch)
+def test_articles_are_answered_given_up_or_neither(server_monitor: ServerMonitor) -> None:
+    server_monitor.attempt(attempt(Outcome.FAULT), final=False)
+    server_monitor.attempt(attempt(Outcome.PARTIAL), final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT, article=1), final=True)
+    row = status(server_monitor)
     assert (row.done, row.given_up, row.total) == (1, 1, ARTICLES)
     assert row.outcomes == {Outcome.FAULT: 2, Outcome.PARTIAL: 1}
-    assert watch.outcomes() == row.outcomes
+    assert server_monitor.outcomes() == row.outcomes
 
 
-def test_the_remaining_time_follows_the_last_attempts(watch: ServerMonitor) -> None:
-    watch.attempt(attempt(Outcome.FAULT, seconds=2.0), final=False)
-    watch.attempt(attempt(seconds=4.0), final=True)
-    assert status(watch).eta == pytest.approx(9 * 3.0 * 2)  # two attempts an article so far
-    watch.attempt(attempt(seconds=4.0, server=TWO), final=True)
-    assert status(watch, TWO).eta == pytest.approx(9 * 4.0 / 4)  # four in flight
+def test_the_remaining_time_follows_the_last_attempts(server_monitor: ServerMonitor) -> None:
+    server_monitor.attempt(attempt(Outcome.FAULT, seconds=2.0), final=False)
+    server_monitor.attempt(attempt(seconds=4.0), final=True)
+    assert status(server_monitor).eta == pytest.approx(
+        9 * 3.0 * 2
+    )  # two attempts an article so far
+    server_monitor.attempt(attempt(seconds=4.0, server=TWO), final=True)
+    assert status(server_monitor, TWO).eta == pytest.approx(9 * 4.0 / 4)  # four in flight
     for article in range(1, ARTICLES):
-        watch.attempt(attempt(article=article), final=True)
-    assert status(watch).eta is None
+        server_monitor.attempt(attempt(article=article), final=True)
+    assert status(server_monitor).eta is None
 
 
-def test_time_outs_count_as_long_as_the_limit(watch: ServerMonitor) -> None:
-    watch.attempt(attempt(Outcome.TIMEOUT, seconds=0.5), final=False)
-    monitor = watch.snapshot()
+def test_time_outs_count_as_long_as_the_limit(server_monitor: ServerMonitor) -> None:
+    server_monitor.attempt(attempt(Outcome.TIMEOUT, seconds=0.5), final=False)
+    monitor = server_monitor.snapshot()
     assert monitor.p50 == pytest.approx(LIMIT, rel=0.03)
     assert monitor.histogram[-1] == 1
 
 
-def test_the_network_share_is_the_time_without_waiting(watch: ServerMonitor) -> None:
+def test_the_network_share_is_the_time_without_waiting(server_monitor: ServerMonitor) -> None:
     timings = Timings(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
-    watch.attempt(attempt(seconds=8.0, timings=timings), final=True)
-    watch.attempt(attempt(seconds=2.0), final=True)
-    assert status(watch).network_share == pytest.approx(0.2)
+    server_monitor.attempt(attempt(seconds=8.0, timings=timings), final=True)
+    server_monitor.attempt(attempt(seconds=2.0), final=True)
+    assert status(server_monitor).network_share == pytest.approx(0.2)
 
 
-def test_errors_come_newest_first_and_only_the_last_are_kept(watch: ServerMonitor) -> None:
+def test_errors_come_newest_first_and_only_the_last_are_kept(server_monitor: ServerMonitor) -> None:
     for number in range(ERRORS):
-        watch.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), final=False)
+        server_monitor.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), final=False)
     for number in range(ERRORS):  # read back after the first server's, though it was meanwhile
-        watch.attempt(attempt(Outcome.XML, at=1001.0 + 2 * number, server=TWO), final=False)
-    watch.attempt(attempt(at=9999.0), final=True)  # no error
-    errors = watch.snapshot().errors
+        server_monitor.attempt(
+            attempt(Outcome.XML, at=1001.0 + 2 * number, server=TWO), final=False
+        )
+    server_monitor.attempt(attempt(at=9999.0), final=True)  # no error
+    errors = server_monitor.snapshot().errors
     last = 1000.0 + 2 * ERRORS - 1
     assert [error.at for error in errors] == [last - number for number in range(ERRORS)]
     assert {error.server for error in errors} == {"one", "two"}
 
 
-def test_a_strip_holds_the_last_attempts_oldest_first(watch: ServerMonitor) -> None:
+def test_a_strip_holds_the_last_attempts_oldest_first(server_monitor: ServerMonitor) -> None:
     for number in range(STRIP + 5):
-        watch.attempt(attempt(seconds=float(number)), final=False)
-    row = status(watch)
+        server_monitor.attempt(attempt(seconds=float(number)), final=False)
+    row = status(server_monitor)
     assert [tick.seconds for tick in row.recent] == [float(n) for n in range(5, STRIP + 5)]
     assert row.last == STRIP + 4
 
 
 def test_throughput_is_answers_a_minute_in_whole_bins(
-    watch: ServerMonitor, clock: FakeClock
+    server_monitor: ServerMonitor, clock: FakeClock
 ) -> None:
-    assert watch.snapshot().throughput == []
+    assert server_monitor.snapshot().throughput == []
     for _ in range(3):
-        watch.attempt(attempt(at=clock.now), final=True)
-    watch.attempt(attempt(Outcome.FAULT, at=clock.now), final=True)
-    assert watch.snapshot().throughput == []  # its bin is not over
+        server_monitor.attempt(attempt(at=clock.now), final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT, at=clock.now), final=True)
+    assert server_monitor.snapshot().throughput == []  # its bin is not over
     clock.now += 2 * BIN_SECONDS
-    assert watch.snapshot().throughput == [3 * 60 / BIN_SECONDS, 0.0]
+    assert server_monitor.snapshot().throughput == [3 * 60 / BIN_SECONDS, 0.0]
     clock.now += BINS * BIN_SECONDS
-    assert watch.snapshot().throughput == [0.0] * BINS
+    assert server_monitor.snapshot().throughput == [0.0] * BINS
 
 
-def test_the_monitor_says_why_nothing_can_be_stored(watch: ServerMonitor) -> None:
-    assert watch.snapshot().blocked == ""
-    assert watch.snapshot("disk full").blocked == "disk full"
+def test_the_monitor_says_why_nothing_can_be_stored(server_monitor: ServerMonitor) -> None:
+    assert server_monitor.snapshot().blocked == ""
+    assert server_monitor.snapshot("disk full").blocked == "disk full"
 
 
 def test_a_snapshot_is_the_same_value_until_something_changes(
-    watch: ServerMonitor, clock: FakeClock
+    server_monitor: ServerMonitor, clock: FakeClock
 ) -> None:
-    watch.attempt(attempt(), final=True)
-    first = watch.snapshot()
-    assert watch.snapshot() is first
-    assert watch.snapshot("disk full") is not first
-    watch.attempt(attempt(article=1), final=True)
-    second = watch.snapshot()
+    server_monitor.attempt(attempt(), final=True)
+    first = server_monitor.snapshot()
+    assert server_monitor.snapshot() is first
+    assert server_monitor.snapshot("disk full") is not first
+    server_monitor.attempt(attempt(article=1), final=True)
+    second = server_monitor.snapshot()
     assert [one.done for one in second.servers] == [2, 0]
     assert second.servers[1] is first.servers[1]  # nothing was heard of it
     clock.now += BIN_SECONDS
-    assert watch.snapshot() is not second  # the throughput falls by itself
+    assert server_monitor.snapshot() is not second  # the throughput falls by itself
 
 
 def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
-    watch: ServerMonitor,
+    server_monitor: ServerMonitor,
 ) -> None:
-    watch.attempt(attempt(), final=True)
-    watch.attempt(attempt(seconds=50.0, server=TWO), final=True)
-    watch.add(TWO, "http://127.0.0.1:80")
-    shown = watch.snapshot()
+    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
+    server_monitor.add(TWO, "http://127.0.0.1:80")
+    shown = server_monitor.snapshot()
     assert sum(shown.histogram) == 1
     assert shown.p99 == pytest.approx(1.0, rel=0.01)
     assert [one.name for one in shown.servers] == ["one", "two"]
@@ -228,27 +244,33 @@ def test_a_phase_without_servers_is_not_finished(clock: FakeClock) -> None:
 
 
 def test_a_phase_that_was_read_back_whole_is_finished(clock: FakeClock) -> None:
-    watch = ServerMonitor("test", 1, LIMIT, clock=clock)
-    watch.add(ONE, "")
-    assert not watch.snapshot().finished
-    watch.attempt(attempt(), final=True)
-    assert watch.snapshot().finished  # no lane has said so: the hub was started again
+    server_monitor = ServerMonitor("test", 1, LIMIT, clock=clock)
+    server_monitor.add(ONE, "")
+    assert not server_monitor.snapshot().finished
+    server_monitor.attempt(attempt(), final=True)
+    assert server_monitor.snapshot().finished  # no lane has said so: the hub was started again
 
 
 def test_there_is_a_time_left_only_while_articles_are_sent(clock: FakeClock) -> None:
     opened = True
-    watch = ServerMonitor("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
-    watch.add(ONE, "")
-    watch.attempt(attempt(), final=True)
-    assert status(watch).eta == ARTICLES - 1
+    server_monitor = ServerMonitor("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
+    server_monitor.add(ONE, "")
+    server_monitor.attempt(attempt(), final=True)
+    assert status(server_monitor).eta == ARTICLES - 1
     opened = False
-    assert status(watch).eta is watch.status(ONE.name).eta is None
+    assert status(server_monitor).eta is server_monitor.status(ONE.name).eta is None
     opened = True
-    assert watch.status(ONE.name).eta == status(watch).eta == ARTICLES - 1
+    assert server_monitor.status(ONE.name).eta == status(server_monitor).eta == ARTICLES - 1
 
 
-def test_another_time_limit_shows_at_once(watch: ServerMonitor) -> None:
-    watch.attempt(attempt(seconds=30.0), final=True)
-    assert (watch.snapshot().time_limit, status(watch).state) == (LIMIT, ServerState.UP)
-    watch.limit(40.0)
-    assert (watch.snapshot().time_limit, status(watch).state) == (40.0, ServerState.SLOW)
+def test_another_time_limit_shows_at_once(server_monitor: ServerMonitor) -> None:
+    server_monitor.attempt(attempt(seconds=30.0), final=True)
+    assert (server_monitor.snapshot().time_limit, status(server_monitor).state) == (
+        LIMIT,
+        ServerState.UP,
+    )
+    server_monitor.limit(40.0)
+    assert (server_monitor.snapshot().time_limit, status(server_monitor).state) == (
+        40.0,
+        ServerState.SLOW,
+    )

@@ -6,8 +6,8 @@ from tests.unit.metaserver.web.challenge import Challenge
 OWN = "Team 14"
 
 
-def shown(monitor, reader):
-    return PublicMonitor(lambda server: server.partition(" · ")[0])(monitor, reader)
+def shown(monitor, viewer):
+    return PublicMonitor(lambda server: server.partition(" · ")[0])(monitor, viewer)
 
 
 def test_anybody_sees_names_states_and_outcomes_but_no_message_and_no_address():

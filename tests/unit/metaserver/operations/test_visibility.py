@@ -1,4 +1,4 @@
-"""Visibility: no reader is shown scores, answers or messages that are not theirs."""
+"""Visibility: no viewer is shown scores, answers or messages that are not theirs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FROZEN = freeze(ACT, [BOARD], phase="test", reason="frozen", at=0.0)
 
 
 @pytest.mark.parametrize(
-    ("visibility", "reader", "runs"),
+    ("visibility", "viewer", "runs"),
     [
         (Visibility.HIDDEN, ANYBODY, 0),
         (Visibility.HIDDEN, BLUE, 0),
@@ -53,23 +53,23 @@ FROZEN = freeze(ACT, [BOARD], phase="test", reason="frozen", at=0.0)
         (Visibility.PUBLIC, ANYBODY, 5),
     ],
 )
-def test_who_sees_how_many_runs(visibility: Visibility, reader: Viewer, runs: int) -> None:
-    board = seen(BOARD, visibility, reader)
+def test_who_sees_how_many_runs(visibility: Visibility, viewer: Viewer, runs: int) -> None:
+    board = seen(BOARD, visibility, viewer)
     assert len(board.rows) == runs
-    frozen = seen_frozen(FROZEN, visibility, reader)
+    frozen = seen_frozen(FROZEN, visibility, viewer)
     assert (len(frozen.board("raw").rows) if frozen else 0) == runs
     assert bool(board.hidden) == (frozen is None)
 
 
 @pytest.mark.parametrize("visibility", Visibility)
-@pytest.mark.parametrize("reader", [ANYBODY, BLUE, ORGANISER])
-def test_organisers_alone_see_the_golds_digest(visibility: Visibility, reader: Viewer) -> None:
-    frozen = seen_frozen(FROZEN, visibility, reader)
-    boards = [seen(BOARD, visibility, reader), *([frozen.board("raw")] if frozen else [])]
+@pytest.mark.parametrize("viewer", [ANYBODY, BLUE, ORGANISER])
+def test_organisers_alone_see_the_golds_digest(visibility: Visibility, viewer: Viewer) -> None:
+    frozen = seen_frozen(FROZEN, visibility, viewer)
+    boards = [seen(BOARD, visibility, viewer), *([frozen.board("raw")] if frozen else [])]
     for board in boards:
-        assert board.signature == ("s|mark:c0ffee" if reader.organiser else "s")
-        assert reader.organiser or "c0ffee" not in repr(board)
-    assert frozen is None or reader.organiser or b"c0ffee" not in frozen.encode()
+        assert board.signature == ("s|mark:c0ffee" if viewer.organiser else "s")
+        assert viewer.organiser or "c0ffee" not in repr(board)
+    assert frozen is None or viewer.organiser or b"c0ffee" not in frozen.encode()
 
 
 def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:
@@ -86,14 +86,14 @@ def test_a_teams_own_runs_do_not_tell_how_others_did() -> None:
 
 
 @pytest.mark.parametrize("visibility", Visibility)
-@pytest.mark.parametrize("reader", [ANYBODY, BLUE, ORGANISER])
+@pytest.mark.parametrize("viewer", [ANYBODY, BLUE, ORGANISER])
 def test_the_hardness_of_articles_is_for_who_sees_all_scores(
-    visibility: Visibility, reader: Viewer
+    visibility: Visibility, viewer: Viewer
 ) -> None:
     level = ArticleLevel(article=ArticleId("1"), mean=1.5, deviation=0.5, runs=frozenset({"b1"}))
     board = ArticleBoard(task=TaskName("ACT"), measure="rank", levels=[level], withheld=2)
-    found = seen_articles(board, visibility, reader)
-    if reader.organiser or visibility is Visibility.PUBLIC:
+    found = seen_articles(board, visibility, viewer)
+    if viewer.organiser or visibility is Visibility.PUBLIC:
         assert found == board
     else:
         assert (found.levels, found.withheld) == ((), 0)
@@ -101,7 +101,7 @@ def test_the_hardness_of_articles_is_for_who_sees_all_scores(
 
 
 @pytest.mark.parametrize(
-    ("state", "visibility", "reader", "allowed"),
+    ("state", "visibility", "viewer", "allowed"),
     [
         (PhaseState.CLOSED, Visibility.PUBLIC, ANYBODY, True),
         (PhaseState.FROZEN, Visibility.PUBLIC, ANYBODY, False),
@@ -113,9 +113,9 @@ def test_the_hardness_of_articles_is_for_who_sees_all_scores(
     ],
 )
 def test_answers_are_read_by_their_team_and_once_public_by_everybody(
-    state: PhaseState | None, visibility: Visibility, reader: Viewer, allowed: bool
+    state: PhaseState | None, visibility: Visibility, viewer: Viewer, allowed: bool
 ) -> None:
-    assert may_read_answers(state, visibility, TeamName("blue"), reader) is allowed
+    assert may_read_answers(state, visibility, TeamName("blue"), viewer) is allowed
 
 
 def test_a_server_without_a_team_is_owned_by_organisers_alone() -> None:

@@ -1,4 +1,4 @@
-"""Live boards wake waiting readers when something has changed."""
+"""Live boards wake waiting viewers when something has changed."""
 
 from __future__ import annotations
 

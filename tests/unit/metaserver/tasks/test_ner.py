@@ -106,7 +106,7 @@ class TestChecking:
         assert report.count(Severity.NOTE) == report.problem_count == 2
 
 
-class TestScoring:
+class TestNerScoring:
     @pytest.fixture
     def gold(self, tmp_path: Path) -> Any:
         path = tmp_path / "gold.tsv"

@@ -124,7 +124,7 @@ def test_a_hit_of_another_type_makes_the_member_unusable() -> None:
     assert report.hits_sent == 2
 
 
-class TestScoring:
+class TestRankedScoring:
     @pytest.fixture
     def gold(self, tmp_path: Path) -> Any:
         path = tmp_path / "gold.tsv"

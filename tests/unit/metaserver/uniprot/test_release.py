@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metaserver.model.errors import InputError
-from metaserver.uniprot import Release, Status
-from metaserver.uniprot.codec import encode
+from metaserver.uniprot import Release, Status, bits
+from metaserver.uniprot.codec import MALFORMED, encode
 from tests.shared import ROOT
 from tests.unit.metaserver.uniprot.samples import FLAT, build
 
@@ -36,6 +36,11 @@ def test_a_line_end_inside_a_string_shifts_no_verdict(release):
     assert statuses.tolist() == [Status.MALFORMED, 0, Status.MALFORMED, 0, Status.MALFORMED]
 
 
+@pytest.mark.parametrize("texts", [["P04637\nP04637", ""], ["P04637\nP02340\nP04637"]])
+def test_line_ends_that_make_up_for_missing_strings_are_seen(texts):
+    assert encode(texts).tolist() == [MALFORMED] * len(texts)
+
+
 def test_a_string_of_any_length_is_judged_by_its_shape(release):
     for text in ("P04637-2" + " " * 60, "x" * 1_000_000, "9" * 100):
         assert release.lookup([text])[0].reason.startswith("is not an accession")
@@ -53,6 +58,14 @@ def test_ranks_number_the_entries_and_lead_back(release):
     assert release.bits.ranks(codes).tolist() == ranks.tolist()
     assert np.concatenate(list(release.bits.scan())).tolist() == codes.tolist()
     assert release.bits.ranks(encode(["Q15086", "O00001", "P99999", "x"])).tolist() == [-1] * 4
+
+
+@pytest.mark.parametrize("size", [8, 1024])
+def test_a_scan_in_blocks_yields_each_entry_once(release, monkeypatch, size):
+    monkeypatch.setattr(bits, "_SCAN", size)
+    codes = release.bits.codes(np.arange(release.meta.counts.primary))
+    assert np.concatenate(list(release.bits.scan())).tolist() == codes.tolist()
+    assert release.bits.count == len(codes)
 
 
 def test_an_entry_has_its_species_strain_and_cluster(release):

@@ -160,7 +160,7 @@ class Challenge:
             )
 
     async def step(self) -> None:
-        """Let five seconds pass and tell the readers."""
+        """Let five seconds pass and notify the viewers."""
         self._pass_time()
         await self.tell()
 
@@ -181,12 +181,12 @@ class Challenge:
     def views(self, task: TaskName) -> Sequence[str]:
         return list(VIEWS) if task in ("INT", "IPT") else ["raw"]
 
-    def counts(self, reader: Viewer = ANYBODY) -> Mapping[TaskName, int]:
-        return {task.name: len(self.board(task.name, reader=reader).rows) for task in TASKS}
+    def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
+        return {task.name: len(self.board(task.name, viewer=viewer).rows) for task in TASKS}
 
-    def board(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> Board:
+    def board(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> Board:
         shown = next(t for t in TASKS if t.name == task)
-        lanes = [] if self.hidden and not reader.organiser else [*self.lanes, *self.uploads]
+        lanes = [] if self.hidden and not viewer.organiser else [*self.lanes, *self.uploads]
         more = 0.07 * TASKS.index(shown) + VIEWS[view]
         scored = [(lane, make_score(shown, lane.skill + more, lane.answered)) for lane in lanes]
         main = shown.order[0]
@@ -209,7 +209,7 @@ class Challenge:
             signature=f"macro|articles:answered|gold:test-1|view:{view}|release:2009_05|v0.1.0",
             view=view,
             resampling="10,000 resamples of the articles, seed 2009" if compared else "",
-            hidden="" if reader.organiser else self.hidden,
+            hidden="" if viewer.organiser else self.hidden,
             note=self.note,
             frozen=next(iter(self._frozen), ""),
         )
@@ -223,7 +223,7 @@ class Challenge:
             score=auc, low=auc - 0.04, high=auc + 0.03, best_rank=max(i - 1, 1), worst_rank=i + 2
         )
 
-    def articles(self, task: TaskName, view: str = "raw", reader: Viewer = ANYBODY) -> ArticleBoard:
+    def articles(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> ArticleBoard:
         shown = next(t for t in TASKS if t.name == task)
         if not isinstance(shown, ComparedTask):
             return ArticleBoard(task=task)
@@ -246,10 +246,10 @@ class Challenge:
             levels=levels[2:],
             withheld=len(levels[:2]),
             ready=self.compared,
-            hidden="" if reader.organiser else self.hidden,
+            hidden="" if viewer.organiser else self.hidden,
         )
 
-    async def frozen(self, key: str, reader: Viewer = ANYBODY) -> FrozenBoard | None:
+    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
         document = self._frozen.get(key)
         return FrozenBoard.decode(document) if document else None
 
@@ -260,7 +260,7 @@ class Challenge:
         frozen = freeze(shown, boards, phase="Test phase", reason="gold version 1", at=START)
         self._frozen[key] = frozen.encode()
 
-    def monitor(self, reader: Viewer = ANYBODY) -> Monitor:
+    def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         servers = [self._status(lane) for lane in self.lanes]
         return Monitor(
             phase="Test phase",
@@ -299,7 +299,7 @@ class Challenge:
         )
 
     async def set_state(self, name: str, state: ServerState) -> None:
-        """Put a server into a state and tell the readers."""
+        """Put a server into a state and notify the viewers."""
         for lane in self.lanes:
             if lane.name == name:
                 lane.state = state

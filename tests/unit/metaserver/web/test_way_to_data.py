@@ -24,7 +24,7 @@ from metaserver.web.access.addresses import Origin
 from metaserver.web.access.visitor import VISITOR, Visitor
 from metaserver.web.ui.console import ConsoleContext
 
-PARTS_OF_A_HUB = {"store", "client", "dispatcher", "state_recorder", "archiver", "notifier",
+PARTS_OF_A_HUB = {"store", "client", "scheduler", "state_recorder", "archiver", "notifier",
                   "metrics", "conformance", "jobs"}  # fmt: skip
 CALLERS = {
     None: Caller(),
@@ -57,7 +57,7 @@ def refused_ones() -> Iterator[Any]:
     for operation in OPERATIONS.values():
         for role, caller in CALLERS.items():
             try:
-                caller.need(operation.role)
+                caller.require_role(operation.role)
             except RefusedError:
                 yield pytest.param(operation, caller, id=f"{operation.name} as {role or 'nobody'}")
 

@@ -1,4 +1,4 @@
-"""Errors of pages as their readers are told."""
+"""Errors of pages as their viewers see them."""
 
 from __future__ import annotations
 

@@ -127,7 +127,9 @@ JUDGED = (
 
 def test_an_interval_is_told_with_what_it_is_worth():
     board = shown(rows=JUDGED, resampling="some")
-    told = [(board.standing(row), board.bounds(row), board.ranks(row)) for row in board.rows()]
+    told = [
+        (board.interval_status(row), board.bounds(row), board.ranks(row)) for row in board.rows()
+    ]
     assert told == [
         (IntervalStatus.OLD, ("0.44", "0.57"), "1–3"),
         (IntervalStatus.CURRENT, ("0.44", "0.57"), "2"),

@@ -49,11 +49,11 @@ async def test_a_reader_who_is_up_to_date_gets_the_change_and_a_slow_one_the_pag
 async def test_all_readers_get_the_same_bytes():
     page = Page(a="1")
     channel = Channel(page.render)
-    readers = [asyncio.create_task(channel.next(seen=1)) for _ in range(3)]
+    viewers = [asyncio.create_task(channel.next(seen=1)) for _ in range(3)]
     await asyncio.sleep(0)
     page.html["a"] = "2"
     channel.refresh()
-    events = [(await reader).after(1) for reader in readers]
+    events = [(await viewer).after(1) for viewer in viewers]
     assert events[0] is events[1] is events[2]
 
 

@@ -54,7 +54,7 @@ async def try_out(running: Running, phase: str | None = None) -> Conformance:
     return found
 
 
-async def standing(running: Running) -> dict[str, str]:
+async def states_of_tests(running: Running) -> dict[str, str]:
     """Return how the tests of blue-1 stand, by phase."""
     detail = await running.do("servers.get", running.team("blue"), server="blue-1")
     return {one.phase: one.state for one in detail.tests}
@@ -82,7 +82,7 @@ async def test_a_server_is_sent_what_the_phase_asks_for(running: Running) -> Non
             assert found.terms is not None
             assert (found.terms.phase, found.terms.release) == (phase, release)
             assert (found.terms.timeout, found.terms.tasks) == (timeout, ("INT",))
-    assert await standing(running) == {"early": "passed", "late": "passed"}
+    assert await states_of_tests(running) == {"early": "passed", "late": "passed"}
 
 
 async def test_the_limits_of_the_phase_decide(running: Running) -> None:
@@ -96,7 +96,7 @@ async def test_the_limits_of_the_phase_decide(running: Running) -> None:
         found = await try_out(running, "late")
         assert not found.passed
         assert "100,000 bytes" in found.reasons()[0] or "100000" in found.reasons()[0]
-    assert await standing(running) == {"late": "failed", "early": "passed"}
+    assert await states_of_tests(running) == {"late": "failed", "early": "passed"}
 
 
 async def test_the_queue_names_the_phase_that_a_test_is_missing_for(running: Running) -> None:
@@ -139,9 +139,9 @@ async def test_a_test_holds_until_the_phase_asks_for_more(running: Running) -> N
         await running.do("phases.open", phase="late")
         looser = {"timeout": 9.0, "answer_bytes": 200_000}
         await running.do("phases.update", phase="late", limits=looser)
-        assert (await standing(running))["late"] == "passed"
+        assert (await states_of_tests(running))["late"] == "passed"
         await running.do("phases.update", phase="late", limits=looser | {"timeout": 5.0})
-        assert (await standing(running))["late"] == "outdated"
+        assert (await states_of_tests(running))["late"] == "outdated"
         with pytest.raises(
             RefusedError,
             match=r"phase late has changed since its test \(5 s an article instead of 7 s\)",
@@ -172,7 +172,7 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
         await registered(running, good)
         assert (await try_out(running, "early")).passed
         await running.do("servers.update", blue, server="blue-1", url=slow)
-        assert await standing(running) == {"late": "never", "early": "never"}
+        assert await states_of_tests(running) == {"late": "never", "early": "never"}
         under_way = asyncio.create_task(try_out(running, "early"))
         await running.until(lambda: running.service.conformance.under_way("blue-1") is not None)
         with pytest.raises(RefusedError, match="it is being tested for phase early: wait"):
@@ -183,7 +183,7 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
                 await try_out(running, "early")
         held.set()
         assert (await under_way).passed  # the caller gets the result; nothing of it is stored
-    assert await standing(running) == {"late": "never", "early": "never"}
+    assert await states_of_tests(running) == {"late": "never", "early": "never"}
 
 
 async def test_the_same_test_is_joined(running: Running) -> None:

@@ -11,7 +11,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
-from metaserver.web.public.source import READER
+from metaserver.web.public.source import VIEWER
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE, patience, until
@@ -125,7 +125,7 @@ async def test_only_reading_is_allowed():
 
 
 class Broken(Challenge):
-    def monitor(self, reader=None):
+    def monitor(self, viewer=None):
         raise RuntimeError("a secret in a traceback")
 
 
@@ -246,7 +246,7 @@ async def test_shutdown_ends_the_streams():
 class Flaky(Challenge):
     broken = False
 
-    def monitor(self, reader=None):
+    def monitor(self, viewer=None):
         if self.broken:
             raise RuntimeError("for now")
         return super().monitor()
@@ -292,7 +292,7 @@ async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them
     @web.middleware
     async def sign_in(request, handler):
         if "X-Organiser" in request.headers:
-            request[READER] = Viewer(organiser=True)
+            request[VIEWER] = Viewer(organiser=True)
         return await handler(request)
 
     app = make_app(source)

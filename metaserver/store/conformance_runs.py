@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.conformance import NO_PHASE
-from metaserver.store.tables import phases, trials
+from metaserver.store.tables import conformance_runs, phases
 
 
 async def put(
@@ -21,20 +21,22 @@ async def put(
     report: bytes,
 ) -> None:
     """Store a server's run for a phase, replacing the earlier one."""
-    await connection.execute(sa.delete(trials).where(_of(server_id, phase_id)))
+    await connection.execute(sa.delete(conformance_runs).where(_of(server_id, phase_id)))
     row = {"server_id": server_id, "phase_id": phase_id, "verdict": verdict, "report": report}
-    await connection.execute(sa.insert(trials), row)
+    await connection.execute(sa.insert(conformance_runs), row)
 
 
 async def forget(connection: AsyncConnection, server_id: int) -> None:
     """Delete a server's runs because the server has changed."""
-    await connection.execute(sa.delete(trials).where(trials.c.server_id == server_id))
+    await connection.execute(
+        sa.delete(conformance_runs).where(conformance_runs.c.server_id == server_id)
+    )
 
 
 async def report(connection: AsyncConnection, server_id: int, phase_id: int | None) -> bytes | None:
     """Return the report of a server's last run for a phase, None before the first."""
     found: bytes | None = await connection.scalar(
-        sa.select(trials.c.report).where(_of(server_id, phase_id))
+        sa.select(conformance_runs.c.report).where(_of(server_id, phase_id))
     )
     return found
 
@@ -43,10 +45,10 @@ async def verdicts(
     connection: AsyncConnection, server_id: int | None = None
 ) -> Mapping[int, Mapping[str, bytes]]:
     """Return the verdicts on all servers, or on one: by server, then by the phase's name."""
-    query = sa.select(trials.c.server_id, phases.c.name, trials.c.verdict)
-    query = query.outerjoin(phases, phases.c.id == trials.c.phase_id)
+    query = sa.select(conformance_runs.c.server_id, phases.c.name, conformance_runs.c.verdict)
+    query = query.outerjoin(phases, phases.c.id == conformance_runs.c.phase_id)
     if server_id is not None:
-        query = query.where(trials.c.server_id == server_id)
+        query = query.where(conformance_runs.c.server_id == server_id)
     found: defaultdict[int, dict[str, bytes]] = defaultdict(dict)
     for row in await connection.execute(query):
         found[row.server_id][row.name or NO_PHASE] = row.verdict
@@ -54,5 +56,9 @@ async def verdicts(
 
 
 def _of(server_id: int, phase_id: int | None) -> sa.ColumnElement[bool]:
-    same = trials.c.phase_id.is_(None) if phase_id is None else trials.c.phase_id == phase_id
-    return sa.and_(trials.c.server_id == server_id, same)
+    same = (
+        conformance_runs.c.phase_id.is_(None)
+        if phase_id is None
+        else conformance_runs.c.phase_id == phase_id
+    )
+    return sa.and_(conformance_runs.c.server_id == server_id, same)

@@ -1,4 +1,4 @@
-// What depends on the reader: colours, and times in their zone.
+// What depends on the viewer: colours, and times in their zone.
 
 export function themeButton(button) {
   const root = document.documentElement;

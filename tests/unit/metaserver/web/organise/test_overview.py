@@ -1,0 +1,93 @@
+"""The organiser's overview: the problems that it lists, and the steps of a new hub."""
+
+from typing import Any
+
+from metaserver.model.states import PhaseState, Role
+from metaserver.operations import conformance
+from metaserver.operations.teams import TeamDetail
+from metaserver.operations.tokens import TokenDetail
+from metaserver.web.organise.overview import Overview, needs, steps
+from tests.unit.metaserver.web import details
+
+NOW = 1_000.0
+TEAM = TeamDetail(team="blue", title="Blue", email="", created_at=0.0, retired_at=None)
+
+
+def token(**given: Any) -> TokenDetail:
+    """Return a token of team blue that is valid."""
+    values: dict[str, Any] = {
+        "id": 1, "role": Role.TEAM, "team": "blue", "label": "", "created_at": 0.0,
+        "expires_at": None, "used_at": None, "revoked_at": None, "parent": None,
+    }  # fmt: skip
+    return TokenDetail(**(values | given))
+
+
+def overview(**given: Any) -> Overview:
+    """Return a hub with an open phase, and team blue with a token; `given` is different there."""
+    values: dict[str, Any] = {
+        "challenges": (), "corpora": (), "phases": (details.phase(),), "teams": (TEAM,),
+        "tokens": (token(),), "servers": (), "releases": (), "now": NOW,
+    }  # fmt: skip
+    return Overview(**(values | given))
+
+
+def listed(**given: Any) -> list[tuple[str, str]]:
+    return [(need.word, need.text) for need in needs(overview(**given))]
+
+
+def test_a_hub_in_order_needs_nothing() -> None:
+    up = details.server(phases=(details.progress(),))
+    assert listed(servers=(up,)) == []
+
+
+def test_servers_of_open_phases_that_are_down_suspended_or_gave_up() -> None:
+    lanes = {
+        "one": details.progress(state="down"),
+        "two": details.progress(state="suspended"),
+        "three": details.progress(given_up=2),
+    }
+    servers = [details.server(name, phases=(lane,)) for name, lane in lanes.items()]
+    assert listed(servers=servers) == [
+        ("down", "Servers that answer no more: one"),
+        ("suspended", "Servers that are suspended: two"),
+        ("given up", "Articles were given up for three: requeue them, or leave them"),
+    ]
+    assert listed(servers=servers, phases=(details.phase(state=PhaseState.FROZEN),)) == []
+    retired = [details.server("one", phases=(lanes["one"],), retired=True)]
+    assert listed(servers=retired) == []
+
+
+def test_a_phase_without_gold_alarms_once_it_is_open() -> None:
+    def shapes(**given: Any) -> list[str]:
+        return [need.state for need in needs(overview(phases=(details.phase(**given),)))]
+
+    assert shapes(gold={}) == ["down"]
+    assert shapes(gold={"INT": 1}, tasks=("INT", "ACT")) == ["waiting"]
+    assert shapes(gold={}, state=PhaseState.CLOSED) == []
+    assert listed(phases=(details.phase(state=PhaseState.SETUP, gold={}),)) == [
+        ("no gold", "Phase test has no gold for any task: that is not scored"),
+        ("no date", "Phase test has no date to open: open it yourself, or give it one"),
+    ]
+
+
+def test_failed_tests_are_listed_by_server_and_phase() -> None:
+    failed = conformance.Tested(phase="test", state=conformance.TestState.FAILED)
+    servers = (details.server("one", tests=(failed,)), details.server("two", tests=(failed,)))
+    text = "Servers whose last test for a phase failed: one (test), two (test)"
+    assert listed(servers=servers) == [("test failed", text)]
+
+
+def test_a_team_without_a_valid_token_cannot_sign_in() -> None:
+    for tokens in (
+        (), (token(revoked_at=1.0),), (token(expires_at=NOW),), (token(role=Role.READER),),
+        (token(team="red"),),
+    ):  # fmt: skip
+        assert listed(tokens=tokens) == [("no token", "Teams that hold no token: blue")], tokens
+    assert listed(tokens=(token(expires_at=NOW + 1),)) == []
+
+
+def test_the_steps_that_are_done() -> None:
+    done = [step.title for step in steps(overview()) if step.done]
+    assert done == ["Plan a phase", "Set its gold", "Add a team", "Give it a token"]
+    empty = overview(phases=(), teams=(), tokens=())
+    assert not any(step.done for step in steps(empty))
