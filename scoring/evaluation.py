@@ -12,6 +12,7 @@ from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import Run, read_gold, read_run, rising_confidence, run_name
 from scoring.gold import Gold, ItemGold
+from scoring.rows import RESULT_COLUMNS, extra_columns
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
 from scoring.text import line_blocks
@@ -92,11 +93,21 @@ def evaluate(gold: Gold, run: Run, signature: Signature, view: View = RAW) -> Sc
     """Score a run that was read already, as its signature says."""
     signature = replace(signature, view=view.name, files=view.files)
     scorer = new_scorer(gold, signature, run.name)
-    for article, answer in run.answers.items():
-        if isinstance(gold, ItemGold) and not isinstance(answer, Classification):
-            answer = view.apply(answer, gold.items.get(article, frozenset()))
+    for article, answer in in_view(gold, run, view).answers.items():
         scorer.put(article, answer)
     return replace(scorer.scorecard(), warnings=run.warnings)
+
+
+def in_view(gold: Gold, run: Run, view: View) -> Run:
+    """Return a run as a view shows it; articles that are not in the gold stay as they are."""
+    if view == RAW or not isinstance(gold, ItemGold):
+        return run
+    answers = {
+        article: view.apply(answer, gold.items.get(article, frozenset()))
+        for article, answer in run.answers.items()
+        if not isinstance(answer, Classification)
+    }
+    return replace(run, answers=answers)
 
 
 @cache
@@ -130,5 +141,7 @@ def _evaluate_in_bulk(gold: ItemGold, path: Path, signature: Signature) -> Score
     scorer = ItemScorer(gold, signature, run_name(path))
     for article, matches in matched.matches.items():
         scorer.put_matches(article, matches)
-    warnings = (rising_confidence(path, gold.task, line, rank) for line, rank in matched.rising)
+    warnings = [rising_confidence(path, gold.task, line, rank) for line, rank in matched.rising]
+    if matched.wide is not None:
+        warnings.insert(0, extra_columns(path, RESULT_COLUMNS[gold.task], matched.wide))
     return replace(scorer.scorecard(), warnings=tuple(warnings))

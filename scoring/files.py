@@ -161,6 +161,16 @@ def item_text(item: Item) -> str:
     return repr(item) if isinstance(item, str) else f"the pair {item[0]!r}, {item[1]!r}"
 
 
+def gold_lines(gold: Gold) -> Iterator[str]:
+    """Yield a gold file line by line, with line ends: articles in gold order, items sorted."""
+    if isinstance(gold, ActGold):
+        yield from (f"{article}\t{relevant:d}\n" for article, relevant in gold.relevant.items())
+        return
+    for article, items in gold.items.items():
+        texts = (item if isinstance(item, str) else "\t".join(item) for item in items)
+        yield from (f"{article}\t{text}\n" for text in sorted(texts))
+
+
 def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:
     """Yield a run's result file line by line, with line ends, ranks closed up from 1.
 

@@ -48,10 +48,6 @@ class TabFile:
         """Keep a problem; lines and columns count from 1, 0 where there is none."""
         self.problems.add(self.path, line, column, message)
 
-    def warn(self, line: int, column: int, message: str) -> None:
-        """Keep something odd that does not stop the evaluation."""
-        self.warnings.append(FileProblem(str(self.path), line, column, message))
-
     def finish(self) -> None:
         """Raise every problem kept, in line order."""
         self.problems.finish(by_line=True)
@@ -75,7 +71,7 @@ class TabFile:
                 self.problem(number, 0, f"blank line; expected {names}")
             elif len(fields) > count and extra:
                 if not widened:
-                    self.warn(number, count + 1, f"extra columns ignored; expected {names}")
+                    self.warnings.append(extra_columns(self.path, self.columns, number))
                 widened = True
                 yield number, fields[:count]
             else:
@@ -117,6 +113,12 @@ class TabFile:
             return float(field)
         self.problem(line, column, f"confidence {field!r}; expected a number in ]0, 1]")
         return None
+
+
+def extra_columns(path: Path, columns: Sequence[str], line: int) -> FileProblem:
+    """Return the warning that a line, and perhaps others below, has more columns."""
+    message = f"extra columns ignored; expected {', '.join(columns)}"
+    return FileProblem(str(path), line, len(columns) + 1, message)
 
 
 def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:

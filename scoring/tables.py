@@ -32,6 +32,12 @@ def csv_table(table: Table) -> str:
     return out.getvalue().rstrip("\n")
 
 
+def tsv_table(table: Table) -> str:
+    """Return the rows as tab-separated text, every digit kept, undefined values empty."""
+    rows = (["" if cell is None else str(cell) for cell in row] for row in table)
+    return "\n".join(map("\t".join, rows))
+
+
 def latex_table(table: Table, bold: Collection[tuple[int, int]] = ()) -> str:
     """Return the rows as a LaTeX tabular with the rules of the package booktabs.
 

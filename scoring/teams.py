@@ -9,13 +9,13 @@ from scoring.errors import OptionError
 from scoring.scorecard import ActScorecard, Scorecard
 
 
-def team_of(pattern: str, name: str) -> str:
+def team_of(pattern: str | None, name: str) -> str:
     """Return the team of a run: the pattern's first group; no match is a team of its own."""
     try:
-        found = re.search(pattern, name)
+        found = re.search(pattern, name) if pattern else None
     except re.error as error:
-        raise OptionError(f"--team {pattern!r}: {error}") from error
-    return found[1] if found and found.re.groups else name
+        raise OptionError(f"{pattern!r} names no teams: {error}") from error
+    return found[1] or name if found and found.re.groups else name
 
 
 def best_of_teams(cards: Sequence[Scorecard], pattern: str) -> list[Scorecard]:

@@ -10,7 +10,14 @@ from scoring.charts import Chart
 from scoring.errors import OptionError
 from scoring.files import read_gold
 from scoring.gold import ActGold, Gold
-from scoring.options import add_policy, add_resampling, add_runs, add_task_and_gold, scorecards_of
+from scoring.options import (
+    add_policy,
+    add_resampling,
+    add_runs,
+    add_task_and_gold,
+    add_team,
+    scorecards_of,
+)
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.scorecard import ActScorecard, ItemScorecard, Scorecard
 from scoring.significance import compare
@@ -30,9 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="curves (default): iP/R; scatter: AUC against F; intervals: of a score; "
         "articles: their difficulty",
     )
-    parser.add_argument(
-        "--team", metavar="REGEX", help="only the best run of a team: its first group in a name"
-    )
+    add_team(parser, "only the best run of a team is drawn")
     parser.add_argument("--measure", default="auc_ipr", metavar="M", help="of --kind intervals")
     add_resampling(parser)
     add_pictures(parser)

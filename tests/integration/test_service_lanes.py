@@ -79,7 +79,8 @@ async def test_next_sends_one_article(running: Running) -> None:
             await until(ended)
             assert phase.boards.server_monitor.status("blue-1").done == done
         queue = await running.do("servers.queue", blue, server="blue-1")
-        assert (queue.state, queue.waiting, queue.next[0]) == ("paused", ARTICLES - 2, "sample03")
+        assert (queue.state, queue.waiting) == ("paused", ARTICLES - 2)
+        assert queue.next == tuple(phase.corpus.ids[2:12])
 
 
 async def test_an_untested_server_is_refused(running: Running) -> None:

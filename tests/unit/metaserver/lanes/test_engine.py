@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pgqueuer import PgQueuer
+from pgqueuer.adapters.inmemory import InMemoryQueries
 
 from metaserver.lanes.engine import MAX_LANES, SLICE, Engine
 from metaserver.lanes.events import LaneEnd
@@ -97,6 +98,22 @@ async def test_more_lanes_than_places_take_turns(concurrency: int) -> None:
         for lane in ends
     ]
     assert max(first.values()) < min(seconds)
+
+
+async def test_turns_that_are_over_leave_no_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    queues: list[PgQueuer] = []
+    run = PgQueuer.run
+
+    async def kept(queue: PgQueuer, **options: Any) -> None:
+        queues.append(queue)
+        await run(queue, **options)
+
+    monkeypatch.setattr(PgQueuer, "run", kept)
+    turns = 20
+    await work_lanes(make_lanes(3, SLICE * turns // 3, FakeCaller(), FakeRecorder()), max_lanes=2)
+    (queries,) = (queue.queries for queue in queues)
+    assert isinstance(queries, InMemoryQueries)
+    assert len(await queries.queue_log()) < turns
 
 
 async def test_a_lane_with_a_fault_of_the_hub_ends_alone() -> None:
