@@ -34,6 +34,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     names: Sequence[str] = ()
+    logarithmic: bool = False
 
 
 def unit_axis(label: str) -> Axis:

@@ -13,7 +13,7 @@ from scoring.power import POWER
 from scoring.report import n_of_gold, record_table
 from scoring.sign_flips import PairTests
 from scoring.significance import FEW_ARTICLES, Comparison
-from scoring.tables import Table, best_cells, csv_table, latex_table, text_table
+from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
 
 TABLES = ("runs", "pairs")
 """The tables of a comparison: scores and ranks of runs, differences and tests of pairs."""
@@ -95,22 +95,20 @@ def _latex(comparison: Comparison, tables: Sequence[str]) -> Iterator[str]:
 def _paper_table(comparison: Comparison) -> Table:
     """Return the runs as a paper prints them: intervals in one column each, and letters."""
     marks = letters_of(comparison) if comparison.pairs else {}
-    header = ["run", "articles", comparison.measure, f"{comparison.level:.0%}", "rank", "first"]
-    return [
-        [*header, *["letters"] * bool(marks)],
-        *(
-            [
-                one.run,
-                n_of_gold(one),
-                one.score,
-                f"[{one.low:.3f}, {one.high:.3f}]",
-                f"{one.rank} [{one.best_rank}, {one.worst_rank}]",
-                one.first,
-                *([marks[one.run]] if marks else []),
-            ]
-            for one in comparison.intervals
-        ),
+    header: list[Cell] = ["run", "articles", comparison.measure, "interval", "rank", "first"]
+    rows: list[list[Cell]] = [
+        [
+            one.run,
+            n_of_gold(one),
+            one.score,
+            f"[{one.low:.3f}, {one.high:.3f}]",
+            f"{one.rank} [{one.best_rank}, {one.worst_rank}]",
+            one.first,
+            *([marks[one.run]] if marks else []),
+        ]
+        for one in comparison.intervals
     ]
+    return [[*header, *["letters"] * bool(marks)], *rows]
 
 
 def _text(comparison: Comparison, tables: Sequence[str]) -> Iterator[str]:

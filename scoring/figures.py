@@ -12,6 +12,7 @@ from scoring.report import n_of_gold
 from scoring.scorecard import ActScorecard, Scorecard
 from scoring.significance import Comparison
 from scoring.teams import main_score
+from scoring.usefulness import IDEAL, Usefulness
 
 _MEASURES = {"auc_ipr": "AUC iP/R", "f_score": "F", "mcc": "MCC"}
 
@@ -170,6 +171,74 @@ def _ranks_panel(
 
 
 _CLUSTER_STYLES = {Cluster.EASY: 0, Cluster.HARD: 1, Cluster.DISPUTED: 3, Cluster.MIDDLING: 4}
+
+
+def usefulness(
+    found: Sequence[Usefulness],
+    authors: Usefulness | None,
+    author_minutes: float,
+    beta: float,
+    signature: str,
+) -> Chart:
+    """Return recall by the minutes that screening takes, and F by cutoff (Fig. 8 of the overview).
+
+    The line of the ideal system is black, and the authors' time a rule.
+    """
+    by_run: dict[str, list[Usefulness]] = {}
+    for one in found:
+        by_run.setdefault(one.run, []).append(one)
+    ideal = by_run.pop(IDEAL)
+    styles = best_named([max(one.recall for one in line) for line in by_run.values()], 6)
+    lines = [*zip(by_run.items(), styles, strict=True), ((f"{IDEAL} system", ideal), 6)]
+    times = [
+        Series(
+            name=name,
+            x=[one.minutes for one in line if one.minutes],
+            y=[one.recall for one in line if one.minutes],
+            style=style,
+        )
+        for (name, line), style in lines
+    ]
+    times_taken = [author_minutes, *(one.minutes for one in found if one.minutes)]
+    rule = f"the authors' {author_minutes:g} minutes"
+    times.append(Series(name=rule, x=[author_minutes] * 2, y=[0.0, 1.0], kind="rule", style=7))
+    if authors:
+        times.append(
+            Series(
+                name=f"authors: {authors.run}",
+                x=[authors.minutes],
+                y=[authors.recall],
+                kind="points",
+                style=7,
+                texts=[authors.run],
+            )
+        )
+    cutoffs = [
+        Series(
+            name=name,
+            x=[float(one.cutoff or 0) for one in line],
+            y=[one.f_score for one in line],
+            style=style,
+        )
+        for (name, line), style in lines
+    ]
+    first = Panel(
+        x=Axis(
+            label="minutes of screening an article",
+            low=0.8 * min(times_taken),
+            high=1.25 * max(times_taken),
+            logarithmic=True,
+        ),
+        y=unit_axis("recall"),
+        series=times,
+    )
+    second = Panel(
+        x=Axis(label="candidates screened an article (cutoff)", low=0.0),
+        y=unit_axis(f"F, beta {beta:g}"),
+        series=cutoffs,
+    )
+    title = "What a curator finds by screening"
+    return Chart(title=title, signature=signature, panels=[first, second])
 
 
 def predictors(found: Mapping[str, tuple[Curves, float]]) -> Chart:

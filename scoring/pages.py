@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,7 +76,11 @@ def draw(chart: Chart) -> Figure:
 
 def _axis(axis: Axis) -> dict[str, Any]:
     settings: dict[str, Any] = {"title": {"text": axis.label}}
-    if axis.low is not None and axis.high is not None:
+    if axis.logarithmic:
+        settings |= {"type": "log", "dtick": "D2"}
+        if axis.low and axis.high:
+            settings["range"] = [log10(axis.low), log10(axis.high)]
+    elif axis.low is not None and axis.high is not None:
         margin = 0.02 * (axis.high - axis.low)  # so that a point at a bound is drawn whole
         settings["range"] = [axis.low - margin, axis.high + margin]
     elif axis.low is not None:

@@ -93,6 +93,9 @@ def _set_bounds(axes: Axes, axis: Axis, which: str) -> None:
         step = max(1, -(-len(axis.names) // 60))
         ticks = range(0, len(axis.names), step)
         axes.set(**{f"{which}ticks": ticks, f"{which}ticklabels": axis.names[::step]})
+    if axis.logarithmic:
+        _set_logarithmic(axes, axis, which)
+        return
     if axis.low is None and axis.high is None:
         return
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
@@ -100,6 +103,17 @@ def _set_bounds(axes: Axes, axis: Axis, which: str) -> None:
     high = high if axis.high is None else axis.high
     margin = 0.02 * (high - low)  # so that a point at a bound is drawn whole
     axes.set(**{f"{which}lim": (low - margin, high + margin)})
+
+
+def _set_logarithmic(axes: Axes, axis: Axis, which: str) -> None:
+    """Mark 1, 2 and 5 of each power of ten, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    axes.set(**{f"{which}scale": "log", f"{which}lim": (axis.low, axis.high)})
+    scale = axes.xaxis if which == "x" else axes.yaxis
+    scale.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    scale.set_minor_locator(NullLocator())
+    scale.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _draw_series(axes: Axes, one: Series) -> None:

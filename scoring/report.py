@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.doubtful import DoubtfulItem
@@ -16,6 +16,21 @@ from scoring.sign_flips import PairTest
 from scoring.significance import Interval
 from scoring.strata import StratumDifference
 from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
+
+
+class Counted(Protocol):
+    """A result that is scored on some articles of a gold."""
+
+    @property
+    def articles_scored(self) -> int:
+        """The number of articles of the gold that were scored."""
+        ...
+
+    @property
+    def articles_in_gold(self) -> int:
+        """The number of articles of the gold."""
+        ...
+
 
 Records: TypeAlias = Sequence[
     Interval | PairTest | ArticleRank | ArticleDifficulty | StratumDifference
@@ -126,7 +141,7 @@ def _cell(record: Any, name: str) -> Cell:
     return value
 
 
-def n_of_gold(scored: Scorecard | Interval | PairTest) -> str:
+def n_of_gold(scored: Counted) -> str:
     """Return n/N: the articles that were scored, of those in the gold."""
     return f"{scored.articles_scored}/{scored.articles_in_gold}"
 
