@@ -48,18 +48,20 @@ class Series:
 
     `style` is its place among the named series, None for grey. `ends` are the two ends of each
     point's error bar on the axis `ends_of`. `texts` name the points one by one; `named` says
-    whether the name is written at the point instead of in the legend.
+    whether the name is written at the point instead of in the legend. `weights`, in [0, 1], are how
+    full the colour of each cell is.
     """
 
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    kind: Literal["line", "points", "bars", "rule"] = "line"  # a rule is thin, not data
+    kind: Literal["line", "points", "bars", "cells", "rule"] = "line"  # a rule is thin, not data
     style: int | None = None
     ends: Sequence[tuple[float, float]] = ()
     ends_of: Literal["x", "y"] = "y"
     texts: Sequence[str] = ()
     named: bool = False
+    weights: Sequence[float] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

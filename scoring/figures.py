@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.charts import Axis, Chart, Panel, Series, best_named, unit_axis
+from scoring.corpora import Counts, Species, WordRate
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.ppi3d import Curves
 from scoring.report import n_of_gold
@@ -239,6 +240,86 @@ def usefulness(
     )
     title = "What a curator finds by screening"
     return Chart(title=title, signature=signature, panels=[first, second])
+
+
+def corpus(
+    counts: Sequence[Counts], species: Species | None, words: Sequence[WordRate], signature: str
+) -> Chart:
+    """Return a panel each for items an article, species and the rates of words, where known."""
+    panels = [
+        Panel(
+            x=Axis(label=f"{one.name} of an article"),
+            y=Axis(label="articles", low=0.0),
+            series=[
+                Series(
+                    name=one.name,
+                    x=[float(number) for number in one.articles],
+                    y=[float(articles) for articles in one.articles.values()],
+                    kind="bars",
+                    style=0,
+                )
+            ],
+            title=f"mean {one.mean:.1f}, median {one.median:g}",
+        )
+        for one in counts
+    ]
+    if species:
+        panels.append(_species_panel(species))
+    if words:
+        panels.append(_words_panel(words))
+    return Chart(title="The corpus", signature=signature, panels=panels)
+
+
+def _species_panel(species: Species) -> Panel:
+    """Return the articles with both of two species as numbers in a square, the first on top."""
+    names = list(species.names)
+    last = len(names) - 1
+    places = [(x, y) for y in range(len(names)) for x in range(len(names))]
+    articles = {(x, y): species.together[x][last - y] for x, y in places}
+    most = max(articles.values()) or 1
+    return Panel(
+        x=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names),
+        y=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
+        series=[
+            Series(
+                name="articles",
+                x=[float(x) for x, _ in places],
+                y=[float(y) for _, y in places],
+                kind="cells",
+                style=0,
+                weights=[articles[place] / most for place in places],
+            )
+        ],
+        title="articles with proteins of both species",
+        notes=[(x, y, str(number)) for (x, y), number in articles.items()],
+    )
+
+
+def _words_panel(words: Sequence[WordRate]) -> Panel:
+    groups = list(dict.fromkeys(one.group for one in words))
+    names = list(dict.fromkeys(one.word for one in words))
+    highest = max((one.bounds.high if one.bounds else one.rate or 0.0) for one in words)
+    series = []
+    for style, group in enumerate(groups):
+        found = [one for one in words if one.group == group and one.rate is not None]
+        shift = (style - (len(groups) - 1) / 2) * 0.6 / len(groups)
+        series.append(
+            Series(
+                name=f"{group} ({found[0].articles if found else 0})",
+                x=[one.rate or 0.0 for one in found],
+                y=[len(names) - 1 - names.index(one.word) - shift for one in found],
+                kind="points",
+                style=style,
+                ends=[one.bounds or (one.rate or 0.0, one.rate or 0.0) for one in found],
+                ends_of="x",
+                texts=[f"{one.word}: {one.occurrences} of {one.words} words" for one in found],
+            )
+        )
+    return Panel(
+        x=Axis(label="occurrences in 1,000 words, with 95 % intervals", low=0.0, high=highest),
+        y=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
+        series=series,
+    )
 
 
 def predictors(found: Mapping[str, tuple[Curves, float]]) -> Chart:

@@ -88,11 +88,13 @@ def add_lenient_ranks(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add `--format` and its short form `--json`."""
+def add_format(parser: argparse.ArgumentParser, *, captions: bool = True) -> None:
+    """Add `--format`, its short form `--json`, and what `framed` reads unless not `captions`."""
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     output.add_argument("--json", dest="format", action="store_const", const="json")
+    if not captions:
+        return
     parser.add_argument("--caption", default="", metavar="TEXT", help="of a LaTeX table")
     parser.add_argument("--label", default="", metavar="NAME", help="of a LaTeX table, for \\ref")
 

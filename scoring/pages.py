@@ -102,6 +102,10 @@ def _trace(one: Series) -> dict[str, Any]:
         "legendgroup": one.name,
         "legendrank": 1000 + (style if one.style is not None else 900),
     }
+    if one.kind == "cells":
+        alphas = [f"rgba(0, 114, 178, {0.6 * weight:.3f})" for weight in one.weights]
+        look = {"symbol": "square", "size": 28, "color": alphas}
+        return trace | {"mode": "markers", "marker": look, "hoverinfo": "skip"}
     if one.texts:
         trace["text"] = list(one.texts)
         trace["textposition"] = "none" if one.kind == "bars" else None

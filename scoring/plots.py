@@ -34,10 +34,13 @@ def draw(chart: Chart) -> Figure:
         extra = "pip install 'biocreative-metaserver[plots]'"
         raise OptionError(f"plots need matplotlib: {extra}") from error
     rows = max((len(panel.y.names) for panel in chart.panels), default=0)
-    listed = {one.name for p in chart.panels for one in p.series if not one.named}
-    names = len(listed) > 1 and any(
-        not one.named and one.style is not None for p in chart.panels for one in p.series
-    )
+    listed = {
+        one.name
+        for panel in chart.panels
+        for one in panel.series
+        if not one.named and one.kind not in ("bars", "cells")
+    }
+    names = len(listed) > 1
     down, across = chart.shape
     width = (7.2 if across > 1 else 5.0) + 1.8 * names
     height = max(3.0 * down + 0.6, 0.8 + 0.2 * rows)
@@ -93,6 +96,8 @@ def _set_bounds(axes: Axes, axis: Axis, which: str) -> None:
         step = max(1, -(-len(axis.names) // 60))
         ticks = range(0, len(axis.names), step)
         axes.set(**{f"{which}ticks": ticks, f"{which}ticklabels": axis.names[::step]})
+        if which == "x":
+            axes.tick_params(axis="x", labelrotation=90)
     if axis.logarithmic:
         _set_logarithmic(axes, axis, which)
         return
@@ -122,7 +127,13 @@ def _draw_series(axes: Axes, one: Series) -> None:
     look: dict[str, Any] = {"color": colour, "label": "" if one.named else one.name}
     look["zorder"] = 2 if grey else 3 + (one.style or 0) / 100
     if one.kind == "bars":
-        axes.bar(one.x, one.y, 0.8, **look)
+        axes.bar(one.x, one.y, 0.8, **look | {"label": ""})
+        return
+    if one.kind == "cells":
+        from matplotlib.patches import Rectangle
+
+        for x, y, weight in zip(one.x, one.y, one.weights, strict=True):
+            axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, color=colour, alpha=0.6 * weight))
         return
     dashes = "-" if grey else _DASHES[(one.style or 0) % len(_DASHES)]
     if one.kind == "rule":

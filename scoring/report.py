@@ -62,7 +62,8 @@ _ACT_COLUMNS = {
     "auc_ipr": "AUC iP/R",
 }
 
-_BETTER_HIGH = {*_ITEM_COLUMNS.values(), *_ACT_COLUMNS.values()} - {"TP", "FP", "FN", "TN"}
+BETTER_HIGH = {*_ITEM_COLUMNS.values(), *_ACT_COLUMNS.values()} - {"TP", "FP", "FN", "TN"}
+"""The columns of scores, of which the highest is the best."""
 
 FORMATS = ("text", "json", "csv", "latex")
 _STYLES: Mapping[str, Callable[[Table], str]] = {
@@ -94,10 +95,10 @@ def scores_report(
         return csv_table([list(rows[0]), *(list(one.values()) for one in rows)])
     columns = {f"measures.{name}": name for name in measures}
     columns |= {name: name for more in extra for name in more}
-    table = _score_table(scorecards, [flat(one) for one in values], columns)
+    table = score_table(scorecards, [flat(one) for one in values], columns)
     signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
     if style == "latex":
-        best = best_cells(table, dict.fromkeys(_BETTER_HIGH | set(measures), False))
+        best = best_cells(table, dict.fromkeys(BETTER_HIGH | set(measures), False))
         tabular = latex_table(table, best)
         return "\n".join([*(f"% {signature}" for signature in signatures), tabular])
     return "\n".join([text_table(table), "", *signatures])
@@ -153,13 +154,17 @@ def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _score_table(
+def score_table(
     scorecards: Sequence[Scorecard],
     values: Sequence[Mapping[str, Any]],
-    more: Mapping[str, str],
+    more: Mapping[str, str] | None = None,
 ) -> Table:
+    """Return scorecards of one task as a table; `values` are their flat values.
+
+    `more` maps further keys of the values to the names of their columns.
+    """
     items = isinstance(scorecards[0], ItemScorecard)
-    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **more}
+    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **(more or {})}
     views = len({scorecard.signature.view for scorecard in scorecards}) > 1
     table = [["run", *["view"] * views, "articles", *columns.values()]]
     for scorecard, one in zip(scorecards, values, strict=True):

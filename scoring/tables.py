@@ -25,6 +25,20 @@ def text_table(table: Table) -> str:
     )
 
 
+def starred_table(table: Table, stars: Collection[tuple[int, int]]) -> str:
+    """Return the rows as `text_table` does, with a star at each cell of `stars`."""
+    rows = [
+        [
+            cell
+            if not row or not column
+            else shown(cell) + ("*" if (row, column) in stars else " ")
+            for column, cell in enumerate(cells)
+        ]
+        for row, cells in enumerate(table)
+    ]
+    return text_table(rows)
+
+
 def csv_table(table: Table) -> str:
     """Return the rows as CSV, every digit kept, undefined values empty."""
     out = io.StringIO()

@@ -85,8 +85,6 @@ def measure_usefulness(args: argparse.Namespace) -> int:
     gold = read_gold(args.task, args.gold)
     assert isinstance(gold, ItemGold)
     cards = [card for card in scorecards_of(args, gold) if isinstance(card, ItemScorecard)]
-    if len({card.signature.view for card in cards}) > 1:
-        raise OptionError("--views all; expected one view")
     sampled = {"resamples": args.resamples, "seed": args.seed}
     found = usefulness(gold, cards, cutoffs=args.cutoffs, seconds=args.seconds, **sampled)
     authors = None
