@@ -29,9 +29,7 @@ def starred_table(table: Table, stars: Collection[tuple[int, int]]) -> str:
     """Return the rows as `text_table` does, with a star at each cell of `stars`."""
     rows = [
         [
-            cell
-            if not row or not column
-            else shown(cell) + ("*" if (row, column) in stars else " ")
+            shown(cell) + ("*" if (row, column) in stars else " ") if row and column else cell
             for column, cell in enumerate(cells)
         ]
         for row, cells in enumerate(table)
@@ -96,7 +94,7 @@ def latex_float(tabular: str, caption: str, label: str) -> str:
 
 
 def best_cells(table: Table, columns: Mapping[str, bool]) -> set[tuple[int, int]]:
-    """Return the places of the best value of each named column; ties are all of them.
+    """Return the places of the best value of each named column, of ties all; of one row none.
 
     `columns` maps the names of a header to whether the lowest value is the best. Only numbers
     count, as they are shown: what reads the same is equally good.
@@ -110,7 +108,7 @@ def best_cells(table: Table, columns: Mapping[str, bool]) -> set[tuple[int, int]
             for row, cells in enumerate(table)
             if row and isinstance(cells[column], float)
         }
-        if values:
+        if len(values) > 1:
             top = (min if columns[str(name)] else max)(values.values())
             best |= {(row, column) for row, value in values.items() if value == top}
     return best

@@ -111,7 +111,7 @@ def _score(args: argparse.Namespace, task: Task, given: Sequence[Path]) -> list[
         given[1:],
         articles=args.articles,
         lenient_ranks=args.lenient_ranks,
-        views=views,
+        views=tuple(views),
     )
     return sorted(cards, key=lambda card: (-main_score(card), card.run))
 

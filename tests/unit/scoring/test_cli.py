@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring import evaluate_runs, plots, read_gold
+from scoring import evaluate_runs, figures, read_gold
 from scoring.cli import build_parser, main
 from scoring.files import result_lines
 from tests.loading import commands, loaded
@@ -118,7 +118,7 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
         (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
         (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
-        (("ensemble", *INT, "run.tsv", "--team", "("), "--team '('"),
+        (("ensemble", *INT, "run.tsv", "--team", "("), "'(' names no teams"),
         (("ensemble", *INT, "run.tsv", "one.tsv"), "no article of the gold is answered by all"),
         (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
@@ -188,7 +188,7 @@ def test_a_comparison_has_counts_of_articles_in_every_format(
         ("1", "2"),
         ("2", "2"),
     ]
-    assert r"half & 1/2 & 1.000" in outputs["latex"]
+    assert r"half & 1/2 & \textbf{1.000} & [" in outputs["latex"]
     assert outputs["latex"].startswith("% INT|gold:")
 
 
@@ -371,15 +371,11 @@ def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], fo
 
 
 def test_plots_name_the_articles_that_count(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     gold = read_gold("INT", folder / "gold.tsv")
     (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
     cards = evaluate_runs("INT", gold, [folder / "run.tsv", folder / "half.tsv"])
-    legend = plots.curves(cards).axes[0].get_legend()
-    assert legend is not None
-    names = [text.get_text() for text in legend.get_texts()]
-    assert names == [text.get_text() for text in plots.scatter(cards).axes[0].texts]
-    assert names == ["run (2/2)", "half (1/2)"]
+    for chart in (figures.curves(cards), figures.scatter(cards)):
+        assert [one.name for one in chart.panels[0].series] == ["run (2/2)", "half (1/2)"]
 
 
 def test_ensemble_writes_what_evaluate_reads(
