@@ -212,7 +212,7 @@ def main() -> None:
     print_sizes(campaigns)
     print_power()
     print_coverage(campaigns)
-    print_list_sizes(campaigns)
+    print_list_sizes(campaigns // 2)
     print_articles_needed()
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 
 from scoring.columns import ByteColumn, Places, Truths, Words, split_columns
 from scoring.ranking import Matches
-from scoring.tasks import Item, Task
+from scoring.tasks import Hit, Item, Task, pair
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -114,7 +116,7 @@ def match_file(
 
     `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
     """
-    parts = _Parts(task, index)
+    parts = _Parts(task, index.place, index.numbers)
     if index.ambiguous or not all(map(parts.add, blocks)) or not parts.ranks:
         return None
     rows = _Rows(parts)
@@ -131,13 +133,46 @@ def match_file(
     )
 
 
-class _Parts:
-    """The columns of a file, collected block by block; articles and long accessions as numbers."""
+@dataclass(frozen=True, kw_only=True)
+class HitsFile:
+    """A result file's hits by article, both in file order, and what is odd in the file.
 
-    def __init__(self, task: Task, index: GoldIndex) -> None:
+    `wide` and `rising` are those of `MatchedFile`.
+    """
+
+    answers: Mapping[str, list[Hit]]
+    wide: int | None
+    rising: Sequence[tuple[int, int]]
+
+
+def read_hits(
+    blocks: Iterable[bytes], task: Task, *, lenient_ranks: bool = False
+) -> HitsFile | None:
+    """Return an INT or IPT file's hits, or None unless every line is well-formed."""
+    parts = _PartsWithHits(task)
+    if not all(map(parts.add, blocks)) or not parts.ranks:
+        return None
+    rows = _Rows(parts)
+    if not rows.ranked(lenient=lenient_ranks):
+        return None
+    members = _ordered([rows.members(column) for column in parts.members()])
+    if _any_equal(_hashes(rows.articles, members)):
+        return None
+    return HitsFile(answers=parts.answers, wide=parts.wide, rising=rows.rising())
+
+
+class _Parts:
+    """The columns of a file, collected block by block; articles and long accessions as numbers.
+
+    `articles` and `accessions` are numbers that are known already.
+    """
+
+    def __init__(
+        self, task: Task, articles: Mapping[str, int], accessions: Mapping[bytes, int]
+    ) -> None:
         self._width = 4 if task is Task.INT else 5
-        self._accessions = dict(index.numbers)
-        self.article_numbers = dict(index.place)  # the gold's articles first
+        self._accessions = dict(accessions)
+        self.article_numbers = dict(articles)
         self.articles: list[Places] = []
         self.ranks: list[Words] = []
         self.confidences: list[NDArray[np.float64]] = []
@@ -164,7 +199,11 @@ class _Parts:
         self.ranks.append(ranks)
         self.confidences.append(confidences)
         self._members.append([_members(column, self._accessions) for column in accessions])
+        self._taken(accessions)
         return True
+
+    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
+        """Take note of a block that was added; there is nothing more to take from it."""
 
     def members(self) -> list[Members]:
         """Return a whole-file column for each accession of an item."""
@@ -182,6 +221,32 @@ class _Parts:
     def _numbers(self, names: Iterable[bytes]) -> Places:
         known = self.article_numbers
         return np.array([known.setdefault(name.decode(), len(known)) for name in names])
+
+
+class _PartsWithHits(_Parts):
+    """The columns of a file, and its hits with their names."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task, {}, {})
+        self.answers: dict[str, list[Hit]] = {}
+        self._names: list[str] = []
+
+    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
+        articles = self.articles[-1]
+        rows = np.arange(len(articles))
+        items: Iterable[Item] = map(bytes.decode, accessions[0].texts(rows))
+        if len(accessions) == 2:
+            items = map(
+                pair,
+                map(bytes.decode, accessions[0].texts(rows)),
+                map(bytes.decode, accessions[1].texts(rows)),
+            )
+        fields = zip(items, self.ranks[-1].tolist(), self.confidences[-1].tolist(), strict=True)
+        hits = list(map(partial(tuple.__new__, Hit), fields))
+        self._names += list(self.article_numbers)[len(self._names) :]
+        starts = _changes(articles).tolist()
+        for start, end in pairwise([*starts, len(hits)]):
+            self.answers.setdefault(self._names[articles[start]], []).extend(hits[start:end])
 
 
 class _Rows:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import FileProblem, Problems
 from scoring.tasks import Item, Task, pair
-from scoring.text import read_lines
+from scoring.text import Source, read_lines
 
 _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(
@@ -37,7 +36,7 @@ class ResultLine(NamedTuple):
 class TabFile:
     """A tab-separated file being read: its lines, and the problems found so far."""
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Source, columns: Sequence[str]) -> None:
         self.path = path
         self.columns = columns
         self.problems = Problems()
@@ -115,7 +114,7 @@ class TabFile:
         return None
 
 
-def extra_columns(path: Path, columns: Sequence[str], line: int) -> FileProblem:
+def extra_columns(path: Source, columns: Sequence[str], line: int) -> FileProblem:
     """Return the warning that a line, and perhaps others below, has more columns."""
     message = f"extra columns ignored; expected {', '.join(columns)}"
     return FileProblem(str(path), line, len(columns) + 1, message)

@@ -3,10 +3,12 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -14,7 +16,7 @@ from scoring import FileProblem, FormatError, Matches, read_run
 from scoring.biocreative import match
 from scoring.bulk import match_file
 from scoring.columns import _SPACE_BEGINS, _SPACE_ENDS, split_columns
-from scoring.files import rising_confidence
+from scoring.files import read_run_by_line, rising_confidence
 from scoring.gold import ItemGold
 from scoring.rows import RESULT_COLUMNS, extra_columns
 from scoring.tasks import Classification, Task, pair
@@ -156,10 +158,20 @@ def test_good_files_are_read_in_bulk(
 def line_by_line(
     task: Task, path: Path, lenient: bool
 ) -> tuple[Mapping[str, Matches], tuple[FileProblem, ...]] | None:
+    refused: tuple[FileProblem, ...] = ()
     try:
-        run = read_run(task, path, lenient_ranks=lenient)
-    except FormatError:
+        run = read_run_by_line(task, path, lenient_ranks=lenient)
+    except FormatError as error:
+        refused = error.problems
+    if refused:
+        with pytest.raises(FormatError) as raised:
+            read_run(task, path, lenient_ranks=lenient)
+        assert raised.value.problems == refused
         return None
+    same = read_run(task, path, lenient_ranks=lenient)
+    assert replace(same, warnings=()) == replace(run, warnings=())
+    assert list(same.answers) == list(run.answers)
+    assert sorted(same.warnings) == sorted(run.warnings)
     matches = {}
     for article, answer in run.answers.items():
         assert not isinstance(answer, Classification)
