@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 MOST_NAMED = 8
-"""More lines than this cannot be told apart by colour."""
+"""Of more lines than this, colours are too much alike."""
 COLOURS = (
     "#0072b2",
     "#d55e00",
@@ -27,8 +27,8 @@ GREY = "#b5b5b5"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
-    """An axis: its label, its bounds (None: those of the data), and the names at 0, 1, 2, ..."""
+class Scale:
+    """The scale of an axis: its label, its bounds (None: those of the data), and the names at 0, 1, 2, ..."""
 
     label: str
     low: float | None = None
@@ -37,9 +37,9 @@ class Axis:
     logarithmic: bool = False
 
 
-def unit_axis(label: str) -> Axis:
+def unit_scale(label: str) -> Scale:
     """Return the axis of a measure in [0, 1]."""
-    return Axis(label=label, low=0.0, high=1.0)
+    return Scale(label=label, low=0.0, high=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +68,8 @@ class Series:
 class Panel:
     """One plot of a chart; `notes` are texts at places of it."""
 
-    x: Axis
-    y: Axis
+    x: Scale
+    y: Scale
     series: Sequence[Series]
     title: str = ""
     notes: Sequence[tuple[float, float, str]] = ()
@@ -88,6 +88,12 @@ class Chart:
         """Rows and columns of panels."""
         columns = min(2, len(self.panels))
         return -(-len(self.panels) // columns), columns
+
+    def _repr_png_(self) -> bytes:
+        """Return the chart as a notebook shows it."""
+        from scoring.plots import png  # which draws charts, and loads matplotlib
+
+        return png(self)
 
 
 def best_named(scores: Sequence[float], most: int = MOST_NAMED) -> list[int | None]:

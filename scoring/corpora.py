@@ -31,7 +31,7 @@ OTHERS = "others"
 
 @dataclass(frozen=True, kw_only=True)
 class Counts:
-    """How many of something the articles have: `articles` maps a number to the articles with it."""
+    """A distribution over articles: `articles` maps a number to the articles with so many."""
 
     name: str
     total: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
-from scoring.charts import Axis, Chart, Panel, Series, best_named, unit_axis
+from scoring.charts import Scale, Chart, Panel, Series, best_named, unit_scale
 from scoring.corpora import Counts, Species, WordRate
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.ppi3d import Curves
@@ -31,8 +31,8 @@ def curves(scorecards: Sequence[Scorecard]) -> Chart:
             last = recall
         series.append(Series(name=_labelled(card), x=x, y=y, style=style))
     panel = Panel(
-        x=unit_axis("recall"),
-        y=unit_axis("interpolated precision"),
+        x=unit_scale("recall"),
+        y=unit_scale("interpolated precision"),
         series=series,
     )
     return _chart("Interpolated precision and recall", scorecards, panel)
@@ -58,8 +58,8 @@ def scatter(scorecards: Sequence[Scorecard]) -> Chart:
     lowest = min((one.x[0] for one in series), default=0.0)
     highest = max((one.x[0] for one in series), default=0.0) or 1.0
     panel = Panel(
-        x=Axis(label=measure, low=min(0.0, lowest), high=1.3 * highest),  # names lie to the right
-        y=Axis(label="AUC iP/R", low=0.0),
+        x=Scale(label=measure, low=min(0.0, lowest), high=1.3 * highest),  # names lie to the right
+        y=Scale(label="AUC iP/R", low=0.0),
         series=series,
     )
     return _chart(f"AUC iP/R and {measure}", scorecards, panel)
@@ -82,8 +82,8 @@ def intervals(comparison: Comparison) -> Chart:
     )
     low = 0.0 if all(one.low >= 0 for one in runs) else -1.0
     panel = Panel(
-        x=Axis(label=f"{measure}, with its {comparison.level:.0%} interval", low=low, high=1.0),
-        y=Axis(label="", low=-0.5, high=len(runs) - 0.5, names=names),
+        x=Scale(label=f"{measure}, with its {comparison.level:.0%} interval", low=low, high=1.0),
+        y=Scale(label="", low=-0.5, high=len(runs) - 0.5, names=names),
         series=[series],
     )
     title = f"{measure} of the runs"
@@ -124,8 +124,8 @@ def difficulty(
         texts=[one.article for one in values],
     )
     panel = Panel(
-        x=Axis(label="articles, easiest first"),
-        y=unit_axis("AUC iP/R: mean and deviation over the runs"),
+        x=Scale(label="articles, easiest first"),
+        y=unit_scale("AUC iP/R: mean and deviation over the runs"),
         series=[series],
     )
     return Chart(title="Difficulty of the articles", signature=signature, panels=[panel])
@@ -164,8 +164,8 @@ def _ranks_panel(
     ]
     counts = ", ".join(f"{len(found)} {cluster}" for cluster, found in clusters.items() if found)
     return Panel(
-        x=Axis(label="mean rank (weighted by AUC iP/R)", low=0.0, high=float(borders.articles)),
-        y=Axis(label="standard deviation of the rank", low=0.0, high=highest),
+        x=Scale(label="mean rank (weighted by AUC iP/R)", low=0.0, high=float(borders.articles)),
+        y=Scale(label="standard deviation of the rank", low=0.0, high=highest),
         series=series,
         title=f"{len(articles)} {name} articles\n{counts}",
     )
@@ -224,18 +224,18 @@ def usefulness(
         for (name, line), style in lines
     ]
     first = Panel(
-        x=Axis(
+        x=Scale(
             label="minutes of screening an article",
             low=0.8 * min(times_taken),
             high=1.25 * max(times_taken),
             logarithmic=True,
         ),
-        y=unit_axis("recall"),
+        y=unit_scale("recall"),
         series=times,
     )
     second = Panel(
-        x=Axis(label="candidates screened an article (cutoff)", low=0.0),
-        y=unit_axis(f"F, beta {beta:g}"),
+        x=Scale(label="candidates screened an article (cutoff)", low=0.0),
+        y=unit_scale(f"F, beta {beta:g}"),
         series=cutoffs,
     )
     title = "What a curator finds by screening"
@@ -248,8 +248,8 @@ def corpus(
     """Return a panel each for items an article, species and the rates of words, where known."""
     panels = [
         Panel(
-            x=Axis(label=f"{one.name} of an article"),
-            y=Axis(label="articles", low=0.0),
+            x=Scale(label=f"{one.name} of an article"),
+            y=Scale(label="articles", low=0.0),
             series=[
                 Series(
                     name=one.name,
@@ -278,8 +278,8 @@ def _species_panel(species: Species) -> Panel:
     articles = {(x, y): species.together[x][last - y] for x, y in places}
     most = max(articles.values()) or 1
     return Panel(
-        x=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names),
-        y=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
+        x=Scale(label="", low=-0.5, high=len(names) - 0.5, names=names),
+        y=Scale(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
         series=[
             Series(
                 name="articles",
@@ -316,8 +316,8 @@ def _words_panel(words: Sequence[WordRate]) -> Panel:
             )
         )
     return Panel(
-        x=Axis(label="occurrences in 1,000 words, with 95 % intervals", low=0.0, high=highest),
-        y=Axis(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
+        x=Scale(label="occurrences in 1,000 words, with 95 % intervals", low=0.0, high=highest),
+        y=Scale(label="", low=-0.5, high=len(names) - 0.5, names=names[::-1]),
         series=series,
     )
 
@@ -346,8 +346,8 @@ def predictors(found: Mapping[str, tuple[Curves, float]]) -> Chart:
         ]
         panels.append(
             Panel(
-                x=unit_axis(x_name),
-                y=unit_axis(y_name),
+                x=unit_scale(x_name),
+                y=unit_scale(y_name),
                 series=series,
                 title=title,
             )

@@ -7,7 +7,7 @@ from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.charts import COLOURS, GREY, Axis, Chart, Series, best_first
+from scoring.charts import COLOURS, GREY, Scale, Chart, Series, best_first
 from scoring.errors import OptionError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
-def _axis(axis: Axis) -> dict[str, Any]:
+def _axis(axis: Scale) -> dict[str, Any]:
     settings: dict[str, Any] = {"title": {"text": axis.label}}
     if axis.logarithmic:
         settings |= {"type": "log", "dtick": "D2"}

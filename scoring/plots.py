@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.charts import COLOURS, GREY, Axis, Chart, Panel, Series, best_first
+from scoring.charts import COLOURS, GREY, Scale, Chart, Panel, Series, best_first
 from scoring.errors import OptionError
 from scoring.labels import Box, place_labels
 
@@ -71,6 +72,13 @@ def save(chart: Chart, path: Path) -> None:
         figure.savefig(path, dpi=200, metadata=metadata)
 
 
+def png(chart: Chart, dpi: int = 100) -> bytes:
+    """Return a chart as the bytes of a PNG file."""
+    out = io.BytesIO()
+    draw(chart).savefig(out, format="png", dpi=dpi, metadata={"Software": None})
+    return out.getvalue()
+
+
 def check(path: Path) -> None:
     """Raise `OptionError` unless the path's suffix is one that can be drawn."""
     if path.suffix not in _METADATA:
@@ -91,7 +99,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
     _set_bounds(axes, panel.y, "y")
 
 
-def _set_bounds(axes: Axes, axis: Axis, which: str) -> None:
+def _set_bounds(axes: Axes, axis: Scale, which: str) -> None:
     if axis.names:
         step = max(1, -(-len(axis.names) // 60))
         ticks = range(0, len(axis.names), step)
@@ -110,7 +118,7 @@ def _set_bounds(axes: Axes, axis: Axis, which: str) -> None:
     axes.set(**{f"{which}lim": (low - margin, high + margin)})
 
 
-def _set_logarithmic(axes: Axes, axis: Axis, which: str) -> None:
+def _set_logarithmic(axes: Axes, axis: Scale, which: str) -> None:
     """Mark 1, 2 and 5 of each power of ten, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 

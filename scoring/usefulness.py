@@ -30,7 +30,7 @@ IDEAL = "ideal"
 
 @dataclass(frozen=True, kw_only=True)
 class Usefulness:
-    """What a run finds in the first `cutoff` candidates of each article; means over articles.
+    """A run's gain in the first `cutoff` candidates of each article: means over articles.
 
     `candidates` are those looked at, which are fewer than the cutoff where lists are shorter;
     `minutes` is the time that they take. `cutoff` is None for whole lists.

@@ -64,7 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 @dataclass(frozen=True, kw_only=True)
 class _Findings:
-    """What is known of a corpus."""
+    """The parts of a corpus that are known."""
 
     counts: Sequence[Counts] = ()
     species: Species | None = None

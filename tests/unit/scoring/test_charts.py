@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from scoring import figures, pages, plots
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.biocreative import RunScorer
-from scoring.charts import MOST_NAMED, Axis, Chart, Panel, Series, best_first, best_named
+from scoring.charts import MOST_NAMED, Scale, Chart, Panel, Series, best_first, best_named
 from scoring.cli import main
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.errors import OptionError
@@ -38,7 +38,7 @@ def chart(runs: int) -> Chart:
         )
         for place, (score, style) in enumerate(zip(scores, best_named(scores), strict=True))
     ]
-    panel = Panel(x=Axis(label="x"), y=Axis(label="y"), series=series)
+    panel = Panel(x=Scale(label="x"), y=Scale(label="y"), series=series)
     return Chart(title="A & B", signature="INT|gold:1<2", panels=[panel])
 
 
@@ -99,7 +99,7 @@ def test_the_legend_has_one_entry_for_the_grey() -> None:
         Series(name=f"run{place}", x=[0.0, 1.0], y=[0.0, place / 30], style=style)
         for place, style in enumerate(best_named(list(range(30))))
     ]
-    panel = Panel(x=Axis(label="x"), y=Axis(label="y"), series=lines)
+    panel = Panel(x=Scale(label="x"), y=Scale(label="y"), series=lines)
     figure = plots.draw(Chart(title="", signature="", panels=[panel, panel]))
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
