@@ -28,7 +28,7 @@ GREY = "#b5b5b5"
 
 @dataclass(frozen=True, kw_only=True)
 class Scale:
-    """The scale of an axis: its label, its bounds (None: those of the data), and the names at 0, 1, 2, ..."""
+    """The scale of an axis: its label, its bounds (None: the data's), the names at 0, 1, 2, ..."""
 
     label: str
     low: float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
-from scoring.charts import Scale, Chart, Panel, Series, best_named, unit_scale
+from scoring.charts import Chart, Panel, Scale, Series, best_named, unit_scale
 from scoring.corpora import Counts, Species, WordRate
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.ppi3d import Curves

@@ -7,7 +7,7 @@ from math import log10
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.charts import COLOURS, GREY, Scale, Chart, Series, best_first
+from scoring.charts import COLOURS, GREY, Chart, Scale, Series, best_first
 from scoring.errors import OptionError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scoring.charts import COLOURS, GREY, Scale, Chart, Panel, Series, best_first
+from scoring.charts import COLOURS, GREY, Chart, Panel, Scale, Series, best_first
 from scoring.errors import OptionError
 from scoring.labels import Box, place_labels
 

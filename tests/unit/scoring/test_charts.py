@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from scoring import figures, pages, plots
 from scoring.analysis import ArticleDifficulty, ArticleRank
 from scoring.biocreative import RunScorer
-from scoring.charts import MOST_NAMED, Scale, Chart, Panel, Series, best_first, best_named
+from scoring.charts import MOST_NAMED, Chart, Panel, Scale, Series, best_first, best_named
 from scoring.cli import main
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.errors import OptionError
