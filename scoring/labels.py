@@ -93,4 +93,4 @@ def _candidates(width: float, height: float) -> Iterator[Place]:
             across, up = cos(eighth * pi / 4), sin(eighth * pi / 4)
             dx = across * distance + width * (across - 1) / 2
             dy = up * distance + height * (up - 1) / 2
-            yield Place(dx, dy, number > 1, ((1 - across) / 2, (1 - up) / 2))
+            yield Place(dx, dy, number > 0, ((1 - across) / 2, (1 - up) / 2))

@@ -35,7 +35,9 @@ def save(chart: Chart, path: Path) -> int:
     page = (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<title>{title}</title>\n<meta name="description" content="{signature}">\n'
-        '<meta name="viewport" content="width=device-width">\n</head>\n'
+        '<meta name="viewport" content="width=device-width">\n'
+        "<style>body{font-family:sans-serif;margin:1rem auto;max-width:75rem}"
+        "h1{font-size:1.2rem}</style>\n</head>\n"
         f"<body>\n<h1>{title}</h1>\n{body}\n<p><code>{signature}</code></p>\n</body>\n</html>\n"
     )
     return path.write_bytes(page.encode())
@@ -55,13 +57,14 @@ def draw(chart: Chart) -> Figure:
         extra = "pip install 'biocreative-metaserver[plots]'"
         raise OptionError(f"pages need plotly: {extra}") from error
     rows, columns = chart.shape
-    titles = [panel.title for panel in chart.panels]
+    titles = [panel.title.replace("\n", "<br>") for panel in chart.panels]
     figure = make_subplots(rows=rows, cols=columns, subplot_titles=titles)
     listed: set[str] = set()
     for number, panel in enumerate(chart.panels):
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for one in best_first(panel.series):
-            trace = _trace(one) | {"showlegend": one.name not in listed}
+            named = one.kind not in ("bars", "cells") and one.name not in listed
+            trace = _trace(one) | {"showlegend": named}
             listed.add(one.name)
             figure.add_trace(trace, **place)
         for x, y, text in panel.notes:
@@ -70,14 +73,16 @@ def draw(chart: Chart) -> Figure:
         figure.update_yaxes(_axis(panel.y), **place)
     names = max(len(panel.y.names) for panel in chart.panels)
     height = max(200 + 320 * rows, 60 + 22 * names)
-    figure.update_layout(template="plotly_white", height=height)
+    margin = {"l": 60, "r": 20, "t": 60 if any(titles) else 20, "b": 60}
+    figure.update_layout(template="plotly_white", height=height, margin=margin)
     return figure
 
 
 def _axis(axis: Scale) -> dict[str, Any]:
     settings: dict[str, Any] = {"title": {"text": axis.label}}
     if axis.logarithmic:
-        settings |= {"type": "log", "dtick": "D2"}
+        ticks = [digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5)]
+        settings |= {"type": "log", "tickvals": ticks, "ticktext": [f"{one:g}" for one in ticks]}
         if axis.low and axis.high:
             settings["range"] = [log10(axis.low), log10(axis.high)]
     elif axis.low is not None and axis.high is not None:

@@ -35,13 +35,13 @@ def draw(chart: Chart) -> Figure:
         extra = "pip install 'biocreative-metaserver[plots]'"
         raise OptionError(f"plots need matplotlib: {extra}") from error
     rows = max((len(panel.y.names) for panel in chart.panels), default=0)
-    listed = {
-        one.name
+    listed = [
+        one
         for panel in chart.panels
         for one in panel.series
         if not one.named and one.kind not in ("bars", "cells")
-    }
-    names = len(listed) > 1
+    ]
+    names = len({one.name if one.style is not None else "" for one in listed}) > 1
     down, across = chart.shape
     width = (7.2 if across > 1 else 5.0) + 1.8 * names
     height = max(3.0 * down + 0.6, 0.8 + 0.2 * rows)
