@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,13 +65,22 @@ async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
     given = settings(folder)
     async with open_store(folder / STORE_FILE) as store:
         corpus, phase_id, keys = await _phase(store, lanes, articles)
-        checked, raw = _answer(given)
-        entries = _entries(corpus, keys, checked, raw)
-        while batch := list(itertools.islice(entries, AT_A_TIME)):
-            await asyncio.gather(*map(store.record, batch))
+        await record_answers(store, given, corpus, keys, articles)
         for task in ("ACT", "INT", "IPT"):
             await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
     return given
+
+
+async def record_answers(
+    store: Store, given: Settings, corpus: Corpus, keys: Sequence[LaneKey], articles: int
+) -> None:
+    """Take lanes, and store the answers of each to its first `articles` articles."""
+    for key in keys:
+        await store.take_lane(key)
+    checked, raw = _answer(given)
+    entries = _entries(corpus, keys, articles, checked, raw)
+    while batch := list(itertools.islice(entries, AT_A_TIME)):
+        await asyncio.gather(*map(store.record, batch))
 
 
 async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, list[LaneKey]]:
@@ -91,8 +100,6 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
             key = LaneKey(phase_id, await servers.add(connection, server, team))
             await servers.set_control(connection, key, Control.PAUSED)
             keys.append(key)
-    for key in keys:
-        await store.take_lane(key)
     return corpus, phase_id, keys
 
 
@@ -104,12 +111,12 @@ def _answer(given: Settings) -> tuple[Any, bytes]:
 
 
 def _entries(
-    corpus: Corpus, keys: list[LaneKey], checked: Any, raw: bytes
+    corpus: Corpus, keys: Sequence[LaneKey], articles: int, checked: Any, raw: bytes
 ) -> Iterator[AttemptRecord]:
-    for key, (position, article) in itertools.product(keys, enumerate(corpus.ids)):
+    for key, position in itertools.product(keys, range(articles)):
         attempt = Attempt(
             server=ServerName(""),
-            article=article,
+            article=corpus.ids[position],
             number=1,
             started_at=1.0e9 + position,
             outcome=Outcome.OK,

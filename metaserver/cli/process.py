@@ -39,6 +39,8 @@ def run_to_end(command: Coroutine[Any, Any, int]) -> int:
         return asyncio.run(stoppable())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    finally:
+        gc.freeze()  # the process ends: no need to look for garbage in all that it has
 
 
 def prepare_process() -> Descriptors:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-BEAT = 0.02  # seconds between two checks: a stall is measured as at most so much longer
+BEAT = 0.1  # seconds between two checks: a stall is measured as at most so much longer
 STALL = 1.0  # seconds; the loop of a busy hub returns sooner
 KEPT = 100  # the last stalls that are remembered
 

@@ -29,6 +29,9 @@ MAX_LANES = 2_000  # at work at once in one hub
 SLICE = 200  # requests of a turn, for each concurrent request of the lane
 RESTART_SECONDS = 1.0
 LONG_DUE = timedelta(days=-36_500)  # a clock that is set back must not put off a job
+BATCH = 500  # jobs that the supervisor begins or ends together
+NO_HEARTBEAT = timedelta(days=36_500)
+"""Heartbeats show other processes that a job is alive: in memory there are none."""
 
 log = logging.getLogger(__name__)
 
@@ -160,8 +163,8 @@ class Engine:
 
         await queue.run(
             max_concurrent_tasks=self._max_lanes,
-            batch_size=min(10, self._max_lanes // 2),
-            heartbeat_timeout=timedelta(seconds=5),
+            batch_size=min(BATCH, self._max_lanes // 2),
+            heartbeat_timeout=NO_HEARTBEAT,
             log_aggregation_interval=timedelta(0),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
@@ -86,6 +86,7 @@ class ServerMonitor:
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
         self._began = clock()
+        self._changed: set[ServerName] = set()  # until `take_changed`
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
@@ -100,22 +101,39 @@ class ServerMonitor:
                     self._times.merge(other.times)
             self._errors = [error for error in self._errors if error.server != server.name]
         self._servers[server.name] = _MonitoredServer(server=server, address=address)
+        self._change(self._servers[server.name])
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
         """Record the desired state of a server's lane."""
         watched = self._servers[server]
         watched.control, watched.control_note = control, note
-        watched.status = self._cached = None
+        self._change(watched)
 
     def limit(self, seconds: float) -> None:
         """Change the time limit for an article, in seconds."""
-        self._time_limit, self._cached = seconds, None
+        self._time_limit = seconds
         for watched in self._servers.values():
-            watched.status = None
+            self._change(watched)
 
     def found_down(self, server: ServerName, reason: str) -> None:
         """Record that a server was down when it was last monitored."""
-        self._servers[server].down = reason
+        watched = self._servers[server]
+        watched.down = reason
+        self._change(watched)
+
+    def take_changed(self) -> Set[ServerName]:
+        """Return the servers that have changed since the last call: others have the same state."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def put_back(self, changed: Set[ServerName]) -> None:
+        """Let the next `take_changed` return these servers again."""
+        self._changed |= changed
+
+    def _change(self, watched: _MonitoredServer) -> None:
+        """Drop what is cached of a server, and remember that it has changed."""
+        watched.status = self._cached = None
+        self._changed.add(watched.server.name)
 
     def status(self, server: ServerName) -> ServerStatus:
         """Return a server's present row of the monitor."""
@@ -131,7 +149,7 @@ class ServerMonitor:
         """Record an ended attempt, live or read from the store."""
         watched = self._servers[attempt.server]
         seconds = attempt.timings.total
-        watched.status = self._cached = None
+        self._change(watched)
         watched.outcomes[attempt.outcome] += 1
         watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
         measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
@@ -167,7 +185,7 @@ class ServerMonitor:
     def lane(self, change: LaneChanged) -> None:
         """Record a change of a lane's state."""
         watched = self._servers[change.server.name]
-        watched.status = self._cached = None
+        self._change(watched)
         watched.in_flight = change.in_flight
         watched.down = change.down
         watched.end = None if change.end is LaneEnd.SLICE else change.end

@@ -10,13 +10,14 @@ from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import TeamName
 from metaserver.model.states import Role
 from metaserver.model.tokens import Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, TeamField
 from metaserver.operations.table import Nothing, operation
-from metaserver.store import tokens
+from metaserver.store import teams, tokens
 
 MOST = 100
 """Most valid tokens of one team, and of no team."""
@@ -57,6 +58,15 @@ class RevokedToken(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     made_with_it: Annotated[
         bool, Meta(description="Also all tokens that were created with it, and with these")
     ] = False
+
+
+class TokenQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A selection of tokens: all that are valid, and the newest of the others."""
+
+    team: TeamField | None = None
+    ended: Annotated[
+        int, Meta(ge=0, le=1_000, description="The most that are revoked or expired: the newest")
+    ] = 200
 
 
 class TokenDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -156,11 +166,20 @@ async def create(hub: HubContext, caller: Caller, request: NewToken) -> IssuedTo
 
 
 @operation("Tokens.list", "GET /tokens", Role.TEAM)
-async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[TokenDetail]:
-    """Return the team's tokens, to organisers all tokens, without their secrets."""
-    of = None if caller.organiser else (await hub.team(caller.team or "")).id
+async def list_(hub: HubContext, caller: Caller, request: TokenQuery) -> Sequence[TokenDetail]:
+    """Return the team's tokens, to organisers those of all or of one, without their secrets.
+
+    All that are valid are returned, and the newest of those that are revoked or expired.
+    """
+    name = request.team if caller.organiser else caller.team or ""
+    if request.team not in (None, name):
+        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
     async with hub.store.reading() as connection:
-        known = await tokens.list_all(connection, of)
+        team = None if name is None else await teams.get(connection, TeamName(name))
+        if name is not None and team is None:
+            raise RefusedError(Refusal.UNKNOWN, f"there is no team {name!r}", field="team")
+        of = None if team is None else team.id
+        known = await tokens.list_valid(connection, hub.clock(), ended=request.ended, team_id=of)
     ids = {token.id for token in known}
     return [TokenDetail.of(token, ids) for token in known]
 

@@ -49,11 +49,13 @@ class BoardArchiver:
 
     async def look(self, running: RunningPhase) -> None:
         """Store the boards of a phase if it is over and no request is in flight."""
-        if not self._is_final(running):
+        if running.state not in OVER:
             return
         for task in running.boards.tasks():
             key = (running.phase.id, task.name, running.gold[task.name].version)
-            if key not in self._kept and await self._keep(running, task, key[2]):
+            if key in self._kept or not self._is_final(running):
+                continue
+            if await self._keep(running, task, key[2]):
                 self._kept.add(key)
 
     def _is_final(self, running: RunningPhase) -> bool:

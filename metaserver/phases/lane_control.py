@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Mapping, Sequence
@@ -27,6 +28,8 @@ from metaserver.model.states import OPEN_STATES, Control
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import servers as stored_servers
 from metaserver.store.store import Store
+
+TAKEN_TOGETHER = 200  # lanes: the store is locked meanwhile
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +88,7 @@ class LaneController:
             if self.engine.at_work(running.key(registered)):
                 raise RefusedError(Refusal.STATE, "it is at work: pause it first")
             await self._set(running, registered, control.control, note=note)
-            await self._start(running, registered.server.name, allowance=1)
+            await self._start(running, [registered.server.name], allowance=1)
 
     async def pause(
         self, running: RunningPhase, registered: RegisteredServer, note: AuditWriter
@@ -208,10 +211,11 @@ class LaneController:
     async def start_pending(self, running: RunningPhase) -> None:
         """Start the scheduled lanes; while nothing can be stored they wait."""
         pending = self._pending[running.name]
-        for name in sorted(pending):
-            with suppress(UnavailableError):
-                await self._start(running, name)
-                pending.discard(name)
+        names = iter(sorted(pending))
+        with suppress(UnavailableError):
+            while some := list(itertools.islice(names, TAKEN_TOGETHER)):
+                await self._start(running, some)
+                pending.difference_update(some)
 
     # -- helpers ---------------------------------------------------------------------------------
 
@@ -227,17 +231,18 @@ class LaneController:
         self.engine.pause(running.key(registered))
 
     async def _start(
-        self, running: RunningPhase, name: ServerName, allowance: int | None = None
+        self, running: RunningPhase, names: Sequence[ServerName], allowance: int | None = None
     ) -> None:
-        key = running.key(running.servers[name])
-        if self.engine.at_work(key):
-            if not self.engine.pausing(key):
-                return
-            self.engine.resume(key)  # it was finishing its requests in flight
-            return
-        lane = await running.lane(name)
-        self._ends.pop(key, None)
-        self.engine.start(lane, allowance=allowance)
+        resting = []
+        for name in names:
+            key = running.key(running.servers[name])
+            if not self.engine.at_work(key):
+                resting.append(name)
+            elif self.engine.pausing(key):
+                self.engine.resume(key)  # it was finishing its requests in flight
+        for lane in await running.lanes(resting):
+            self._ends.pop(lane.key, None)
+            self.engine.start(lane, allowance=allowance)
 
     async def _require_open(
         self, running: RunningPhase, registered: RegisteredServer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -222,25 +222,29 @@ class RunningPhase:
         del self.offline[name]
         self.boards.leave(name)
 
-    async def lane(self, name: ServerName) -> Lane:
-        """Take a server's lane from the store; it must not be running.
+    async def lanes(self, names: Iterable[ServerName]) -> Sequence[Lane]:
+        """Take the lanes of servers from the store; they must not be running.
 
         One that was down is probed before it is sent an article.
         """
-        registered = self.servers[name]
-        state = await self._store.take_lane(self.key(registered))
-        return Lane(
-            registered.server,
-            self.corpus,
-            state,
-            self.settings.lane_limits(self._patience),
-            caller=self._caller,
-            recorder=self._store,
-            publish=functools.partial(self._publish, self),
-            prepare=self.boards.prepare,
-            clock=self._clock,
-            down=self._found_down.pop(name, ""),
-        )
+        servers = [self.servers[name] for name in names]
+        states = await self._store.take_lanes(self.phase.id, [server.id for server in servers])
+        limits = self.settings.lane_limits(self._patience)
+        return [
+            Lane(
+                registered.server,
+                self.corpus,
+                states[registered.id],
+                limits,
+                caller=self._caller,
+                recorder=self._store,
+                publish=functools.partial(self._publish, self),
+                prepare=self.boards.prepare,
+                clock=self._clock,
+                down=self._found_down.pop(registered.server.name, ""),
+            )
+            for registered in servers
+        ]
 
     def show_gold(self, gold: GoldVersion, scoreboard: Scoreboard) -> None:
         """Show a task's scores on its newest gold, and request the task from now on.

@@ -123,7 +123,7 @@ class Scheduler:
 
     async def _drive(self) -> None:
         while True:
-            for running in list(self.phases.values()):
+            for running in [one for one in self.phases.values() if self._is_due(one)]:
                 try:
                     with suppress(UnavailableError):  # the store is blocked: it is advanced later
                         await run_uncancelled(self.advance(running))
@@ -131,11 +131,16 @@ class Scheduler:
                     log.exception("phase %s cannot be advanced", running.name)
             await asyncio.sleep(CLOCK_SECONDS)
 
+    def _is_due(self, running: RunningPhase) -> bool:
+        """Return whether `advance` has something to do."""
+        state = running.phase.state(self._clock())
+        return state is not running.state or self.lanes.has_pending(running)
+
     async def advance(self, running: RunningPhase) -> None:
         """Bring a phase into the state in which it should be now."""
-        state = running.phase.state(self._clock())
-        if state is running.state and not self.lanes.has_pending(running):
+        if not self._is_due(running):
             return
+        state = running.phase.state(self._clock())
         async with self.lanes.lock:
             if state is not running.state:
                 await self._reach(running, state)

@@ -1,4 +1,6 @@
-"""The log of servers' states, checked once a second: changes are stored and sent to listeners.
+"""The log of servers' states: changes are stored and sent to listeners, at most a second later.
+
+Only the servers whose monitor has changed since the last check are looked at.
 
 The last stored states are read from the store, so that a restarted hub repeats no change.
 """
@@ -75,10 +77,16 @@ class ServerStateRecorder:
 
     async def record(self) -> None:
         """Store the changes since the last check; `UnavailableError` where the store is blocked."""
-        for running in list(self._phases()):
-            if running.phase.id not in self._read:
-                await self._remember(running.phase.id)
-        await self._keep(self.look())
+        phases = [(one, one.boards.server_monitor.take_changed()) for one in self._phases()]
+        try:
+            for running, _ in phases:
+                if running.phase.id not in self._read:
+                    await self._remember(running.phase.id)
+            await self._keep([seen for phase in phases for seen in self._changes(*phase)])
+        except BaseException:
+            for running, changed in phases:
+                running.boards.server_monitor.put_back(changed)
+            raise
 
     async def _remember(self, phase_id: int) -> None:
         async with self._store.reading() as connection:
@@ -90,8 +98,8 @@ class ServerStateRecorder:
                 self._down.add(key)
         self._read.add(phase_id)
 
-    def look(self) -> Sequence[Seen]:
-        """Return the changes since the last check whose changes were stored."""
+    def _changes(self, running: RunningPhase, names: Iterable[ServerName]) -> Sequence[Seen]:
+        """Return the changes of some servers' states since they were stored last."""
         return [
             Seen(
                 running,
@@ -99,9 +107,8 @@ class ServerStateRecorder:
                 StateChange(key=key, at=self._clock(), state=state, note=note),
                 was_down=key in self._down,
             )
-            for running in self._phases()
-            for name, registered in running.servers.items()
-            for key in [running.key(registered)]
+            for name in sorted(names)
+            for key in [running.key(running.servers[name])]
             for state, note in [running.boards.server_monitor.state(name)]
             if state is not self._last.get(key)
         ]

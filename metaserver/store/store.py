@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
@@ -18,7 +20,7 @@ from metaserver.store import tables as t
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.database import open_sqlite, writer_engine, writing
 from metaserver.store.phases import set_gold
-from metaserver.store.reader import ReadStore, of_lane
+from metaserver.store.reader import ReadStore
 from metaserver.store.writer import Writer
 
 
@@ -76,45 +78,106 @@ class Store(ReadStore):
     # -- lanes -----------------------------------------------------------------------------------
 
     async def take_lane(self, key: LaneKey) -> LaneState:
-        """Take a lane: raise its epoch, which fences off a hub that had taken it."""
-        lane = of_lane(t.lanes, key)
+        """Take one lane: see `take_lanes`."""
+        return (await self.take_lanes(key.phase_id, [key.server_id]))[key.server_id]
+
+    async def take_lanes(self, phase_id: int, server_ids: Sequence[int]) -> Mapping[int, LaneState]:
+        """Take lanes of a phase, by server id, in one transaction.
+
+        Each lane's epoch is raised, which fences off a hub that had taken it.
+        """
         async with self.writing() as connection:
-            found = (await connection.execute(sa.select(t.lanes).where(lane))).first()
-            epoch, cursor = (1, 0) if found is None else (found.epoch + 1, found.cursor)
-            if found is None:
-                row = {"phase_id": key.phase_id, "server_id": key.server_id}
-                await connection.execute(
-                    sa.insert(t.lanes), row | {"epoch": epoch, "cursor": cursor}
-                )
-            else:
-                await connection.execute(sa.update(t.lanes).where(lane).values(epoch=epoch))
-            final = await connection.execute(
-                sa.select(t.attempts.c.position).where(
-                    of_lane(t.attempts, key), t.attempts.c.position >= cursor, t.attempts.c.final
+            await self._raise_epochs(connection, phase_id, server_ids)
+            lanes = await connection.execute(
+                sa.select(t.lanes).where(
+                    t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids)
                 )
             )
-            finished = frozenset(final.scalars())
-            tries = await self._tries(connection, key, cursor)
-        return LaneState(
-            key=key,
-            epoch=epoch,
-            cursor=cursor,
-            finished=finished,
-            tries={position: made for position, made in tries.items() if position not in finished},
+            found = {row.server_id: row for row in lanes}
+            finished = await self._finished(connection, phase_id, server_ids)
+            tries = await self._tries(connection, phase_id, server_ids)
+        return {
+            server_id: LaneState(
+                key=LaneKey(phase_id, server_id),
+                epoch=row.epoch,
+                cursor=row.cursor,
+                finished=frozenset(finished[server_id]),
+                tries={
+                    position: made
+                    for position, made in tries[server_id].items()
+                    if position not in finished[server_id]
+                },
+            )
+            for server_id, row in found.items()
+        }
+
+    async def _raise_epochs(
+        self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
+    ) -> None:
+        """Raise the epochs of lanes; one that is not stored yet begins with 1."""
+        raised = await connection.execute(
+            sa.update(t.lanes)
+            .where(t.lanes.c.phase_id == phase_id, t.lanes.c.server_id.in_(server_ids))
+            .values(epoch=t.lanes.c.epoch + 1)
+            .returning(t.lanes.c.server_id)
         )
+        known = set(raised.scalars())
+        new = [
+            {"phase_id": phase_id, "server_id": server_id, "epoch": 1, "cursor": 0}
+            for server_id in server_ids
+            if server_id not in known
+        ]
+        if new:
+            await connection.execute(sa.insert(t.lanes), new)
+
+    async def _finished(
+        self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
+    ) -> Mapping[int, Set[int]]:
+        """Return the positions from the cursor on that are finished, by server id."""
+        query = _open_attempts(phase_id, server_ids, t.attempts.c.position).where(
+            t.attempts.c.final
+        )
+        finished: defaultdict[int, set[int]] = defaultdict(set)
+        for server_id, position in await connection.execute(query):
+            finished[server_id].add(position)
+        return finished
 
     async def _tries(
-        self, connection: AsyncConnection, key: LaneKey, cursor: int
-    ) -> Mapping[int, Tries]:
+        self, connection: AsyncConnection, phase_id: int, server_ids: Sequence[int]
+    ) -> Mapping[int, Mapping[int, Tries]]:
+        """Return the tries of the positions from the cursor on, by server id."""
         uncharged = [outcome for outcome, rule in RULES.items() if not rule.charged]
         free = sa.or_(t.attempts.c.outcome.in_(uncharged), t.attempts.c.forgiven)
         charged = sa.func.sum(sa.case((free, 0), else_=1))
-        query = (
-            sa.select(t.attempts.c.position, sa.func.max(t.attempts.c.number), charged)
-            .where(of_lane(t.attempts, key), t.attempts.c.position >= cursor)
-            .group_by(t.attempts.c.position)
+        last = sa.func.max(t.attempts.c.number)
+        query = _open_attempts(phase_id, server_ids, t.attempts.c.position, last, charged).group_by(
+            t.attempts.c.server_id, t.attempts.c.position
         )
-        return {row[0]: Tries(row[1], row[2]) for row in await connection.execute(query)}
+        tries: defaultdict[int, dict[int, Tries]] = defaultdict(dict)
+        for server_id, position, made, charges in await connection.execute(query):
+            tries[server_id][position] = Tries(made, charges)
+        return tries
+
+
+def _open_attempts(
+    phase_id: int, server_ids: Sequence[int], *columns: sa.ColumnElement[int]
+) -> sa.Select[Any]:
+    """Select server ids and columns of the attempts that are not before their lane's cursor."""
+    return (
+        sa.select(t.attempts.c.server_id, *columns)
+        .join(
+            t.lanes,
+            sa.and_(
+                t.lanes.c.phase_id == t.attempts.c.phase_id,
+                t.lanes.c.server_id == t.attempts.c.server_id,
+            ),
+        )
+        .where(
+            t.lanes.c.phase_id == phase_id,
+            t.lanes.c.server_id.in_(server_ids),
+            t.attempts.c.position >= t.lanes.c.cursor,
+        )
+    )
 
 
 @asynccontextmanager

@@ -98,6 +98,17 @@ async def list_all(connection: AsyncConnection, team_id: int | None = None) -> S
     return [_token(row) for row in await connection.execute(query)]
 
 
+async def list_valid(
+    connection: AsyncConnection, now: float, *, ended: int, team_id: int | None = None
+) -> Sequence[Token]:
+    """Return all valid tokens, or a team's, and the newest `ended` of the others, by id."""
+    chosen = _tokens() if team_id is None else _tokens().where(tokens.c.team_id == team_id)
+    others = chosen.where(sa.not_(_is_valid(now))).order_by(tokens.c.id.desc()).limit(ended)
+    valid = (await connection.execute(chosen.where(_is_valid(now)))).all()
+    rows = [*valid, *(await connection.execute(others))]
+    return [_token(row) for row in sorted(rows, key=lambda row: row.id)]
+
+
 async def count(connection: AsyncConnection, team_id: int | None, now: float) -> int:
     """Return the number of valid tokens of a team (None: of no team)."""
     query = _tokens().where(tokens.c.team_id.is_not_distinct_from(team_id), _is_valid(now))

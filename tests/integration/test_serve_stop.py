@@ -14,6 +14,11 @@ from urllib.parse import urlsplit
 import aiohttp
 import pytest
 
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import Server, ServerName, TeamName
+from metaserver.model.states import Control
+from metaserver.store import servers, teams
+from metaserver.store.store import open_store
 from tests.hubs.command import DEMO, metaserver, stored
 from tests.hubs.process import (
     STORE,
@@ -122,6 +127,49 @@ async def test_it_stops_though_the_database_is_locked(
         assert await hub.ended(GRACE) == STOPPED
         await asyncio.gather(asked, return_exceptions=True)
         other.close()
+
+
+async def add_running_lanes(folder: Path, url: str, count: int) -> None:
+    """Give the only phase lanes that are to run, each of a server at `url`."""
+    async with open_store(folder / STORE) as store, store.writing() as connection:
+        team = await teams.add(connection, TeamName("blue"), "", "")
+        for number in range(count):
+            server = Server(name=ServerName(f"s{number}"), url=url)
+            key = LaneKey(1, await servers.add(connection, server, team))
+            await servers.set_control(connection, key, Control.RUNNING)
+
+
+async def test_many_lanes_stop_at_full_rate_and_lose_nothing(
+    config: Path, session: aiohttp.ClientSession, slow: Asked
+) -> None:
+    folder, lanes = config.parent / "hub", 300
+    async with hub_at(config) as hub:
+        organiser = Api(session, hub.address, await new_token(config))
+        await organiser("POST", "/phases/test/open")
+    await add_running_lanes(folder, slow.url, lanes)
+    async with hub_at(config) as hub:
+        await until(lambda: stored(folder, "SELECT count(*) FROM attempts") >= [(2 * lanes,)])
+        hub.process.terminate()
+        assert await hub.ended() == STOPPED
+        assert hub.log[-1] == "metaserver: stopped"
+        assert not [line for line in hub.log if "Traceback" in line], hub.log
+    asked = slow.texts.total()
+    assert stored(folder, "PRAGMA integrity_check") == [("ok",)]
+    assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
+    every = "SELECT (SELECT count(*) FROM attempts), (SELECT count(*) FROM answers)"
+    [(attempts, answers)] = stored(folder, every)
+    assert attempts == answers
+    assert 0 < asked - attempts <= lanes  # those in flight were dropped
+    cursors = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
+    articles = len(list((DEMO / "articles").iterdir()))
+    async with hub_at(config):  # each lane asks for the article again that it was waiting for
+
+        def gone_on() -> bool:
+            now = dict(stored(folder, "SELECT server_id, cursor FROM lanes"))
+            return all(now[lane] > at or at == articles for lane, at in cursors.items())
+
+        await until(gone_on, pause=0.2)
+    assert stored(folder, "SELECT DISTINCT outcome, number, final FROM attempts") == [("ok", 1, 1)]
 
 
 async def test_a_second_signal_ends_it_at_once(

@@ -65,9 +65,9 @@ def measured(tree: Path, modules: Iterable[str], jobs: int) -> Lines:
     lines = msgspec.json.decode(KEPT.read_bytes(), type=Lines) if KEPT.exists() else Lines()
     now = _digests(tree, modules)
     stale = _stale(lines, now, modules)
+    _forget(lines, stale | ({_file(test) for test in lines.seconds} - now.keys()))
     if stale:
         print(f"measuring which tests run which lines: {len(stale)} test files", flush=True)
-        _forget(lines, stale)
         _measure(lines, tree, modules, stale, jobs)
     lines.files = now
     KEPT.parent.mkdir(parents=True, exist_ok=True)

@@ -1,9 +1,12 @@
 """The mutants themselves: what is changed and what is left, the sample, the choice of tests."""
 
 import ast
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from tests.mutants import selection
 from tests.mutants.edits import Mutant, mutants
 from tests.mutants.groups import GROUPS
 from tests.mutants.judged import as_row, judged
@@ -167,3 +170,23 @@ def test_what_was_judged_is_still_in_the_core_and_has_a_reason() -> None:
     for name, reason in judged().items():
         assert name in names, as_row(name)
         assert len(reason) > 10
+
+
+def test_tests_that_were_deleted_or_moved_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, kept, gone = "metaserver/a.py", "tests/unit/test_kept.py", "tests/unit/test_gone.py"
+    for file in (module, kept, gone):
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("")
+    monkeypatch.setattr(selection, "KEPT", tmp_path / "lines.json")
+    monkeypatch.setattr(selection, "_measure", lambda *arguments: None)
+    selection.measured(tmp_path, [module], 1)
+    lines = msgspec.json.decode(selection.KEPT.read_bytes(), type=Lines)
+    lines.seconds = {f"{file}::test": 1.0 for file in (kept, gone)}
+    lines.tests = {module: {1: sorted(lines.seconds)}}
+    selection.KEPT.write_bytes(msgspec.json.encode(lines))
+    (tmp_path / gone).unlink()
+    found = selection.measured(tmp_path, [module], 1)
+    assert found.seconds == {f"{kept}::test": 1.0}
+    assert found.tests == {module: {1: [f"{kept}::test"]}}

@@ -26,7 +26,7 @@ from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import TeamDetail
-from metaserver.operations.tokens import TokenDetail
+from metaserver.operations.tokens import TokenDetail, TokenQuery
 from metaserver.web.ui.console import ConsoleContext
 
 NAMED = 5
@@ -94,7 +94,7 @@ async def overview_of(console: ConsoleContext, request: web.Request) -> Overview
         corpora=await console.ask(request, corpora.list_, nothing),
         phases=await console.ask(request, phases.list_, nothing),
         teams=await console.ask(request, teams.list_, nothing),
-        tokens=await console.ask(request, tokens.list_, nothing),
+        tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)),
         servers=await console.ask(request, servers.list_, nothing),
         releases=await console.ask(request, releases.list_, nothing),
         now=console.hub.clock(),

@@ -13,7 +13,7 @@ from metaserver.operations import servers, teams, tokens
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.table import Nothing
 from metaserver.operations.teams import NewTeam, OneTeam, TeamDetail
-from metaserver.operations.tokens import IssuedToken, NewToken
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import team_path
@@ -68,7 +68,7 @@ class OrganiserTeamPages:
 
     async def _list(self, request: web.Request, form: Form, status: int = 200) -> web.Response:
         registered = await self.console.ask(request, servers.list_, Nothing())
-        issued = await self.console.ask(request, tokens.list_, Nothing())
+        issued = await self.console.ask(request, tokens.list_, TokenQuery(ended=0))
         now = self.console.hub.clock()
         return self.console.answer(
             "organise_teams.html",
@@ -102,14 +102,14 @@ class OrganiserTeamPages:
         status: int = 200,
     ) -> web.Response:
         team = await self._team(request)
-        known = await self.console.ask(request, tokens.list_, Nothing())
+        known = await self.console.ask(request, tokens.list_, TokenQuery(team=team.team))
         registered = await self.console.ask(request, servers.list_, Nothing())
         return self.console.answer(
             "organise_team.html",
             status=status,
             team=team,
             path=team_path(team.team),
-            tokens=[token for token in known if token.team == team.team],
+            tokens=known,
             servers=[server for server in registered if server.team == team.team],
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,

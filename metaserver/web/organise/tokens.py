@@ -8,8 +8,7 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.operations import tokens
-from metaserver.operations.table import Nothing
-from metaserver.operations.tokens import IssuedToken, NewToken
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import team_path
@@ -59,7 +58,7 @@ class OrganiserTokenPages:
         refused: RefusedError | None = None,
         status: int = 200,
     ) -> web.Response:
-        known = await self.console.ask(request, tokens.list_, Nothing())
+        known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         return self.console.answer(
             "organise_tokens.html",
             status=refused.refusal if refused else status,
@@ -84,7 +83,7 @@ class OrganiserTokenPages:
         """Revoke a token; the page that lists it says so."""
         number, sent = request.match_info["id"], await posted(request)
         values = {"id": number, "made_with_it": "made_with_it" in sent}
-        known = await self.console.ask(request, tokens.list_, Nothing())
+        known = await self.console.ask(request, tokens.list_, TokenQuery(ended=1_000))
         done = await tried(self.console.submit(request, tokens.revoke, values), ("id",))
         if isinstance(done, RefusedError):
             return await self._show(request, MADE.form({"role": "organiser"}), refused=done)

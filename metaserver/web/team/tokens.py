@@ -8,8 +8,7 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.operations import tokens
-from metaserver.operations.table import Nothing
-from metaserver.operations.tokens import IssuedToken, NewToken
+from metaserver.operations.tokens import IssuedToken, NewToken, TokenQuery
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.team.scope import scope_of
 from metaserver.web.ui.console import ConsoleContext, mended, posted
@@ -62,12 +61,12 @@ class TeamTokenPages:
         scope = await scope_of(self.console, request, team)
         if scope is None:
             raise web.HTTPSeeOther("/team")
-        known = await self.console.ask(request, tokens.list_, Nothing())
+        known = await self.console.ask(request, tokens.list_, TokenQuery(team=scope.team.team))
         return self.console.answer(
             "team_tokens.html",
             status=status,
             scope=scope,
-            tokens=[token for token in known if token.team == scope.team.team],
+            tokens=known,
             now=self.console.hub.clock(),
             mine=caller_of(request).token_id,
             made=made_with(known, self.console.hub.clock()),

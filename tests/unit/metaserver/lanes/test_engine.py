@@ -78,6 +78,31 @@ async def test_every_lane_comes_to_its_end() -> None:
     assert memory.places == everything(5, 7)
 
 
+async def test_lanes_that_have_ended_leave_no_task_and_no_timer() -> None:
+    finished, paused = (make_lanes(20, 2, FakeCaller(), FakeRecorder()) for _ in range(2))
+    ends: list[LaneEnd] = []
+    engine = Engine(on_end=lambda key, end, failure: ends.append(end))
+    working = asyncio.create_task(engine.run())
+    await asyncio.sleep(0)  # it has begun
+    for lane in finished:
+        engine.start(lane)
+    await until(lambda: len(ends) == 20, pause=0)
+    for lane in paused:
+        engine.start(lane, allowance=1)
+    await until(lambda: len(ends) == 40, pause=0)
+    assert set(ends) == {LaneEnd.FINISHED, LaneEnd.PAUSED}
+    await until(lambda: len(asyncio.all_tasks()) < 20)  # fewer than lanes: the engine's own
+    await until(lambda: _timers() < 20)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+
+
+def _timers() -> int:
+    """Return the number of timers that the event loop waits for."""
+    return sum(not timer.cancelled() for timer in asyncio.get_running_loop()._scheduled)  # type: ignore[attr-defined]
+
+
 async def test_no_article_is_no_work() -> None:
     lanes = make_lanes(1, 0, FakeCaller(), FakeRecorder())
     assert await work_lanes(lanes) == {"s0": LaneEnd.FINISHED}

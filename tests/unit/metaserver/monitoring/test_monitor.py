@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings
-from metaserver.model.states import Outcome, ServerState
+from metaserver.model.states import Control, Outcome, ServerState
 from metaserver.monitoring.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
 from metaserver.monitoring.snapshots import ServerStatus
 from tests.fakes.clock import FakeClock
@@ -274,3 +275,51 @@ def test_another_time_limit_shows_at_once(server_monitor: ServerMonitor) -> None
         40.0,
         ServerState.SLOW,
     )
+
+
+# -- what has changed ------------------------------------------------------------------------------
+
+CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
+    "add": lambda monitor: monitor.add(ONE, "http://127.0.0.1:81"),
+    "attempt": lambda monitor: monitor.attempt(attempt(), final=True),
+    "control": lambda monitor: monitor.control(ONE.name, Control.PAUSED),
+    "found_down": lambda monitor: monitor.found_down(ONE.name, "connect: refused"),
+    "lane": lambda monitor: monitor.lane(changed(in_flight=1)),
+    "limit": lambda monitor: monitor.limit(2 * LIMIT),
+}
+LOOKS = {"outcomes", "put_back", "snapshot", "state", "status", "take_changed"}
+
+
+def test_each_method_changes_servers_or_only_looks_at_them() -> None:
+    public = {name for name in vars(ServerMonitor) if not name.startswith("_")}
+    assert public == {*CHANGES, *LOOKS}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_changes_a_server_is_seen_once(
+    server_monitor: ServerMonitor, change: Callable[[ServerMonitor], None]
+) -> None:
+    assert server_monitor.take_changed() == {ONE.name, TWO.name}
+    server_monitor.snapshot()
+    change(server_monitor)
+    found = server_monitor.take_changed()
+    assert ONE.name in found
+    assert server_monitor.take_changed() == set()
+    server_monitor.put_back(found)
+    server_monitor.lane(replace(changed(), server=TWO))
+    assert server_monitor.take_changed() == found | {TWO.name}
+
+
+def test_looking_changes_nothing(server_monitor: ServerMonitor) -> None:
+    server_monitor.take_changed()
+    server_monitor.snapshot("the disk is full")
+    server_monitor.status(ONE.name)
+    server_monitor.state(ONE.name)
+    server_monitor.outcomes()
+    assert server_monitor.take_changed() == set()
+
+
+def test_a_server_found_down_is_shown_so_at_once(server_monitor: ServerMonitor) -> None:
+    assert status(server_monitor).state is ServerState.WAITING
+    server_monitor.found_down(ONE.name, "connect: refused")
+    assert status(server_monitor).state is ServerState.DOWN

@@ -22,6 +22,7 @@ from metaserver.model.records import (
     Timings,
 )
 from metaserver.model.states import Outcome
+from metaserver.store import servers
 from metaserver.store.store import Store, open_store
 from tests.kept import keep_lane, keep_phase
 from tests.waiting import until
@@ -136,6 +137,25 @@ async def test_a_lane_taken_again_goes_on_behind_what_is_stored(store: Store) ->
     assert (state.epoch, state.cursor) == (2, 1)
     assert state.finished == {2}  # given up
     assert state.tries == {1: Tries(made=2, charged=1)}
+
+
+async def test_lanes_taken_together_go_on_each_behind_its_own(store: Store) -> None:
+    one, _ = await a_lane(store)
+    two = await a_second_lane(store, one)
+    await store.record(entry(one, 0, cursor=1))
+    await store.record(entry(one, 2, cursor=1))
+    await store.record(entry(two, 0, outcome=Outcome.FAULT, final=False, cursor=0))
+    async with store.writing() as connection:
+        server = Server(name=ServerName("third"), url="http://127.0.0.1/")
+        new = await servers.add(connection, server, None)
+    taken = await store.take_lanes(one.phase_id, [new, two.server_id, one.server_id])
+    assert {lane.key for lane in taken.values()} == {one, two, LaneKey(one.phase_id, new)}
+    first, second, third = (taken[at] for at in (one.server_id, two.server_id, new))
+    assert (first.epoch, first.cursor, first.finished, first.tries) == (2, 1, {2}, {})
+    assert (second.epoch, second.cursor, second.finished) == (2, 0, frozenset())
+    assert second.tries == {0: Tries(made=1, charged=1)}
+    assert (third.epoch, third.cursor, third.finished, third.tries) == (1, 0, frozenset(), {})
+    assert await store.take_lanes(one.phase_id, []) == {}
 
 
 async def test_a_stale_epoch_is_refused_and_others_of_the_batch_are_kept(store: Store) -> None:

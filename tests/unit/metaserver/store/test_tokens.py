@@ -198,3 +198,21 @@ async def test_a_long_line_of_tokens_is_revoked_at_once(store: Store) -> None:
         for _ in range(2_000):
             made, _ = await tokens.issue(connection, Role.READER, "", parent=made)
         assert len(await tokens.revoke(connection, 1, NOW, made_with_it=True)) == 2_000
+
+
+async def test_all_valid_tokens_are_listed_and_the_newest_others(store: Store) -> None:
+    async with store.writing() as connection:
+        blue = await teams.add(connection, TeamName("blue"), "", "")
+    ended = [(await issued(store, expires_at=NOW - DAY))[0] for _ in range(4)]
+    old, _ = await issued(store, team_id=blue)
+    revoked, _ = await issued(store, team_id=blue)
+    new, _ = await issued(store)
+    async with store.writing() as connection:
+        await tokens.revoke(connection, revoked, NOW)
+    for most, others in ((0, []), (2, [ended[-1], revoked]), (9, [*ended, revoked])):
+        async with store.reading() as connection:
+            known = await tokens.list_valid(connection, NOW, ended=most)
+        assert [token.id for token in known] == sorted([old, new, *others])
+    async with store.reading() as connection:
+        known = await tokens.list_valid(connection, NOW, ended=9, team_id=blue)
+    assert [token.id for token in known] == [old, revoked]

@@ -1,0 +1,92 @@
+"""The log of servers' states: what has changed is stored once, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.cli.serve import open_service
+from metaserver.lanes.events import LaneChanged
+from metaserver.model.lanes import LaneKey
+from metaserver.model.records import Server, ServerName, TeamName
+from metaserver.model.servers import LaneControl
+from metaserver.model.states import Control, ServerState
+from metaserver.phases.state_log import Seen
+from metaserver.store import servers, states, teams
+from tests.hubs.inside import Running, plan_phase, settings
+
+SERVER = Server(name=ServerName("blue-1"), url="http://127.0.0.1:9/")
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    """Return a hub with a phase and a server in it; nothing drives it."""
+    async with open_service(await settings(tmp_path)) as service:
+        running = Running(service)
+        await plan_phase(running)
+        phase = service.phase("test")
+        async with service.store.writing() as connection:
+            team = await teams.add(connection, TeamName("blue"), "", "")
+            await servers.add(connection, SERVER, team)
+            registered = await servers.get(connection, SERVER.name)
+            assert registered is not None
+            key = LaneKey(phase.phase.id, registered.id)
+            await servers.set_control(connection, key, Control.RUNNING)
+        await phase.add(registered, LaneControl(control=Control.RUNNING, note=""))
+        yield running
+
+
+async def logged(running: Running) -> list[ServerState]:
+    phase = running.service.phase("test")
+    key = phase.key(phase.servers[SERVER.name])
+    async with running.service.store.reading() as connection:
+        return [change.state for change in await states.list_changes(connection, key)]
+
+
+def change(running: Running, *, down: str = "") -> None:
+    phase = running.service.phase("test")
+    phase.published(LaneChanged(server=SERVER, in_flight=1, down=down))
+
+
+async def test_each_change_is_stored_once(running: Running) -> None:
+    recorder = running.service.state_recorder
+    expected = [ServerState.WAITING]
+    for down in ("", "connect: refused", "connect: refused again", ""):
+        change(running, down=down)
+        await recorder.record()
+        await recorder.record()
+        state = ServerState.DOWN if down else ServerState.WAITING
+        if state is not expected[-1]:
+            expected.append(state)
+        assert await logged(running) == expected
+
+
+async def test_a_change_that_could_not_be_stored_is_stored_later(running: Running) -> None:
+    recorder = running.service.state_recorder
+    await recorder.record()
+    failing = [True]
+
+    async def fail(connection: AsyncConnection, seen: Seen) -> None:
+        if failing.pop():
+            raise ConnectionError("not now")
+
+    recorder.listeners.append(fail)
+    change(running, down="connect: refused")
+    with pytest.raises(ConnectionError):
+        await recorder.record()
+    assert await logged(running) == [ServerState.WAITING]
+    failing.append(False)
+    await recorder.record()
+    assert await logged(running) == [ServerState.WAITING, ServerState.DOWN]
+
+
+async def test_a_change_that_is_over_before_the_check_is_not_stored(running: Running) -> None:
+    recorder = running.service.state_recorder
+    await recorder.record()
+    change(running, down="connect: refused")
+    change(running)
+    await recorder.record()
+    assert await logged(running) == [ServerState.WAITING]
