@@ -1,9 +1,11 @@
-"""The cost of a live monitor: 300 servers that each answer once a second, watched.
+"""The cost of a live monitor: 1,000 servers that each answer once a second, watched.
 
+- page: its bytes with all it needs, and those of its stream, as a browser receives them;
 - browser: the page in Debian's Chromium, headless: the share of a core that all its processes take,
-  and its frames a second (`requestAnimationFrame`);
-- viewers: 200 event streams read by a process of their own: the share of a core that the hub takes
-  more than without them.
+  its frames a second (`requestAnimationFrame`), and the time until rows that were scrolled to have
+  their figures;
+- viewers: event streams read by a process of their own, at one place of the table and at many: the
+  share of a core and the memory that the hub takes more than without them.
 
 The hub's process has the real monitor, site and streams, and receives the servers' attempts as
 from their lanes.
@@ -19,8 +21,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import psutil
@@ -28,16 +32,21 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.phase import begun
 from metaserver.config import WebSettings
+from metaserver.files import descriptors
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.model.records import ArticleId, Attempt, Server, Timings
 from metaserver.model.states import Outcome, RetryDecision
 from metaserver.phases.runtime import RunningPhase
+from metaserver.web.public.monitor import server_id
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
 
-SERVERS, VIEWERS, ARTICLES = 300, 200, 100_000
+SERVERS, ARTICLES = 1_000, 100_000
+VIEWERS = ((200, 1), (200, 20), (1_000, 20))  # and at how many places
+ROWS, STEP = 60, 10  # of a viewer, as rows.js asks for them
+PATIENCE = 10.0  # seconds for a row's figures
 BEAT = 0.05  # seconds between two handfuls of answers
-SECONDS = 20.0  # that are measured
+SECONDS = 12.0  # that are measured
 FAILED = 0.02  # of the attempts
 FRAMES = """seconds => new Promise(done => {
     let count = 0;
@@ -48,6 +57,30 @@ FRAMES = """seconds => new Promise(done => {
         else done(1000 * count / (now - begin));
     };
     requestAnimationFrame(step);
+})"""
+
+
+PAINTED = """() => new Promise(done => new PerformanceObserver(list =>
+    done(list.getEntriesByName("first-contentful-paint")[0].startTime)
+).observe({type: "paint", buffered: true}))"""
+ELEMENTS = "document.querySelectorAll('*').length"
+SCROLLS = 11
+# Scrolls to another place, and waits until no row in the window lacks its figures.
+SCROLLED = """patience => new Promise((done, fail) => {
+    const rows = [...document.querySelectorAll("#servers tr")];
+    rows[Math.floor(Math.random() * rows.length)].scrollIntoView();
+    const begin = performance.now();
+    const look = () => {
+        const seen = rows.filter(row => {
+            const { top, bottom } = row.getBoundingClientRect();
+            return bottom > 0 && top < innerHeight;
+        });
+        const waited = performance.now() - begin;
+        if (!seen.some(row => row.classList.contains("brief"))) done(waited);
+        else if (waited > patience) fail(new Error("no figures"));
+        else setTimeout(look, 10);
+    };
+    look();
 })"""
 
 
@@ -102,13 +135,34 @@ async def serve(pipe: Connection) -> None:
             await answer(phase, [known.server for known in phase.servers.values()])
 
 
-async def watch_all(address: str, pipe: Connection) -> None:
-    """Read the streams of all viewers; send True when each has the page, then the bytes since."""
-    got, ready = [0] * VIEWERS, asyncio.Semaphore(0)
+class Windows:
+    """The rows that each viewer sees: a screen of them, at some place of the table."""
+
+    def __init__(self, ids: list[str], places: int) -> None:
+        self._ids = ids
+        self._places = places
+
+    def of(self, viewer: int) -> list[str]:
+        """Return the ids of a viewer's rows."""
+        steps = (len(self._ids) - ROWS) // STEP + 1
+        begin = STEP * (viewer % self._places * steps // self._places)
+        return self._ids[begin : begin + ROWS]
+
+
+async def watch_all(address: str, places: int, viewers: int, pipe: Connection) -> None:
+    """Read the streams of all viewers; send True when each has the page, then the bytes since.
+
+    They see windows at so many `places`, and take what is compressed, which is not unpacked here.
+    """
+    got, ready = [0] * viewers, asyncio.Semaphore(0)
+    ids = [server_id(f"s{number}") for number in range(SERVERS)]
+    windows = Windows(ids, places)
 
     async def view(session: aiohttp.ClientSession, number: int) -> None:
-        async with session.get(f"{address}events?page=monitor") as response:
-            await response.content.readuntil(b"\n\n") if number else None
+        rows = ",".join(windows.of(number))
+        async with session.get(f"{address}events?page=monitor&rows={rows}") as response:
+            assert response.headers["Content-Encoding"] == "gzip"
+            await response.content.readany()
             ready.release()
             async for chunk in response.content.iter_any():
                 got[number] += len(chunk)
@@ -116,9 +170,9 @@ async def watch_all(address: str, pipe: Connection) -> None:
     connector = aiohttp.TCPConnector(limit=0)
     limits = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(
-        connector=connector, timeout=limits, read_bufsize=2**24
+        connector=connector, timeout=limits, read_bufsize=2**24, auto_decompress=False
     ) as session:
-        views = [asyncio.create_task(view(session, number)) for number in range(VIEWERS)]
+        views = [asyncio.create_task(view(session, number)) for number in range(viewers)]
         for _ in views:
             await ready.acquire()
         pipe.send(True)
@@ -134,9 +188,10 @@ def run_serve(pipe: Connection) -> None:
     asyncio.run(serve(pipe))
 
 
-def run_watch(address: str, pipe: Connection) -> None:
+def run_watch(address: str, places: int, viewers: int, pipe: Connection) -> None:
     """Run the viewers' process."""
-    asyncio.run(watch_all(address, pipe))
+    descriptors.raise_limit()
+    asyncio.run(watch_all(address, places, viewers, pipe))
 
 
 @contextmanager
@@ -162,10 +217,20 @@ def spent(processes: Iterable[psutil.Process]) -> float:
     return sum(time.user + time.system for time in times)
 
 
-def share(processes: Callable[[], Iterable[psutil.Process]], seconds: float = SECONDS) -> float:
-    """Return the share of a core that processes take from now on."""
+def share(
+    processes: Callable[[], Iterable[psutil.Process]],
+    seconds: float = SECONDS,
+    page: Page | None = None,
+) -> float:
+    """Return the share of a core that processes take from now on.
+
+    Events of `page` are handled meanwhile.
+    """
     before, begin = spent(processes()), time.monotonic()
-    time.sleep(seconds)
+    if page is None:
+        time.sleep(seconds)
+    else:
+        page.wait_for_timeout(1000 * seconds)
     return (spent(processes()) - before) / (time.monotonic() - begin)
 
 
@@ -173,6 +238,37 @@ def chromium() -> list[psutil.Process]:
     """Return all processes of the browser."""
     below = psutil.Process().children(recursive=True)
     return [one for one in below if "chrom" in one.name()]
+
+
+@dataclass
+class Received:
+    """Bytes that a page received, as they were sent: in all, and of its event streams."""
+
+    total: int = 0
+    streams: int = 0
+    streamed: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, page: Page) -> Received:
+        """Count what a page receives from now on."""
+        received, session = cls(), page.context.new_cdp_session(page)
+        session.on("Network.responseReceived", received._began)
+        session.on("Network.dataReceived", received._got)
+        session.on("Network.loadingFinished", received._ended)
+        session.send("Network.enable")
+        return received
+
+    def _began(self, event: dict[str, Any]) -> None:
+        if event["type"] == "EventSource":
+            self.streamed.add(event["requestId"])
+
+    def _got(self, event: dict[str, Any]) -> None:
+        if event["requestId"] in self.streamed:
+            self.streams += event["encodedDataLength"]
+
+    def _ended(self, event: dict[str, Any]) -> None:
+        if event["requestId"] not in self.streamed:
+            self.total += event["encodedDataLength"]
 
 
 def browse(address: str, hub: psutil.Process) -> None:
@@ -187,25 +283,60 @@ def browse(address: str, hub: psutil.Process) -> None:
         page = browser.new_page(viewport={"width": 1360, "height": 900})
         page.wait_for_timeout(3_000)
         blank = share(chromium)
+        received = Received.of(page)
         page.goto(f"{address}monitor")
+        painted = page.evaluate(PAINTED)
         page.wait_for_timeout(5_000)
-        before, begin = spent([hub]), time.monotonic()
-        taken = share(chromium)
-        served = (spent([hub]) - before) / (time.monotonic() - begin)
+        kilobytes = received.total / 1000
+        print(
+            f"page: {kilobytes:.0f} kB with all it needs, target 150; painted in {painted:.0f} ms"
+        )
+        print(f"page: {page.evaluate(ELEMENTS)} elements; begin of its stream below 5 s:"
+              f" {received.streams / 1000:.0f} kB")  # fmt: skip
+        page.evaluate("scrollTo(0, document.querySelector('#servers').offsetTop + 10_000)")
+        page.wait_for_timeout(3_000)
+        before, begin, streamed = spent([hub]), time.monotonic(), received.streams
+        taken = share(chromium, page=page)
+        passed = time.monotonic() - begin
+        served = (spent([hub]) - before) / passed
+        rate = (received.streams - streamed) / passed / 1000
         print(f"browser: {taken:.3f} of a core (an empty page {blank:.3f}), target 0.25")
         print(f"browser: {page.evaluate(FRAMES, SECONDS):.1f} frames/s, target 50")
+        print(f"stream: {rate:.1f} kB/s as received, target 20")
         print(f"hub with one page open: {served:.3f} of a core")
         _check(page)
+        waits = sorted(page.evaluate(SCROLLED, 1000 * PATIENCE) for _ in range(SCROLLS))
+        print(f"scrolled elsewhere: figures after {waits[len(waits) // 2]:.0f} ms, at most"
+              f" {waits[-1]:.0f} ms, target 1,000")  # fmt: skip
         browser.close()
 
 
 def _check(page: Page) -> None:
     """Fail where the page that was measured did not change."""
-    done = "document.querySelector('[data-slot=done]').textContent"
+    done = "[...document.querySelectorAll('[data-slot=done]')].at(-1).textContent"
     before = page.evaluate(done)
     page.wait_for_timeout(2_500)
     assert page.inner_text("#live").strip() == "live"
     assert page.evaluate(done) != before
+
+
+def watch(address: str, hub: psutil.Process, alone: float, viewers: int, places: int) -> None:
+    """Measure what so many viewers cost the hub."""
+    memory = hub.memory_info().rss
+    with process(run_watch, address, places, viewers) as (_, pipe):
+        assert pipe.recv()
+        time.sleep(3)
+        pipe.send(True)
+        before, begin = pipe.recv(), time.monotonic()
+        watched = share(lambda: [hub])
+        pipe.send(True)
+        rate = (pipe.recv() - before) / viewers / (time.monotonic() - begin)
+        grown = (hub.memory_info().rss - memory) / viewers
+    print(
+        f"hub with {viewers} viewers at {places} places: {watched:.3f} of a core,"
+        f" {watched - alone:.3f} more than without; {rate / 1000:.1f} kB/s and"
+        f" {grown / 1000:.0f} kB of memory each"
+    )
 
 
 def main() -> None:
@@ -216,17 +347,8 @@ def main() -> None:
         alone = share(lambda: [hub])
         print(f"hub without viewers: {alone:.3f} of a core")
         browse(address, hub)
-        with process(run_watch, address) as (_, viewers):
-            assert viewers.recv()
-            time.sleep(3)
-            watched = share(lambda: [hub])
-            viewers.send(True)
-            time.sleep(0.5)
-            rate = viewers.recv() / VIEWERS / (SECONDS + 3)
-        print(
-            f"hub with {VIEWERS} viewers: {watched:.3f} of a core, {watched - alone:.3f} more"
-            f" than without, target 0.1; {rate / 1000:.0f} kB/s each"
-        )
+        for viewers, places in VIEWERS:
+            watch(address, hub, alone, viewers, places)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,8 @@ class Differences:
         *,
         by_article: bool,
     ) -> None:
-        self._values, self._observed, self._resamples = values, observed, resamples
+        self._values, self._observed = values, observed
+        self._columns = np.ascontiguousarray(resamples.T)  # a run's scores lie in one piece
         self._blocks, self._left_out, self._by_article = blocks, left_out, by_article
         self._left, self._right = np.triu_indices(values.shape[1], 1)
         present = (~np.isnan(values)).astype(np.float64)
@@ -55,7 +56,7 @@ class Differences:
         if power and len(tests.pairs) > MOST_PAIRS:
             raise OptionError(f"power of {len(tests.pairs)} pairs; expected at most {MOST_PAIRS}")
         described: list[PairTest] = list(tests.pairs)
-        at_once = max(1, CELLS // max(len(self._resamples), len(self._values)))
+        at_once = max(1, CELLS // max(self._columns.shape[1], len(self._values)))
         for some in self._groups(at_once):
             found, left_out = self._resampled(some)
             observed = self._observed_of(some)
@@ -91,7 +92,7 @@ class Differences:
         left, right = self._left[some], self._right[some]
         if not self._by_article or self._alike[some[0]]:
             jackknife = self._left_out
-            found = self._resamples[:, left] - self._resamples[:, right]
+            found = (self._columns[left] - self._columns[right]).T
             return found, None if jackknife is None else jackknife[:, left] - jackknife[:, right]
         values = self._of_articles(some)
         found = np.concatenate([weighted_means(values, weights) for weights in self._blocks()])

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
+from statistics import fmean
 from typing import TypeAlias
 
 import numpy as np
 
-from scoring.averages import mean_and_deviation
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bounds import Floats, student_bounds
 from scoring.gold import ActGold, Gold, ItemGold
@@ -156,7 +156,7 @@ def _mean(own: Sequence[StratumScore], card: Scorecard) -> StratumScore:
         articles_scored=card.articles_scored,
         articles_in_gold=card.articles_in_gold,
         scores={
-            measure: mean_and_deviation([one.scores[measure] for one in scored])[0]
+            measure: fmean(one.scores[measure] for one in scored) if scored else 0.0
             for measure in names
         },
     )

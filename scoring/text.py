@@ -27,7 +27,7 @@ TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; expected lines of tab-sepa
 
 
 class Piped:
-    """What came through a pipe, which can be read only once, kept in memory to be read again."""
+    """The content of a pipe, which can be read only once, kept in memory to be read again."""
 
     def __init__(self, path: Path) -> None:
         self.name, self._path = path.name, path
@@ -43,7 +43,7 @@ class Piped:
 
 
 Source: TypeAlias = Path | Piped
-"""Where text is read from; it can be read more than once."""
+"""A file, or a pipe's content: both can be read more than once."""
 
 
 def rereadable(path: Path | Piped) -> Source:

@@ -1,25 +1,32 @@
-"""Article texts as they are sent in requests: rendered when needed, cached only briefly."""
+"""Bodies of requests. Article texts are rendered when needed, and cached only briefly."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
+from metaserver.client.exchange import Exchange
 from metaserver.wire.xmlrpc import CallTemplate, escape_text
 
 CACHE_BYTES = 4 * 2**20
-BLOCK = 4  # articles loaded at once: lanes go through them in order
+BLOCK_BYTES = 64 * 2**10  # of articles that are loaded at once: lanes go through them in order
+LEAST, MOST = 4, 32  # articles loaded at once
 
 
 class ArticleTexts:
     """A cache of escaped texts by position: lanes often send the same articles at the same time.
 
-    `load` returns the texts of a range of positions, as far as they exist; `cache_bytes` bounds
-    the size of the cache.
+    While lanes go through the articles in order, the next block is loaded before it is needed:
+    as long as the block before is still in the cache. It is not where many lanes are at different
+    places, whose blocks would displace each other.
+
+    `load` returns the texts of a range of positions, as far as they exist, for `block` of them at
+    once; `cache_bytes` bounds the size of the cache.
     """
 
     def __init__(
@@ -27,33 +34,46 @@ class ArticleTexts:
         load: Callable[[range], Awaitable[Sequence[str]]],
         *,
         cache_bytes: int = CACHE_BYTES,
+        block: int = LEAST,
     ) -> None:
-        self._load = load
+        self._read = load
         self._blocks: OrderedDict[int, Sequence[bytes]] = OrderedDict()
         self._loading: dict[int, asyncio.Task[Sequence[bytes]]] = {}
         self._free_bytes = cache_bytes
+        self._block = block
 
     async def escaped(self, position: int) -> bytes:
         """Return the article's text as bytes ready to be sent in a request."""
-        number, place = divmod(position, BLOCK)
+        number, place = divmod(position, self._block)
         block = self._blocks.get(number)
-        if block is None:
-            block = await self._loaded(number)
-        else:
+        if block is not None:
             self._blocks.move_to_end(number)
-        return block[place]
+            self._load_ahead(number, place)
+            return block[place]
+        loading = self._load(number)
+        self._load_ahead(number, place)
+        return (await asyncio.shield(loading))[place]
 
-    async def _loaded(self, number: int) -> Sequence[bytes]:
-        """Return a block, which is loaded once however many lanes wait for it."""
+    def _load_ahead(self, number: int, place: int) -> None:
+        if place == 0 and number - 1 in self._blocks and number + 1 not in self._blocks:
+            self._load(number + 1)
+
+    def _load(self, number: int) -> asyncio.Task[Sequence[bytes]]:
+        """Load a block, once however many lanes wait for it."""
         task = self._loading.get(number)
         if task is None:
             task = self._loading[number] = asyncio.create_task(self._load_block(number))
-            task.add_done_callback(lambda _: self._loading.pop(number))
-        return await asyncio.shield(task)
+            task.add_done_callback(partial(self._loaded, number))
+        return task
+
+    def _loaded(self, number: int, task: asyncio.Task[Sequence[bytes]]) -> None:
+        del self._loading[number]
+        if not task.cancelled():
+            task.exception()  # marks it as seen: of a block that no lane waits for yet
 
     async def _load_block(self, number: int) -> Sequence[bytes]:
-        positions = range(number * BLOCK, (number + 1) * BLOCK)
-        block = [escape_text(text) for text in await self._load(positions)]
+        positions = range(number * self._block, (number + 1) * self._block)
+        block = [escape_text(text) for text in await self._read(positions)]
         self._blocks[number] = block
         self._free_bytes -= sum(map(len, block))
         while self._free_bytes < 0:
@@ -62,7 +82,31 @@ class ArticleTexts:
         return block
 
 
-class CallBody(Payload):
+def block_of(sizes: Sequence[int]) -> int:
+    """Return the number of articles to load at once, of articles of these sizes in bytes."""
+    return min(MOST, max(LEAST, BLOCK_BYTES * len(sizes) // max(1, sum(sizes))))
+
+
+class RequestBody(Payload):
+    """A body that marks when it is sent, in the `exchange` that the client sets for each request.
+
+    A body cannot be read: aiohttp would do so to send it again after a redirect, or to log it.
+    """
+
+    exchange: Exchange | None = None
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
+        raise TypeError("a call's body is rendered when it is sent")
+
+    async def send(self, writer: AbstractStreamWriter, body: bytes) -> None:
+        """Write the whole body."""
+        if self.exchange is not None:
+            self.exchange.mark("sent")
+        await writer.write(body)
+
+
+class CallBody(RequestBody):
     """A request's body that is rendered only while it is written.
 
     Its size is known beforehand, so that it can be sent with a Content-Length (many XML-RPC
@@ -79,10 +123,6 @@ class CallBody(Payload):
         self._size = len(template.prefix) + text_size + len(template.suffix)
         self.failure: Exception | None = None
 
-    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
-        raise TypeError("a call's body is rendered when it is sent")
-
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Render the body and write it."""
         try:
@@ -90,4 +130,17 @@ class CallBody(Payload):
         except Exception as error:
             self.failure = error
             raise
-        await writer.write(self._template.body(text))
+        await self.send(writer, self._template.body(text))
+
+
+class QueryBody(RequestBody):
+    """The body of a request without an article."""
+
+    def __init__(self, body: bytes) -> None:
+        super().__init__(None, content_type="text/xml; charset=utf-8")
+        self._body = body
+        self._size = len(body)
+
+    async def write(self, writer: AbstractStreamWriter) -> None:
+        """Write the body."""
+        await self.send(writer, self._body)

@@ -10,14 +10,20 @@ import asyncio
 import functools
 import socket
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import aiohttp
+from aiohttp import ClientRequest, ClientTimeout
 from aiohttp.abc import AbstractResolver
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from aiohttp.http import RawResponseMessage
 from aiohttp.streams import StreamReader
+from aiohttp.tracing import Trace
 
+from metaserver.client.articles import RequestBody
+from metaserver.client.exchange import Exchange
 from metaserver.client.framing import HeaderBuffer
 from metaserver.client.guard import AddressGuard
 
@@ -107,9 +113,59 @@ class Connector(aiohttp.TCPConnector):
     def _count(self, change: int) -> None:
         self._open += change
 
+    async def connect(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: ClientTimeout,  # noqa: ASYNC109
+    ) -> Connection:
+        """Return a connection for a request, kept-alive or new."""
+        connection = await super().connect(req, traces, timeout)
+        if (exchange := _exchange_of(req)) is not None:
+            exchange.connected()
+        return connection
+
+    async def _create_connection(
+        self,
+        req: ClientRequest,
+        traces: list[Trace],
+        timeout: ClientTimeout,  # noqa: ASYNC109
+    ) -> ResponseHandler:
+        exchange = _exchange_of(req)
+        if exchange is None:
+            return await super()._create_connection(req, traces, timeout)
+        exchange.mark("connect_begin")
+        hooks = Trace(cast(Any, None), _LOOKUPS, SimpleNamespace(trace_request_ctx=exchange))
+        created = await super()._create_connection(req, [*traces, hooks], timeout)
+        exchange.mark("connect_end")
+        return created
+
     def _release(self, key: Any, protocol: ResponseHandler, *, should_close: bool = False) -> None:
         crowded = self._most is not None and self._open > self._most
         super()._release(key, protocol, should_close=should_close or crowded)
+
+
+def _exchange_of(request: ClientRequest) -> Exchange | None:
+    return request.body.exchange if isinstance(request.body, RequestBody) else None
+
+
+def _lookups() -> aiohttp.TraceConfig:
+    """Return the hooks that mark a look-up of a name; an address or a known name needs none."""
+    hooks = aiohttp.TraceConfig()
+    hooks.on_dns_resolvehost_start.append(_marker("dns_begin"))
+    hooks.on_dns_resolvehost_end.append(_marker("dns_end"))
+    hooks.freeze()
+    return hooks
+
+
+def _marker(name: str) -> Callable[..., Any]:
+    async def marker(_session: object, context: SimpleNamespace, _params: object) -> None:
+        context.trace_request_ctx.mark(name)
+
+    return marker
+
+
+_LOOKUPS = _lookups()
 
 
 def _factory(guard: AddressGuard | None) -> Callable[[Any], socket.socket]:

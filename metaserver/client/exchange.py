@@ -1,31 +1,39 @@
-"""Measurements of one request and its answer, taken while they are under way."""
+"""Measurements of one request and its answer, taken while they are under way.
+
+aiohttp's own hooks for this (`TraceConfig`) are coroutines, awaited eight times a request, so the
+client marks the steps itself: `HttpClient`, the body of the request, and the `Connector`, which
+finds the exchange by the body.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any
-
-import aiohttp
+from typing import TypeAlias
 
 from metaserver.files.compression import pack
+from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Timings
 from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
+
+Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
+"""A reader of an answer's whole body, in one step; it raises nothing and declines with None."""
 
 
 class Exchange:
     """The marks (monotonic seconds) and sizes of one request; `raw` returns the answer as received.
 
-    `report` has the notes that the decoder made on the answer.
+    `report` has the notes that the decoder made on the answer. A short body is given to
+    `usual` first: what that returns is `checked`, None where the answer is to be decoded.
 
     One exchange may take several requests: where a kept-alive connection was closed by the server,
     or a busy server asked to wait, the request is sent again, and only the last time counts.
     `bytes_in` counts the bytes of all answers.
     """
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, usual: Shortcut = lambda _: None) -> None:
+        self.usual = usual
         self._clock = asyncio.get_running_loop().time
         self._max_bytes = max_bytes
         self._taken = self._clock()
@@ -41,6 +49,7 @@ class Exchange:
         self._pending = bytearray()
         self._packed: list[bytes] = []
         self.report = Report()
+        self.checked: CheckedAnswer | None = None
 
     @property
     def stale(self) -> bool:
@@ -55,6 +64,10 @@ class Exchange:
     def mark(self, name: str) -> None:
         """Record the present time under a name; the last call counts."""
         self._marks[name] = self._clock()
+
+    def connected(self) -> None:
+        """Record that the request has a connection: a kept-alive one where none was created."""
+        self.reused = "connect_begin" not in self._marks
 
     def keep(self, data: bytes) -> None:
         """Keep a piece of the answer, up to the limit."""
@@ -98,32 +111,3 @@ class Exchange:
 
     def _since(self, begin: float, name: str) -> float | None:
         return max(0.0, self._marks[name] - begin) if name in self._marks else None
-
-
-def trace_config() -> aiohttp.TraceConfig:
-    """Return the hooks that mark a request's `Exchange` (passed as its `trace_request_ctx`)."""
-    trace = aiohttp.TraceConfig()
-    for signal, name in (
-        (trace.on_request_start, "begin"),
-        (trace.on_dns_resolvehost_start, "dns_begin"),
-        (trace.on_dns_resolvehost_end, "dns_end"),
-        (trace.on_connection_create_start, "connect_begin"),
-        (trace.on_connection_create_end, "connect_end"),
-        (trace.on_request_headers_sent, "sent"),
-        (trace.on_request_chunk_sent, "sent"),
-        (trace.on_request_end, "header"),
-    ):
-        signal.append(_marker(name))
-    trace.on_connection_reuseconn.append(_reused)
-    return trace
-
-
-def _marker(name: str) -> Callable[..., Any]:
-    async def marker(_session: object, context: SimpleNamespace, _params: object) -> None:
-        context.trace_request_ctx.mark(name)
-
-    return marker
-
-
-async def _reused(_session: object, context: SimpleNamespace, _params: object) -> None:
-    context.trace_request_ctx.reused = True

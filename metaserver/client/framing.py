@@ -16,6 +16,7 @@ MAX_HEADER_BYTES: Final = 65_536
 _PROTOCOL: Final = b"HTTP/1."
 _END: Final = re.compile(rb"\r?\n\r?\n")
 _INTERIM: Final = re.compile(rb"HTTP/1\.1 1\d\d[ \r]")
+_CODING: Final = re.compile(rb"\ntransfer-encoding", re.IGNORECASE)
 _STATUS: Final = re.compile(rb"HTTP/1\.1 [2-5]\d\d(?: [^\x00\r\n]*)?")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~\w-]+):([^\x00\r\n]*)")
 
@@ -73,6 +74,8 @@ def without_content_length(header: bytes) -> bytes | None:
     A header is corrected if it is one of HTTP/1.1 in lines that follow the standard, with one
     length in digits and one `Transfer-Encoding`, which is `chunked`.
     """
+    if _CODING.search(header) is None:  # nearly always
+        return None
     status, *lines = header.removesuffix(b"\r\n\r\n").split(b"\r\n")
     fields = [_FIELD.fullmatch(line) for line in lines]
     if not _STATUS.fullmatch(status) or None in fields:

@@ -9,14 +9,15 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import lru_cache
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
-from aiohttp.payload import Payload
 from yarl import URL
 
+from metaserver.client.articles import RequestBody
 from metaserver.client.connections import Connector
-from metaserver.client.exchange import Exchange, trace_config
+from metaserver.client.exchange import Exchange
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import one_line, read
@@ -70,7 +71,7 @@ class HttpClient:
         """Return a client with other bounds that shares the connections."""
         return HttpClient(self._session, limits, self.watchdog, self._place)
 
-    async def post(self, url: str, body: Payload, exchange: Exchange, deadline: float) -> Value:
+    async def post(self, url: str, body: RequestBody, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raises `PeerError` with the outcome of a failure.
 
         `deadline` bounds the whole call in seconds, waits that a busy server asks for included.
@@ -94,7 +95,7 @@ class HttpClient:
         raise AssertionError  # `count` has no end
 
     async def _post(
-        self, url: str, body: Payload, exchange: Exchange, end: float, deadline: float
+        self, url: str, body: RequestBody, exchange: Exchange, end: float, deadline: float
     ) -> Value:
         try:
             async with asyncio.timeout_at(end):
@@ -105,7 +106,7 @@ class HttpClient:
                 await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
             raise failure from error
 
-    async def _answered(self, url: str, body: Payload, exchange: Exchange) -> Value:
+    async def _answered(self, url: str, body: RequestBody, exchange: Exchange) -> Value:
         """Send the request until there is an answer to it.
 
         A kept-alive connection that was closed before any byte of the answer says nothing about
@@ -134,7 +135,6 @@ class HttpClient:
                     headers={**headers, **login},
                     timeout=self._timeout,
                     allow_redirects=False,
-                    trace_request_ctx=Exchange(0),
                 ) as response,
             ):
                 if not 200 <= response.status < 300:
@@ -142,32 +142,34 @@ class HttpClient:
         except FAILURES as error:
             raise _peer_error(error, deadline, self.limits.connect) from error
 
-    async def _send(self, url: str, body: Payload, exchange: Exchange) -> Value:
+    async def _send(self, url: str, body: RequestBody, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
         place, login = _target(url)
+        body.exchange = exchange
+        exchange.mark("begin")
         async with self._session.post(
-            place,
-            headers=login,
-            data=body,
-            timeout=self._timeout,
-            allow_redirects=False,
-            trace_request_ctx=exchange,
+            place, headers=login, data=body, timeout=self._timeout, allow_redirects=False
         ) as response:
-            failure = _status_error(response)
-            try:
-                value = await read(response, exchange, self.limits.answer)
-                if response.status == 200:
-                    return value
-            except FaultError as fault:
-                failure = fault
-            except PeerError:
-                if response.status == 200:
-                    raise
-            wait = requested_wait(response.status, response.headers)
-            raise failure if wait is None else BusyError(failure, wait)
+            exchange.mark("header")
+            if response.status == 200:
+                return await read(response, exchange, self.limits.answer)
+            raise await self._failure(response, exchange)
+
+    async def _failure(self, response: aiohttp.ClientResponse, exchange: Exchange) -> PeerError:
+        """Return the error of an answer with another status than 200."""
+        failure = _status_error(response)
+        try:
+            await read(response, exchange, self.limits.answer)
+        except FaultError as fault:
+            failure = fault
+        except PeerError:
+            pass
+        wait = requested_wait(response.status, response.headers)
+        return failure if wait is None else BusyError(failure, wait)
 
 
-def _target(url: str) -> tuple[URL, dict[str, str]]:
+@lru_cache(maxsize=1_024)
+def _target(url: str) -> tuple[URL, Mapping[str, str]]:
     """Return a URL without its login, and the login's header: in UTF-8 (RFC 7617, 2.1)."""
     try:
         place = URL(url)
@@ -248,7 +250,6 @@ async def open_client(
             cookie_jar=aiohttp.DummyCookieJar(),
             auto_decompress=False,
             trust_env=False,
-            trace_configs=[trace_config()],
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"},
         ) as session,
         watching() as watchdog,

@@ -20,14 +20,19 @@ MAX_PEER_TEXT = 5_000  # characters of a peer's text that are processed
 
 
 async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
-    """Return the value of an answer; raises `PeerError` where it has none."""
+    """Return the value of an answer; raises `PeerError` where it has none.
+
+    An answer that the exchange's `usual` has checked is not decoded as well: its value is None.
+    """
     charset = charset_of(response.headers.get("Content-Type", ""))
     decoder = Decoder(limits, charset=charset, report=exchange.report)
     try:
         await _feed(response, exchange, decoder.feed, limits.bytes)
     finally:
         exchange.mark("last")
-    return decoder.response()
+    if decoder.held:
+        exchange.checked = exchange.usual(decoder.held)
+    return None if exchange.checked else decoder.response()
 
 
 async def _feed(

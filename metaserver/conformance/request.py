@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from aiohttp.payload import BytesPayload
-
+from metaserver.client.articles import QueryBody
 from metaserver.client.caller import MAX_QUERIES
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
@@ -72,7 +71,7 @@ def asked_again(reason: str) -> str:
 
 async def _ask(client: HttpClient, url: str, method: str, deadline: float, again: str) -> Reply:
     exchange = Exchange(client.limits.answer.bytes)
-    body = BytesPayload(encode_call(method, ()), content_type="text/xml; charset=utf-8")
+    body = QueryBody(encode_call(method, ()))
     value: Value = None
     error = None
     begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Compression of stored blobs: zstd, and JSON in zstd."""
+"""Compression: zstd and JSON in zstd for what is stored, zstd and gzip for what is sent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from typing import Any
 
 import msgspec
 import zstandard
+from isal import isal_zlib
 
 _local = threading.local()
+GZIP_BEGIN = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
+"""The beginning of a gzip stream (RFC 1952); results of `deflated` may follow."""
+_QUICK = 2  # of isal's levels 0 to 3: a tenth of the time of zlib's first, and as small
 
 
 def pack(data: bytes) -> bytes:
@@ -39,3 +43,20 @@ def pack_json(value: Any) -> bytes:
 def unpack_json(packed: bytes) -> Any:
     """Return the value that `pack_json` compressed."""
     return msgspec.json.decode(unpack(packed))
+
+
+def deflated(data: bytes) -> bytes:
+    """Compress bytes to deflate blocks (RFC 1951) that end at a whole byte and are not the last.
+
+    They refer to nothing before them: a sequence of results is one stream, in whatever order.
+    """
+    compressor = isal_zlib.compressobj(_QUICK, isal_zlib.DEFLATED, -15)
+    packed: bytes = compressor.compress(data) + compressor.flush(isal_zlib.Z_FULL_FLUSH)
+    return packed
+
+
+def gzipped(data: bytes) -> bytes:
+    """Compress bytes to one gzip member."""
+    compressor = isal_zlib.compressobj(_QUICK, isal_zlib.DEFLATED, 31)
+    packed: bytes = compressor.compress(data) + compressor.flush()
+    return packed

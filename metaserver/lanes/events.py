@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt, Server
@@ -22,8 +23,7 @@ class LaneEnd(StrEnum):
     STOPPED = "stopped"  # the hub stops
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AttemptEnded:
+class AttemptEnded(msgspec.Struct, frozen=True, kw_only=True):
     """The event of a committed attempt; `answer` is set where it was accepted.
 
     `prepared` is filled by the lane's `prepare` before the event is published (`lane.Lane`).
@@ -34,11 +34,10 @@ class AttemptEnded:
     attempt: Attempt
     answer: CheckedAnswer | None
     decision: RetryDecision
-    prepared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+    prepared: dict[Any, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LaneChanged:
+class LaneChanged(msgspec.Struct, frozen=True, kw_only=True):
     """The event of a change of a lane's state."""
 
     server: Server

@@ -12,8 +12,9 @@ import asyncio
 import math
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from typing import Any
 
 from metaserver.lanes.circuit import Circuit, CircuitState
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
@@ -33,10 +34,10 @@ BLOCKED_SECONDS = 1.0  # until a lane checks again whether answers can be stored
 class Lane:
     """One server's lane in one phase. `run` works; the lane keeps its progress between two runs.
 
-    `prepare` does the slow work on an ended attempt before it is published; nothing is awaited
-    between the two. `clock` returns Unix seconds: it dates attempts, and no wait depends on it.
-    `down` is the reason why the server was down when its lane last worked, or empty: where it is
-    set, the server is probed first.
+    `prepare` does the slow work on an ended attempt before it is published, or returns None where
+    there is none; nothing is awaited between the two. `clock` returns Unix seconds: it dates
+    attempts, and no wait depends on it. `down` is the reason why the server was down when its lane
+    last worked, or empty: where it is set, the server is probed first.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class Lane:
         caller: ServerCaller,
         recorder: Recorder,
         publish: Callable[[AttemptEnded | LaneChanged], None],
-        prepare: Callable[[AttemptEnded], Awaitable[None]] | None = None,
+        prepare: Callable[[AttemptEnded], Awaitable[None] | None] | None = None,
         rng: random.Random | None = None,
         clock: Callable[[], float] = time.time,
         down: str = "",
@@ -79,6 +80,7 @@ class Lane:
         self._probes = Interruptible()
         self._cancelled_by = ""
         self._end: LaneEnd | None = None
+        self._endings: set[asyncio.Task[None]] = set()  # of attempts that the lane left
 
     # -- control ---------------------------------------------------------------------------------
 
@@ -255,10 +257,8 @@ class Lane:
         else:
             self._queue.requeue(Work(work.position, tries), _now() + decision.wait)
         self._circuit.ended(attempt.outcome, attempt.message, _now())
-        # The entry is made now, with the present cursor; an ended attempt is stored and published
-        # even if the lane is stopped meanwhile.
-        entry = self._entry(work.position, attempt, answer, decision)
-        await asyncio.shield(self._store(entry, decision))
+        # The entry is made now, with the present cursor.
+        await self._store(self._entry(work.position, attempt, answer, decision), decision)
         self._publish_change()
         self._changed.set()
 
@@ -279,7 +279,11 @@ class Lane:
             return attempt, None
 
     async def _store(self, entry: AttemptRecord, decision: RetryDecision) -> None:
-        await self._recorder.record(entry)
+        """Store an ended attempt and publish it, even if the lane is stopped meanwhile.
+
+        It nearly always is not: only then the rest is done in a task of its own.
+        """
+        stored = asyncio.ensure_future(self._recorder.record(entry))
         event = AttemptEnded(
             server=self.server,
             position=entry.position,
@@ -287,9 +291,39 @@ class Lane:
             answer=entry.answer,
             decision=decision,
         )
-        if self._prepare is not None:
-            await self._prepare(event)
+        try:
+            await asyncio.shield(stored)
+        except asyncio.CancelledError:
+            self._end_in_task(self._publish_stored(stored, event))
+            raise
+        slow = None if self._prepare is None else self._prepare(event)
+        if slow is None:
+            self._publish(event)
+        else:
+            await asyncio.shield(self._end_in_task(self._publish_prepared(slow, event)))
+
+    async def _publish_stored(self, stored: Awaitable[None], event: AttemptEnded) -> None:
+        await stored
+        slow = None if self._prepare is None else self._prepare(event)
+        if slow is not None:
+            await slow
         self._publish(event)
+
+    async def _publish_prepared(self, slow: Awaitable[None], event: AttemptEnded) -> None:
+        await slow
+        self._publish(event)
+
+    def _end_in_task(self, rest: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Begin the end of an attempt; where nobody awaits it, its error is dropped."""
+        ending = asyncio.create_task(rest)
+        self._endings.add(ending)
+        ending.add_done_callback(self._ended_in_task)
+        return ending
+
+    def _ended_in_task(self, ending: asyncio.Task[None]) -> None:
+        self._endings.discard(ending)
+        if not ending.cancelled():
+            ending.exception()  # marks it as seen
 
     def _entry(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Protocol
 
 from metaserver.model.lanes import AttemptRecord, CheckedAnswer
@@ -30,5 +31,8 @@ class Recorder(Protocol):
     def blocked(self) -> str | None:
         """The reason why nothing can be committed now, or None."""
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit an entry; raises `StaleLaneError` where another hub has taken the lane."""
+    def record(self, entry: AttemptRecord) -> Awaitable[None]:
+        """Commit an entry, whether or not the result is awaited.
+
+        Awaiting it raises `StaleLaneError` where another hub has taken the lane.
+        """

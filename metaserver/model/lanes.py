@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
+
 from metaserver.model.records import (
     ArticleId,
     Attempt,
@@ -32,8 +34,7 @@ class StateChange:
     note: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AttemptRecord:
+class AttemptRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One ended attempt as its lane passes it to the store.
 
     `answer` is set where the attempt was accepted. `final`: the article is finished for the lane,
@@ -91,8 +92,7 @@ class StoredAttempt(NamedTuple):
     final: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CheckedAnswer:
+class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The valid part of an answer, and the problems found in it.
 
     `outcome` is `ok`, `partial`, `shape` or `no_valid_hit`. `payloads` has the valid part of each

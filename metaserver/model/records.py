@@ -1,9 +1,14 @@
-"""Frozen values that every part of the hub uses."""
+"""Frozen values that every part of the hub uses.
+
+Those that are created for every answer are structs of msgspec, in a tenth of a dataclass' time.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NewType
+
+import msgspec
 
 from metaserver.model.states import Outcome, ReportedState
 
@@ -63,8 +68,7 @@ class Problem:
         return f"{self.path}: {self.message}" if self.path else self.message
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Timings:
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """The timings of an attempt's phases, in seconds; None for a phase that was not reached.
 
     The phases follow one another: `queue` (in the hub, until the request begins), `dns`, `connect`
@@ -83,8 +87,7 @@ class Timings:
     total: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Attempt:
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """One request for one article to one server, and its result."""
 
     server: ServerName
@@ -93,7 +96,7 @@ class Attempt:
     started_at: float  # seconds since the Unix epoch, UTC
     outcome: Outcome
     message: str = ""
-    timings: Timings = field(default_factory=Timings)
+    timings: Timings = Timings()
     bytes_out: int = 0
     bytes_in: int = 0
     problems: tuple[Problem, ...] = ()  # the first 100

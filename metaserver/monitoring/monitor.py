@@ -161,9 +161,10 @@ class ServerMonitor:
             watched.answered += 1
             at = int((attempt.started_at + seconds) // BIN_SECONDS)
             self._answers[at] += 1
+            if at not in watched.answers:
+                for old in [old for old in watched.answers if old < at - BINS]:
+                    del watched.answers[old]
             watched.answers[at] += 1
-            for old in [old for old in watched.answers if old < at - BINS]:
-                del watched.answers[old]
         elif final:
             watched.given_up += 1
         if attempt.outcome is not Outcome.OK:

@@ -20,8 +20,7 @@ NO_RESPONSE = frozenset({Outcome.DNS, Outcome.CONNECT, Outcome.TLS, Outcome.CANC
 """The outcomes whose time says nothing about the server's speed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True, kw_only=True):
     """The measurements of an ended attempt.
 
     `at` is the time it ended (Unix seconds), `hits` the number kept of its answer, `article_bytes`

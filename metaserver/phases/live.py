@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from metaserver.leaderboards.scoreboard import (
     Scoreboard,
 )
 from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
+from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
@@ -106,15 +107,19 @@ class LiveBoards:
         self._version += 1
         self._change.set()
 
-    async def prepare(self, event: AttemptEnded) -> None:
-        """Do the slow part of scoring a large answer in a thread, so that `publish` is quick.
+    def prepare(self, event: AttemptEnded) -> Awaitable[None] | None:
+        """Return the slow part of scoring a large answer, which a thread does; None for others.
 
-        Boards may be replaced meanwhile, and another may be built beside them: the call returns
-        when the answer is prepared for all present boards. Nothing may be awaited until `publish`.
+        It makes `publish` quick. Boards may be replaced meanwhile, and another may be built beside
+        them: it ends when the answer is prepared for all present boards. Nothing may be awaited
+        between its end and `publish`.
         """
         answer = event.answer
         if answer is None or answer.hits_kept <= LARGE:
-            return
+            return None
+        return self._prepare_large(event, answer)
+
+    async def _prepare_large(self, event: AttemptEnded, answer: CheckedAnswer) -> None:
         article, payloads = event.attempt.article, answer.payloads
         async with self._preparing:
             while (board := self._unprepared(payloads, event.prepared)) is not None:

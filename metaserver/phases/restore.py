@@ -7,7 +7,7 @@ import functools
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from metaserver.client.articles import ArticleTexts
+from metaserver.client.articles import ArticleTexts, block_of
 from metaserver.client.caller import PhaseArticles
 from metaserver.files.compression import unpack_json
 from metaserver.leaderboards.scoreboard import GoldMark
@@ -50,7 +50,8 @@ def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Se
 
 def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
     """Return a corpus for sending; its texts are read from the store when they are needed."""
-    texts = ArticleTexts(functools.partial(store.article_texts, corpus.id))
+    load = functools.partial(store.article_texts, corpus.id)
+    texts = ArticleTexts(load, block=block_of(corpus.wire_bytes))
     return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
 
 

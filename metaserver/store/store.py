@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence, Set
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,9 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
-    async def record(self, entry: AttemptRecord) -> None:
-        """Commit one ended attempt; raises `StaleLaneError` where another hub has the lane."""
-        await self._writer.record(entry)
+    def record(self, entry: AttemptRecord) -> Awaitable[None]:
+        """Commit one ended attempt; awaiting it raises `StaleLaneError` where the lane is lost."""
+        return self._writer.record(entry)
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncConnection]:

@@ -6,6 +6,7 @@ of a result file has its rank as well.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.result_files import read_result_file
 from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.wire.contract import read
+from metaserver.wire.usual import CONFIDENCE, SPACE
 from metaserver.wire.validation import Report, Vocabulary
 from scoring import (
     ActGold,
@@ -32,6 +34,10 @@ from scoring import (
 )
 
 ActPayload: TypeAlias = list[Any]
+
+_USUAL = re.compile(
+    f"<value>{SPACE}<boolean>([01])</boolean>{SPACE}</value>{SPACE}{CONFIDENCE}{SPACE}"
+)
 
 COLUMNS = (
     Column(
@@ -82,6 +88,16 @@ class ArticleClassification:
             report.hit(f"{self.key}[1]", f"expected ]0, 1], got {confidence}")
             return []
         return [relevant, confidence]
+
+    def check_usual(self, array: str, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
+        """Return the classification in an array's text, None where it has another form."""
+        if not array:
+            return self.check([], report, vocabulary)
+        found = _USUAL.fullmatch(array)
+        if found is None:
+            return None
+        confidence = 1 if found[2] is None else float(found[2])
+        return self.check([found[1] == "1", confidence], report, vocabulary)
 
     def count(self, payload: ActPayload) -> int:
         """Return 1, or 0 where there is no classification."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -21,6 +22,7 @@ from metaserver.tasks.scores import TaskScorer, Values, read_gold
 from metaserver.tasks.views import ReleaseView, ViewScorer, release_views
 from metaserver.uniprot import Release
 from metaserver.wire.contract import check_optional, read, read_member
+from metaserver.wire.usual import HitColumns, HitPattern
 from metaserver.wire.validation import Report, Ruling, Vocabulary
 from scoring import (
     Answer,
@@ -87,6 +89,41 @@ class RankedTask:
         readable = [hit for hit in sent if hit is not None]
         payload = _unique(self._accepted(readable, report, vocabulary), report)
         return payload if len(readable) == len(array) else None
+
+    def check_usual(
+        self, array: str, report: Report, vocabulary: Vocabulary
+    ) -> RankedPayload | None:
+        """Return the valid hits in an array's text, None where it has another form.
+
+        Where a hit is to be dropped, `check` reports it.
+        """
+        hits = self._usual.read(array)
+        if hits is None:
+            return None
+        names = list(zip(*hits.names, strict=True))
+        payload = None if vocabulary.rulings(list(chain(*names))) else _valid(names, hits)
+        if payload is None:
+            return self.check(self._structs(names, hits), report, vocabulary)
+        report.hits_sent += len(names)
+        for place in hits.integers:
+            read(1, float, f"{self.key}[{place}].confidence", report)
+        return payload
+
+    def _structs(self, names: Sequence[tuple[str, ...]], hits: HitColumns) -> list[dict[str, Any]]:
+        """Return the hits as the values that the decoder would read."""
+        structs: list[dict[str, Any]] = [
+            dict(zip(self.fields, each, strict=True)) | {"confidence": confidence}
+            for each, confidence in zip(names, hits.confidences, strict=True)
+        ]
+        for place in hits.integers:
+            structs[place]["confidence"] = 1
+        for struct, rank in zip(structs, hits.ranks or (), strict=False):
+            struct["rank"] = rank
+        return structs
+
+    @cached_property
+    def _usual(self) -> HitPattern:
+        return HitPattern(self.fields, self.optional)
 
     def count(self, payload: RankedPayload) -> int:
         """Return the number of hits in the payload."""
@@ -218,6 +255,25 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
     return payload
 
 
+def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:
+    """Return the hits by rank; None where a value is invalid, or an item or a rank comes again."""
+    size = len(names)
+    items = names if size and len(names[0]) == 1 else [tuple(sorted(each)) for each in names]
+    keys = [-confidence for confidence in hits.confidences] if hits.ranks is None else hits.ranks
+    order = sorted(range(size), key=keys.__getitem__)
+    ranks = range(1, size + 1) if hits.ranks is None else [hits.ranks[place] for place in order]
+    if not size:
+        return []
+    confident = min(hits.confidences) > 0.0 and max(hits.confidences) <= 1.0  # all are finite
+    unique = len(set(items)) == size == len(set(ranks))
+    if not confident or not unique or ranks[0] < 1:
+        return None
+    return [
+        [*items[place], rank, hits.confidences[place]]
+        for place, rank in zip(order, ranks, strict=True)
+    ]
+
+
 def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
     confident = 0.0 < hit.confidence <= 1.0
     if not confident:
@@ -237,10 +293,9 @@ def _order(hit: _Sent) -> float:
 
 
 def _answer(payload: RankedPayload) -> Sequence[Hit]:
-    return [
-        Hit(names[0] if len(names) == 1 else pair(*names), rank, confidence)
-        for *names, rank, confidence in payload
-    ]
+    if payload and len(payload[0]) == 3:
+        return [Hit(name, rank, confidence) for name, rank, confidence in payload]
+    return [Hit(pair(a, b), rank, confidence) for a, b, rank, confidence in payload]
 
 
 def _values(card: Scorecard) -> Values:

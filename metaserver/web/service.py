@@ -8,6 +8,7 @@ from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.context import HubContext
 from metaserver.operations.sessions import Sessions
 from metaserver.web.access import auth
+from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import error_pages
 from metaserver.web.access.signin import SignIn
 from metaserver.web.api.json_api import Api, api_errors
@@ -26,7 +27,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     """Return the application of a running service."""
     assets = Assets()
     templates = Templates(assets)
-    app = web.Application(middlewares=[error_pages(templates), api_errors, rpc_faults])
+    app = web.Application(middlewares=[compressed, error_pages(templates), api_errors, rpc_faults])
     gate = auth.setup(app, Sessions.of(hub), hub.settings.web)
     app.add_routes(Api(hub=hub, operations=OPERATIONS).routes())
     rpc = Rpc(

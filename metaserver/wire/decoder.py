@@ -61,6 +61,11 @@ class Decoder:
         else:
             self._streaming().feed(data)
 
+    @property
+    def held(self) -> bytearray:
+        """The whole body so far where it may be a short plain answer, else nothing."""
+        return self._held
+
     def close(self) -> Message:
         """Return the message; raises `WireError` where the bytes are no complete message."""
         if self._stream is None:

@@ -23,8 +23,8 @@ class Report:
 
     def __init__(self) -> None:
         self.hits_sent = 0
-        self._kept: tuple[list[Problem], ...] = tuple([] for _ in Severity)
-        self._counts = [0 for _ in Severity]
+        self._kept: tuple[list[Problem], ...] = ([], [], [])  # by severity
+        self._counts = [0, 0, 0]
 
     def add(self, severity: Severity, path: str, message: str) -> None:
         """Add one problem at `path`, such as `normalizations[3].rank`."""

@@ -11,6 +11,8 @@ SIZES = {"desktop": (1360, 900), "phone": (360, 780)}
 PAGES = {
     "monitor": ("/monitor", None),
     "monitor, empty": ("/monitor", []),
+    "monitor, many": ("/monitor?sort=-p95", [f"Server {number}" for number in range(150)]),
+    "board, many": ("/t/INT?rows=101", [f"Server {number}" for number in range(150)]),
     "board": ("/t/INT", None),
     "board, sorted": ("/t/ACT?sort=run", None),
     "board, empty": ("/t/INT", []),

@@ -162,37 +162,3 @@ def test_intervals_come_when_they_are_computed_and_are_marked_while_they_are_not
     site.do(site.source.tell())
     expect(row.locator(".ranks")).to_have_text("1–2…")
     expect(page.locator("#runs tr", has_text="n/a").locator(".interval")).to_have_count(0)
-
-
-def test_rows_out_of_sight_are_filled_when_they_come_into_sight(make_site, visits):
-    site = make_site([f"Server {number}" for number in range(80)])
-    page = visits.open(f"{site.url}/monitor")
-    expect(page.locator("#live")).to_have_text("live")
-    last = page.locator("#servers tr").last
-    pill = last.locator(".pill")
-    before = pill.text_content()
-    site.do(site.source.set_state("Server 79", ServerState.SUSPENDED))
-    expect(page.locator("#announce")).to_have_text("Server 79 is suspended")
-    assert last.get_attribute("data-value") == "suspended"  # filters find it
-    assert pill.text_content() == before != "suspended"
-    last.scroll_into_view_if_needed()
-    expect(pill).to_have_text("suspended")
-    expect(pill).to_have_attribute("data-state", "suspended")
-    page.evaluate("scrollTo(0, 0)")
-    page.get_by_role("link", name="suspended").click()
-    expect(page.locator("#servers tr:visible")).to_have_count(1)
-    site.do(site.source.set_state("Server 3", ServerState.SUSPENDED))
-    expect(page.locator("#servers tr:visible")).to_have_count(2)
-
-
-def test_a_page_that_is_live_for_long_keeps_rows_out_of_sight_not_far_behind(make_site, visits):
-    site = make_site([f"Server {number}" for number in range(80)])
-    page = visits.open(f"{site.url}/monitor")
-    expect(page.locator("#live")).to_have_text("live")
-    pill = page.locator("#servers tr").last.locator(".pill")
-    site.do(site.source.set_state("Server 79", ServerState.SUSPENDED))
-    for number in range(12):
-        state = ServerState.UP if number % 2 else ServerState.SLOW
-        site.do(site.source.set_state("Server 0", state))
-        expect(state_of(page, "Server 0 ")).to_have_text(state.value)
-    expect(pill).to_have_text("suspended")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import installed_tasks
-from metaserver.wire.xmlrpc import decode_response
+from metaserver.wire.usual import usual_answer
+from metaserver.wire.xmlrpc import Limits, decode_response
 from tests.conformance.foreign import LANGUAGES, Command, careless, perl, running
 from tests.integration.callers import SECONDS, TEXT, VOCABULARY, article_caller, server
 
@@ -64,6 +66,13 @@ async def test_an_article_arrives_whole_and_the_answer_is_the_same(peer: str, te
     counted, letters = evidence(attempt)
     assert counted == f"{len(text)} {zlib.crc32(text.encode()):08x}"
     assert letters.replace("𝔸 ", "") == 'Ångström 中 <&> "'
+
+
+async def test_its_answer_is_read_by_patterns(peer: str) -> None:
+    attempt, answer = await asked(peer, TEXT)
+    body = re.sub(rb"<!\[CDATA\[.*?\]\]>", b"x", unpack(attempt.raw))  # Node's, for letters
+    tasks = list(installed_tasks().values())
+    assert usual_answer(body, tasks, VOCABULARY, Limits()) == answer
 
 
 async def test_letters_beyond_the_first_plane_arrive_or_are_a_fault(peer: str) -> None:

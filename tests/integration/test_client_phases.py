@@ -6,8 +6,9 @@ import asyncio
 import gzip
 import subprocess
 import sys
-from dataclasses import astuple
 from math import fsum
+
+from msgspec.structs import astuple
 
 from metaserver.model.records import Timings
 from metaserver.model.states import Outcome

@@ -6,9 +6,9 @@ import itertools
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import astuple
 
 import pytest
+from msgspec.structs import astuple
 
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import ArticleCaller, PhaseArticles

@@ -21,6 +21,7 @@ from metaserver.model.errors import RefusedError
 from metaserver.model.settings import LogLevel
 from metaserver.model.states import Visibility
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.web.public.monitor import server_id
 from scoring import ActGold
 from tests.hubs.inside import at_work, settings
 from tests.integration.kits import served
@@ -174,7 +175,9 @@ async def test_metrics_are_of_ones_own_servers(hub: HubOfRoles) -> None:
 
 PASSWORD = "hunter2planted"
 LABEL = "P0LABEL"
-STREAMS = ("/events?page=monitor&phase=test", "/team/events?page=overview&team=blue",
+WATCHED = ",".join(map(server_id, ("secret-1", "blue-blue", "blue-organiser")))
+STREAMS = (f"/events?page=monitor&phase=test&rows={WATCHED}",
+           "/team/events?page=overview&team=blue",
            "/organise/events?page=overview", "/organise/events?page=servers")  # fmt: skip
 
 

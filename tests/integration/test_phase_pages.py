@@ -18,6 +18,8 @@ from aiohttp.test_utils import TestClient
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.operations.phase_view import PhaseView, ServerReading
+from metaserver.web.public.monitor import server_id
+from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
 from tests.integration.kits import answer_for, served
@@ -78,12 +80,7 @@ class Pages:
 async def frame(response: ClientResponse) -> dict[str, Any]:
     """Read the event stream up to and with the next frame."""
     async with patience():
-        while True:
-            event = await response.content.readuntil(b"\n\n")
-            kind, data = event.decode().rstrip().split("\n")
-            if kind == "event: frame":
-                found: dict[str, Any] = json.loads(data.removeprefix("data: "))
-                return found
+        return await next_frame(response)
 
 
 @pytest.fixture
@@ -190,8 +187,11 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
         port = url.split(":")[2].split("/")[0]
         for viewer in ("", "red", "blue", "organiser"):
             shown = await pages.get("/p/test/monitor", viewer)
-            async with pages.stream("monitor&phase=test", viewer) as response:
-                shown += json.dumps((await frame(response))["html"])
+            rows = server_id("blue-1")
+            async with pages.stream(f"monitor&phase=test&rows={rows}", viewer) as response:
+                sent = await frame(response)
+            assert set(sent["drawn"]) == {rows}
+            shown += json.dumps(sent)
             allowed = viewer in ("blue", "organiser")
             assert (SECRET in shown) is allowed
             assert (f":{port}" in shown) is allowed

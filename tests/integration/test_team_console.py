@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from aiohttp.typedefs import Handler
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
 from metaserver.model.plans import NoticePlan
+from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import Visitor, organiser_token, token_of, visiting
 from tests.integration.kits import answer_for, served
@@ -393,15 +393,6 @@ async def test_settings_and_notices(running: Running, blue: Visitor) -> None:
     assert "*** keeps the stored webhook" in page.said
     ids = re.findall(r'\sid="([^"]+)"', page.text)
     assert len(ids) == len(set(ids))
-
-
-async def next_frame(response: ClientResponse) -> dict[str, dict[str, str]]:
-    while True:
-        event = await response.content.readuntil(b"\n\n")
-        kind, data = event.decode().rstrip().split("\n")
-        if kind == "event: frame":
-            found: dict[str, dict[str, str]] = json.loads(data.removeprefix("data: "))
-            return found
 
 
 async def last_frame(response: ClientResponse) -> None:

@@ -7,7 +7,6 @@ carry the session's CSRF value too, and come from a page of this site.
 
 from __future__ import annotations
 
-import hmac
 import re
 import time
 import uuid
@@ -27,7 +26,7 @@ from metaserver.model.states import Role
 from metaserver.model.tokens import Session, Token
 from metaserver.operations.caller import Caller
 from metaserver.operations.sessions import Sessions
-from metaserver.web.access import bodies
+from metaserver.web.access import bodies, csrf
 from metaserver.web.access.addresses import Origin, Proxies
 from metaserver.web.access.aside import CHARGE
 from metaserver.web.access.headers import without_what_was_sent
@@ -201,7 +200,7 @@ def setup(
     """Put the gate before an application's requests; call it before the application starts.
 
     The gate's middlewares are around those of the application for what they log, and within them
-    for what they refuse: `error_pages` must be the application's first.
+    for what they refuse: `error_pages` must be one of those that it has already.
     """
     server_logger.addFilter(without_what_was_sent)
     app[GATE] = gate = Gate(sessions, settings, clock=clock)
@@ -347,7 +346,7 @@ async def _check_sent_by_page(request: web.Request, session: Session) -> None:
     given = request.headers.get(CSRF_HEADER, "")
     if not given and not request.path.startswith(PROGRAMS):
         given = await first_text(request, CSRF_FIELD)
-    if not hmac.compare_digest(given.encode("utf-8", "replace"), session.csrf.encode()):
+    if not csrf.matches(given, session.csrf):
         raise RefusedError(
             Refusal.NOT_YOURS, "this form is of another session: load its page again"
         )

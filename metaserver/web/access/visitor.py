@@ -10,6 +10,7 @@ from aiohttp import web
 
 from metaserver.model.tokens import Session
 from metaserver.operations.caller import Caller
+from metaserver.web.access import csrf
 from metaserver.web.access.addresses import Origin
 from metaserver.web.public.source import VIEWER
 
@@ -26,6 +27,12 @@ class Visitor:
     session: Session | None = None
     path: str = "/"  # to come back to after signing in
     payer: Hashable | None = None
+
+    @property
+    def csrf(self) -> str:
+        """The session's CSRF value for one page; only for who is signed in."""
+        assert self.session is not None
+        return csrf.masked(self.session.csrf)
 
 
 VISITOR = web.RequestKey("VISITOR", Visitor)

@@ -188,6 +188,4 @@ class Document:
         return response
 
     def _whole(self) -> web.Response:
-        response = web.Response(body=self._body, content_type="application/json")
-        response.enable_compression()
-        return response
+        return web.Response(body=self._body, content_type="application/json")

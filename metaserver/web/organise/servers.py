@@ -20,10 +20,12 @@ from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.public.boards import or_400
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.forms import Form, Wording
 from metaserver.web.ui.live import LiveParts
+from metaserver.web.ui.paging import Page, first_row
 
 PARTS = "organise_parts.html"
 TESTS = {
@@ -79,11 +81,19 @@ class LaneFilter:
     phase: str = ""
     state: str = ""
     find: str = ""
+    rows: int = 1  # the number of the first row of the page of the table
 
-    def query(self, **changes: str) -> str:
+    def query(self, **changes: object) -> str:
         """Return the filter as an address has it, with some of it otherwise."""
         values = {name: getattr(self, name) for name in self.__slots__} | changes
+        values["rows"] = "" if values["rows"] == 1 else values["rows"]
         return urlencode({name: value for name, value in values.items() if value})
+
+    def page(self, lanes: Sequence[OrganiserLaneRow]) -> tuple[Page, Sequence[OrganiserLaneRow]]:
+        """Return the page of the table, and its lanes out of all there are."""
+        found = [lane for lane in lanes if self.shows(lane)]
+        page = Page(first=self.rows, total=len(found))
+        return page, page.of(found)
 
     def shows(self, lane: OrganiserLaneRow) -> bool:
         """Return whether a lane passes."""
@@ -181,6 +191,7 @@ class OrganiserServerPages:
             phase="" if everywhere else phase_named(self.console, request) or "",
             state=state if state in STATES else "",
             find=query.get("find", "").strip(),
+            rows=or_400(lambda: first_row(query)),
         )
 
     async def list(self, request: web.Request) -> web.Response:
@@ -192,6 +203,7 @@ class OrganiserServerPages:
     ) -> web.Response:
         rows = await self._lanes(request)
         known = await self.console.ask(request, phases.list_, Nothing())
+        page, lanes = chosen.page(rows)
         return self.console.answer(
             "organise_servers.html",
             status=status,
@@ -199,7 +211,8 @@ class OrganiserServerPages:
             states=STATES,
             chosen=chosen,
             total=len(rows),
-            lanes=[lane for lane in rows if chosen.shows(lane)],
+            part=page,
+            lanes=lanes,
             words=WORDS,
             at_once=AT_ONCE,
             notice=_notice(request, rows),
@@ -215,11 +228,8 @@ class OrganiserServerPages:
     async def parts(self, request: web.Request, chosen: LaneFilter) -> LiveParts:
         """Return the live parts of the page: a row a lane."""
         part = self.console.templates.part
-        rows = {
-            lane.id: part(PARTS, "lane", lane, WORDS, AT_ONCE)
-            for lane in await self._lanes(request)
-            if chosen.shows(lane)
-        }
+        _, lanes = chosen.page(await self._lanes(request))
+        rows = {lane.id: part(PARTS, "lane", lane, WORDS, AT_ONCE) for lane in lanes}
         return LiveParts(html=rows, lists={"lanes": list(rows)})
 
     # -- actions ---------------------------------------------------------------------------------

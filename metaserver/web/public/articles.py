@@ -15,6 +15,7 @@ from metaserver.model.boards import ArticleBoard
 from metaserver.model.scores import ArticleLevel, Column
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.choices import Choice
+from metaserver.web.ui.paging import Page
 from metaserver.web.ui.plots import Axis, Point
 from metaserver.web.ui.tables import lines
 
@@ -68,7 +69,17 @@ class Articles:
     def address(self, suffix: str = "", **changes: Any) -> str:
         """Return the path and query of the page, or of its table, with something else chosen."""
         query = str(self.choice.but(**changes))
-        return f"{self.base}/t/{self.task.name}/articles{suffix}" + (f"?{query}" if query else "")
+        return self.path + suffix + (f"?{query}" if query else "")
+
+    @property
+    def path(self) -> str:
+        """The path of the page."""
+        return f"{self.base}/t/{self.task.name}/articles"
+
+    @property
+    def part(self) -> Page:
+        """The page of the table that is shown."""
+        return Page(first=self.choice.rows, total=len(self.levels))
 
     def rows(self) -> list[ArticleRow]:
         """Return the rows in the chosen order."""

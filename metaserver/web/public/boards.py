@@ -101,7 +101,7 @@ class BoardPages:
     def _board_page(self, request: web.Request, shown: Leaderboard) -> web.Response:
         site = site_of(request)
         counts = site.source.counts(viewer_of(request))
-        rows = [self._row(site, shown, row) for row in shown.rows()]
+        rows = [self._row(site, shown, row) for row in shown.shown_rows()]
         return page(self.templates.page("leaderboard.html", b=shown, counts=counts, rows=rows))
 
     def _leaderboard(self, request: web.Request, name: str) -> Leaderboard:
@@ -161,7 +161,7 @@ class BoardPages:
             html[f"count-{task_name}"] = part(
                 "leaderboard_parts.html", "run_count", task_name, count
             )
-        rows = {element_id("r", row.run): row for row in shown.rows()}
+        rows = {element_id("r", row.run): row for row in shown.shown_rows()}
         html |= {key: self._row(site, shown, row) for key, row in rows.items()}
         return LiveParts(html=html, lists={"runs": list(rows)})
 
@@ -202,11 +202,7 @@ def viewer_of(request: web.Request) -> Viewer:
 
 def page(text: str) -> web.Response:
     """Return an answer with a whole page."""
-    response = web.Response(
-        text=text, content_type="text/html", headers={"Cache-Control": "no-cache"}
-    )
-    response.enable_compression()
-    return response
+    return web.Response(text=text, content_type="text/html", headers={"Cache-Control": "no-cache"})
 
 
 def _chosen(shown: Leaderboard | Articles) -> str:

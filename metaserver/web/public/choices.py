@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from metaserver.model.boards import RAW
 from metaserver.model.scores import Column
+from metaserver.web.ui.paging import first_row
 
 RISING = frozenset({"place", "run", "mode", "article"})
 """Columns that are first sorted upwards: the others have their best values on top."""
@@ -57,6 +58,7 @@ class Choice:
     view: str = RAW
     show: Show = Show.ALL
     sort: Sort = Sort()
+    rows: int = 1  # the number of the first row of the page of the table
 
     @classmethod
     def parse(
@@ -67,15 +69,22 @@ class Choice:
             view=_one_of(views, query.get("view") or RAW, "view"),
             show=Show(_one_of(tuple(Show), query.get("show") or Show.ALL, "choice of runs")),
             sort=Sort.parse(query.get("sort", ""), columns),
+            rows=first_row(query),
         )
 
     def but(self, **changes: Any) -> Choice:
-        """Return the choice with some of it chosen otherwise."""
-        return replace(self, **changes)
+        """Return the choice with some of it chosen otherwise, and then from row 1 on."""
+        return replace(self, **({"rows": 1} | changes)) if changes else self
+
+    def query(self, **changes: Any) -> str:
+        """Return the query of the choice with some of it chosen otherwise."""
+        return str(self.but(**changes))
 
     def __str__(self) -> str:
-        chosen = {"view": self.view, "show": self.show, "sort": str(self.sort)}
-        usual = {"view": RAW, "show": Show.ALL, "sort": str(Sort())}
+        chosen = {
+            "view": self.view, "show": self.show, "sort": str(self.sort), "rows": self.rows
+        }  # fmt: skip
+        usual = {"view": RAW, "show": Show.ALL, "sort": str(Sort()), "rows": 1}
         return urlencode({key: text for key, text in chosen.items() if text != usual[key]})
 
 

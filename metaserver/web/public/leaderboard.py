@@ -17,10 +17,14 @@ from metaserver.model.boards import Board, BoardRow, FrozenBoard
 from metaserver.model.records import TaskName
 from metaserver.model.scores import Column
 from metaserver.web.public.choices import Choice, Show
+from metaserver.web.ui.paging import Page
 from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
 
 FEW = 0.5
 """A run that answered less than this share of the gold articles is tagged."""
+
+POINTS = 200
+"""Best runs of teams that the scatter shows: more would hide one another."""
 
 OWN_COLUMNS = (
     Column(key="place", heading="#", count=True, help="Place on the board; ties share a place"),
@@ -100,11 +104,7 @@ class Leaderboard:
     def address(self, suffix: str = "", **changes: Any) -> str:
         """Return the path and query of the page, or of its table, with something else chosen."""
         query = str(self.choice.but(**changes))
-        return self._place + suffix + (f"?{query}" if query else "")
-
-    @property
-    def _place(self) -> str:
-        return f"/b/{self.key}" if self.frozen else f"{self.base}/t/{self.task.name}"
+        return self.path + suffix + (f"?{query}" if query else "")
 
     def rows(self) -> list[BoardRow]:
         """Return the chosen rows in order; ties keep the board's, those without value come last."""
@@ -113,6 +113,20 @@ class Leaderboard:
         known = [pair for pair in keyed if pair[0] is not None]
         known.sort(key=lambda pair: pair[0], reverse=sort.descending)
         return [row for _, row in known] + [row for found, row in keyed if found is None]
+
+    @cached_property
+    def part(self) -> Page:
+        """The page of the table that is shown."""
+        return Page(first=self.choice.rows, total=len(self._chosen))
+
+    def shown_rows(self) -> Sequence[BoardRow]:
+        """Return the rows of that page."""
+        return self.part.of(self.rows())
+
+    @property
+    def path(self) -> str:
+        """The path of the board's page."""
+        return f"/b/{self.key}" if self.frozen else f"{self.base}/t/{self.task.name}"
 
     @cached_property
     def _chosen(self) -> Sequence[BoardRow]:
@@ -205,12 +219,17 @@ class Leaderboard:
         best = sorted(name(row) for row in self.leaders[:SERIES] if row.place is not None)
         return {run: number for number, run in enumerate(best)}
 
+    @property
+    def crowded(self) -> bool:
+        """True where the scatter has not all teams."""
+        return len(self.leaders) > POINTS
+
     def points(self) -> list[Point]:
         """Return the teams' best runs by the second and first measure, where both are defined."""
         if len(self.task.order) < 2:
             return []
         series, found = self.series(), []
-        for row in self.leaders:
+        for row in self.leaders[:POINTS]:
             x, y = (row.values.get(key) for key in (self.task.order[1], self.main))
             if x is not None and y is not None:
                 found.append(Point(name=name(row), x=x, y=y, series=series.get(name(row))))

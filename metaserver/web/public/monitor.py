@@ -2,39 +2,118 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2s
 from statistics import fmean
+from urllib.parse import urlencode
 
+from metaserver.model.scores import Column
 from metaserver.model.states import ANSWERED, Outcome, ServerState
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
-from metaserver.web.ui import charts
+from metaserver.web.public.choices import Sort
+from metaserver.web.ui import charts, paging
 from metaserver.web.ui.formatting import duration, figure, percent
 
 COUNTED_AS_UP = frozenset({ServerState.UP, ServerState.SLOW, ServerState.FINISHED})
 NO_ERROR = frozenset({Outcome.OK, Outcome.CANCELLED})
 LAST_MINUTE = 12  # values of `Monitor.throughput`, each over 5 s
+NETWORK = (
+    "Network share of the time (look-up, connecting, sending, transfer); below it the server's"
+)
+COLUMNS = (
+    Column(key="state", heading="State", help="Those that need a look on top"),
+    Column(key="server", heading="Server"),
+    Column(key="attempts", heading=f"Last {charts.SLOTS} attempts", help="Failed ones"),
+    Column(key="times", heading="Response time"),
+    Column(key="last", heading="last, s"),
+    Column(key="p50", heading="p50"),
+    Column(key="p95", heading="p95"),
+    Column(key="p99", heading="p99"),
+    Column(key="network", heading="network", help=NETWORK),
+    Column(key="queue", heading="Queue"),
+    Column(key="errors", heading="errors"),
+)
+"""The columns of the table of servers."""
+FIGURES = frozenset({"last", "p50", "p95", "p99", "network", "errors"})
+"""Columns that are set flush right."""
+RISING = frozenset({"state", "server", "queue"})
+"""Columns that are first sorted upwards: the others have their greatest values on top."""
+URGENCY = (
+    ServerState.DOWN, ServerState.SUSPENDED, ServerState.SLOW, ServerState.PAUSED,
+    ServerState.WAITING, ServerState.UP, ServerState.FINISHED,
+)  # fmt: skip
+SORTED_BY: Mapping[str, Callable[[ServerStatus], str | float | None]] = {
+    "state": lambda one: URGENCY.index(one.state),
+    "server": lambda one: one.name.lower(),
+    "attempts": lambda one: sum(tick.outcome not in ANSWERED for tick in one.recent),
+    "last": lambda one: one.last,
+    "p50": lambda one: one.p50,
+    "p95": lambda one: one.p95,
+    "p99": lambda one: one.p99,
+    "network": lambda one: one.network_share,
+    "queue": lambda one: one.done / one.total if one.total else None,
+    "errors": lambda one: sum(errors(one).values()),
+}
+"""Values by which servers are sorted, by column; the column `times` has none."""
 TICKS = (0.001, 0.01, 0.1, 1, 10, 60, 600, 3600)  # s
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class MonitorFilter:
-    """The servers and errors that the viewer has chosen; an empty value means all."""
+class MonitorChoice:
+    """The servers and errors that the viewer has chosen, and their order; empty values mean all.
+
+    Of the servers that are shown, a page has the figures of one page of rows from `rows` on.
+    """
 
     state: str = ""
     find: str = ""  # part of a server's name, in any case
     outcome: str = ""
+    sort: Sort | None = None
+    rows: int = 1
 
     @classmethod
-    def parse(cls, query: Mapping[str, str]) -> MonitorFilter:
-        """Read the page's address; raises ValueError for a state or outcome that is none."""
+    def parse(cls, query: Mapping[str, str]) -> MonitorChoice:
+        """Read the page's address; raises ValueError for what cannot be chosen."""
         state, outcome = query.get("state", ""), query.get("outcome", "")
         for value, names in ((state, ServerState), (outcome, Outcome)):
             if value and value not in set(names):
                 raise ValueError(f"{value} is none of {', '.join(names)}.")
-        return cls(state=state, find=query.get("find", "").strip(), outcome=outcome)
+        sort = Sort.parse(query["sort"], SORTED) if query.get("sort") else None
+        return cls(
+            state=state,
+            find=query.get("find", "").strip(),
+            outcome=outcome,
+            sort=sort,
+            rows=paging.first_row(query),
+        )
+
+    def query(self, **changes: object) -> str:
+        """Return the choice as an address has it, with some of it otherwise, from row 1 on."""
+        values = {name: getattr(self, name) for name in self.__slots__} | {"rows": 1} | changes
+        usual = {"rows": 1}
+        return urlencode(
+            {key: str(value) for key, value in values.items() if value and value != usual.get(key)}
+        )
+
+    def on(self, column: Column) -> Sort:
+        """Return the order that a click on a column's heading asks for."""
+        if self.sort is not None and self.sort.key == column.key:
+            return Sort(key=column.key, descending=not self.sort.descending)
+        return Sort(key=column.key, descending=column.key not in RISING)
+
+    def ordered(self, servers: Sequence[ServerStatus]) -> Sequence[ServerStatus]:
+        """Return the servers in the chosen order; those without a value come last."""
+        if self.sort is None:
+            return servers
+        value = SORTED_BY[self.sort.key]
+        keyed = [(value(server), server) for server in servers]
+        known = [pair for pair in keyed if pair[0] is not None]
+        known.sort(key=lambda pair: pair[0], reverse=self.sort.descending)  # type: ignore[arg-type,return-value]
+        return [server for _, server in known] + [one for found, one in keyed if found is None]
 
     def shows(self, server: ServerStatus) -> bool:
         """Return whether the server's row is shown."""
@@ -43,6 +122,16 @@ class MonitorFilter:
     def shows_error(self, error: ErrorEntry) -> bool:
         """Return whether the line of the error log is shown."""
         return self.outcome in ("", error.outcome)
+
+
+SORTED = tuple(column for column in COLUMNS if column.key in SORTED_BY)
+"""The columns that servers can be sorted by."""
+
+
+@lru_cache(maxsize=10_000)
+def server_id(name: str) -> str:
+    """Return the id of a server's row: short, since streams and viewers name many."""
+    return f"s-{urlsafe_b64encode(blake2s(name.encode(), digest_size=6).digest()).decode()}"
 
 
 def errors(server: ServerStatus) -> dict[Outcome, int]:
@@ -71,19 +160,25 @@ def response_times(server: ServerStatus) -> list[float | None]:
     return [tick.seconds if tick.outcome in ANSWERED else None for tick in server.recent]
 
 
-def slots(server: ServerStatus) -> dict[str, str]:
-    """Return what changes in a server's row: texts by slot, attributes by `slot@attribute`.
-
-    The slot without a name is the row itself. Template and stream have them from here alone.
-    """
-    failed = errors(server)
-    share = server.done / server.total if server.total else 0.0
+def brief_slots(server: ServerStatus) -> dict[str, str]:
+    """Return what every viewer gets of a server's row, in sight or not, as `slots` does."""
     return {
         "@data-value": server.state,
         "@data-announce": f"{server.name} is {server.state}",
         "pill@data-state": server.state,
         "state": server.state,
         "note": server.note or server.address,
+    }
+
+
+def slots(server: ServerStatus) -> dict[str, str]:
+    """Return the figures of a server's row: texts by slot, attributes by `slot@attribute`.
+
+    The slot without a name is the row itself. Template and stream have them from here alone.
+    """
+    failed = errors(server)
+    share = server.done / server.total if server.total else 0.0
+    return {
         "strip@aria-label": marks_label(server),
         **{f"{kind}@d": d for kind, d in charts.strip_paths(marks(server)).items()},
         **{f"{kind}@d": d for kind, d in charts.spark_paths(response_times(server)).items()},

@@ -11,14 +11,21 @@ from aiohttp import web
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
-from metaserver.monitoring.snapshots import ErrorEntry, ServerStatus
+from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.access.stream_auth import while_held
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
-from metaserver.web.public.monitor import MonitorFilter, Totals, error_id, slots
+from metaserver.web.public.monitor import (
+    MonitorChoice,
+    Totals,
+    brief_slots,
+    error_id,
+    server_id,
+    slots,
+)
 from metaserver.web.public.sites import Site, Sites, site_of, sited
-from metaserver.web.ui.formatting import element_id
-from metaserver.web.ui.live import LiveParts, LiveRow
+from metaserver.web.ui.live import LiveParts, LiveRow, Subscription
+from metaserver.web.ui.paging import Page
 from metaserver.web.ui.templates import Templates
 
 IN_PHASE = "/p/{phase}"
@@ -85,10 +92,29 @@ class PublicPages:
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
-        chosen = or_400(lambda: MonitorFilter.parse(request.query))
-        shown = site_of(request).monitor(viewer_of(request))
-        totals = Totals.of(shown)
-        return page(self.templates.page("monitor.html", m=shown, totals=totals, chosen=chosen))
+        chosen = or_400(lambda: MonitorChoice.parse(request.query))
+        site = site_of(request)
+        shown = site.monitor(viewer_of(request))
+        rows, part = self._table(site, shown, chosen)
+        text = self.templates.page(
+            "monitor.html", m=shown, totals=Totals.of(shown), chosen=chosen, rows=rows, part=part
+        )
+        return page(text)
+
+    def _table(
+        self, site: Site, shown: Monitor, chosen: MonitorChoice
+    ) -> tuple[Sequence[str], Page]:
+        """Return the rows of all servers: whole on the chosen page, hidden where not chosen."""
+        servers = chosen.ordered(shown.servers)
+        found = [server for server in servers if chosen.shows(server)]
+        part = Page(first=chosen.rows, total=len(found))
+        whole, there = ({one.name for one in some} for some in (part.of(found), found))
+        rows = []
+        for server in servers:
+            row = self._row(site, server)
+            html = row.html if server.name in whole else row.brief_html
+            rows.append(html if server.name in there else html.replace("<tr", "<tr hidden", 1))
+        return rows, part
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of the page that the query names."""
@@ -97,8 +123,12 @@ class PublicPages:
     async def _events(self, request: web.Request) -> web.StreamResponse:
         name, site, viewer = request.query.get("page", ""), site_of(request), viewer_of(request)
         if name == "monitor":
-            key = f"{name} {viewer}"
-            return await site.broadcaster.serve(request, key, lambda: self._parts(site, viewer))
+            return await site.broadcaster.serve(
+                request,
+                f"{name} {viewer}",
+                lambda: self._parts(site, viewer),
+                or_400(lambda: Subscription.parse(request.query)),
+            )
         streams = {"t/": self._boards.events} | dict(self.streams)
         for begin, stream in streams.items():
             if name.startswith(begin):
@@ -119,7 +149,7 @@ class PublicPages:
             f"count-{state}": part("monitor_parts.html", "state_count", totals, state)
             for state in ServerState
         }
-        rows = {element_id("s", one.name): self._row(site, one) for one in shown.servers}
+        rows = {server_id(one.name): self._row(site, one) for one in shown.servers}
         errors = {error_id(error): error for error in shown.errors}
         html |= {key: self._line(site, key, error) for key, error in errors.items()}
         return LiveParts(
@@ -128,12 +158,25 @@ class PublicPages:
 
     def _row(self, site: Site, server: ServerStatus) -> LiveRow:
         """Return a server's row; it is made again where the server has changed."""
+        key = (server.name, bool(server.address))  # as its team sees it, and as others do
+        part, brief = self.templates.part, brief_slots(server)
 
-        def draw() -> str:
-            return self.templates.part("monitor_parts.html", "server_row", server, site.base)
+        def draw_brief() -> str:
+            return site.memo.get(
+                ("brief", *key),
+                (brief, server.tasks),
+                lambda: part("monitor_parts.html", "server_brief", server, site.base),
+            )
 
-        key = ("server", server.name, bool(server.address))  # as its team sees it, and as others do
-        return site.memo.get(key, server, lambda: LiveRow(slots(server), draw))
+        def make() -> LiveRow:
+            return LiveRow(
+                brief=brief,
+                fill=lambda: slots(server),
+                draw=lambda: part("monitor_parts.html", "server_row", server, site.base),
+                draw_brief=draw_brief,
+            )
+
+        return site.memo.get(("server", *key), server, make)
 
     def _line(self, site: Site, key: str, error: ErrorEntry) -> str:
         return site.memo.get(

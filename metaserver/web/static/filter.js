@@ -3,6 +3,8 @@
 // A list `<tbody data-filter="state" data-chosen="up" data-find="team 7">` shows those children
 // whose data-value is the chosen one (any, if empty) and whose data-find holds the text.
 
+let afterwards = () => {};
+
 const lists = () => document.querySelectorAll("[data-filter]");
 
 export function applyFilters() {
@@ -21,15 +23,19 @@ export function applyFilters() {
 
 function remember() {
   const address = new URL(location.href);
+  address.searchParams.delete("rows"); // of the rows that were found before
   for (const { dataset } of lists()) {
     address.searchParams.set(dataset.filter, dataset.chosen);
     if ("find" in dataset) address.searchParams.set("find", dataset.find);
   }
   history.replaceState(null, "", address);
   applyFilters();
+  afterwards();
 }
 
-export function wireFilters() {
+// Calls `afterwards` when a list shows other children.
+export function wireFilters(after) {
+  afterwards = after;
   document.addEventListener("click", (event) => {
     const link = event.target.closest("[data-choose]");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;

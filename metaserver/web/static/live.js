@@ -1,22 +1,18 @@
 // Keeps a page live from its event stream.
 //
-// A frame has `html` (elements by id, to be replaced), `rows` (slots by id, to be filled) and `lists`
-// (ids of a list's children, in order). The stream is closed while the tab is hidden or paused: a browser opens six connections
-// to a host at most. A new stream begins with the whole page, so nothing is missed.
+// A frame has `html` (elements by id, to be replaced), `lists` (ids of a list's children, in order),
+// `brief` (slots of rows, whether in sight or not), and of the rows that were asked for `rows`
+// (slots, to be filled) and `drawn` (whole rows). The stream is closed while the tab is hidden or
+// paused: a browser opens six connections to a host at most. A new stream names the last event that
+// was seen, and begins with all that has changed since, so nothing is missed.
 
-import { fillRows, forget, watchRows } from "./rows.js";
+import { build, drawRows, fillRows, needed, shortenRows, watchSight } from "./rows.js";
 
 const SILENCE = 40_000; // ms without a frame or a beat (every 15 s) until the hub counts as lost
 const RETRY = 2_000; // ms until the next try, on average: not all viewers at once
 const ANNOUNCED = 3; // changes announced at once; more are counted
 
 const byId = (id) => document.getElementById(id);
-
-function build(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content.firstElementChild;
-}
 
 function replaceParts(html) {
   const fresh = new Map();
@@ -30,7 +26,6 @@ function replaceParts(html) {
     }
     const { announce } = element.dataset;
     if (announce && announce !== old.dataset.announce) said.push(announce);
-    forget(old);
     const focus = old.contains(document.activeElement) && document.activeElement.id;
     old.replaceWith(element);
     // A button that was pressed may have gone: the one in its place is next.
@@ -45,19 +40,39 @@ function say(said) {
   byId("announce").textContent = [...said.slice(0, ANNOUNCED), ...more].join(", ");
 }
 
+// A list that the viewer has sorted keeps its order: new children come last.
+function kept(list, ids) {
+  if (!("sorted" in list.dataset)) return ids;
+  const known = new Set(ids);
+  const shown = [...list.children].map((child) => child.id).filter((id) => known.delete(id));
+  return [...shown, ...known];
+}
+
 function arrange(list, ids, fresh) {
   let place = list.firstElementChild;
-  for (const id of ids) {
+  for (const id of kept(list, ids)) {
     const child = fresh.get(id) ?? byId(id);
+    if (!child) continue;
     if (child === place) place = place.nextElementSibling;
-    else if (child) list.insertBefore(child, place);
+    else list.insertBefore(child, place);
   }
   while (place) {
     const next = place.nextElementSibling;
-    forget(place);
     place.remove();
     place = next;
   }
+}
+
+// After the hub was lost there may be children that no frame has brought: the page has them.
+async function complete(list, ids) {
+  const page = await pageNow(location.href);
+  const missing = ids.filter((id) => !byId(id)).map((id) => [id, page.getElementById(id)]);
+  arrange(list, ids, new Map(missing.filter(([, child]) => child)));
+}
+
+async function pageNow(address) {
+  const answer = await fetch(address);
+  return new DOMParser().parseFromString(await answer.text(), "text/html");
 }
 
 // A steady list does not move under the viewer's eyes: a link says that it would.
@@ -75,8 +90,7 @@ function tellNews(list, ids) {
 
 async function showNews(event) {
   event.preventDefault();
-  const answer = await fetch(event.target.href);
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = await pageNow(event.target.href);
   byId("runs").replaceWith(page.getElementById("runs"));
   byId("news").hidden = true;
   byId("news").textContent = "";
@@ -92,23 +106,31 @@ function show(state) {
 }
 
 export function startStream(address, afterFrame) {
-  let stream = null;
+  let stream = null; // whose frames are drawn
+  let coming = null; // that takes its place with its first frame
   let timer = 0;
   let paused = false;
+  let seen = ""; // the last event
+  let asked = new Set(); // the rows whose figures come
 
   function draw(event) {
-    const { html, lists, rows } = JSON.parse(event.data);
+    const { html, lists, brief, rows, drawn } = JSON.parse(event.data);
+    seen = event.lastEventId;
     const { fresh, said } = replaceParts(html);
-    said.push(...fillRows(rows));
+    drawRows(drawn);
+    said.push(...fillRows(brief), ...fillRows(rows));
     if (said.length) say(said);
     for (const [id, ids] of Object.entries(lists)) {
       const list = byId(id);
       if ("steady" in list.dataset && list.children.length) tellNews(list, ids);
-      else arrange(list, ids, fresh);
+      else {
+        arrange(list, ids, fresh);
+        if (list.children.length < ids.length) complete(list, ids).catch(lose);
+      }
     }
-    watchRows();
     afterFrame();
     alive();
+    look();
   }
 
   function alive() {
@@ -125,7 +147,8 @@ export function startStream(address, afterFrame) {
   function close() {
     clearTimeout(timer);
     stream?.close();
-    stream = null;
+    coming?.close();
+    stream = coming = null;
   }
 
   // The browser would try again by itself, but not after every kind of failure.
@@ -135,16 +158,58 @@ export function startStream(address, afterFrame) {
     again(open, RETRY * (0.5 + Math.random()));
   }
 
+  // What is drawn goes on until the new stream's first frame is there.
+  function begin(ids) {
+    coming?.close();
+    const from = new URL(address, location.href);
+    if (seen) from.searchParams.set("seen", seen);
+    if (ids.length) from.searchParams.set("rows", ids.join(","));
+    const mine = (coming = new EventSource(from));
+    mine.addEventListener("frame", (event) => {
+      if (mine === coming) {
+        stream?.close();
+        [stream, coming] = [mine, null];
+        shortenRows(asked);
+      }
+      draw(event);
+    });
+    mine.addEventListener("beat", alive);
+    mine.addEventListener("error", lose);
+    asked = new Set(ids);
+  }
+
   function open() {
     close();
     if (paused || document.hidden) return;
-    stream = new EventSource(address);
-    stream.addEventListener("frame", draw);
-    stream.addEventListener("beat", alive);
-    stream.addEventListener("error", lose);
+    begin(needed(new Set()) ?? []);
   }
 
-  watchRows();
+  // Other rows are in sight. A paused page gets their figures once, where it has none yet.
+  function look() {
+    if (document.hidden || (!stream && !coming && !paused)) return;
+    const ids = needed(asked);
+    if (ids && !paused) begin(ids);
+    else if (ids) glance(ids);
+  }
+
+  function glance(ids) {
+    coming?.close();
+    const from = new URL(address, location.href);
+    from.searchParams.set("rows", ids.join(","));
+    const mine = (coming = new EventSource(from));
+    const end = () => {
+      mine.close();
+      if (mine === coming) coming = null;
+    };
+    mine.addEventListener("error", end);
+    mine.addEventListener("frame", (event) => {
+      end();
+      const { drawn } = JSON.parse(event.data);
+      drawRows(drawn, true);
+      asked = new Set([...asked, ...Object.keys(drawn)]);
+    });
+  }
+
   const button = byId("pause");
   button.hidden = false;
   button.addEventListener("click", () => {
@@ -159,5 +224,9 @@ export function startStream(address, afterFrame) {
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", (event) => event.persisted && open());
+  // All rows are on this page where figures come with the stream: links to others lead nowhere new.
+  for (const pages of document.querySelectorAll("[data-paged]")) pages.hidden = true;
+  watchSight(look);
   open();
+  return look;
 }

@@ -7,13 +7,14 @@ import { startStream } from "./live.js";
 
 themeButton(document.getElementById("theme"));
 localTimes();
-wireFilters();
+let look = () => {};
+wireFilters(() => look());
 wireActs(localTimes);
 wireBusy();
 
 const { stream } = document.body.dataset;
 if (stream) {
-  startStream(stream, () => {
+  look = startStream(stream, () => {
     localTimes();
     applyFilters();
     // Work that was watched is done: its result has a page of its own.

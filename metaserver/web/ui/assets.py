@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from importlib.resources import files
 
-from aiohttp import web
+from aiohttp import hdrs, web
+
+from metaserver.web.access.encodings import PACKERS, Encoding, preferred
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 FOR_EVER = "public, max-age=31536000, immutable"
@@ -24,6 +26,7 @@ class Assets:
             for item in sorted(folder.iterdir(), key=lambda item: item.name)
             if item.name.rpartition(".")[2] in TYPES
         }
+        self._packed: dict[tuple[str, Encoding], bytes] = {}
         digest = hashlib.sha256()
         for name, body in self._bodies.items():
             digest.update(f"{name} {len(body)} ".encode() + body)
@@ -39,11 +42,21 @@ class Assets:
         name = request.match_info["name"]
         if name not in self._bodies:
             raise web.HTTPNotFound
-        response = web.Response(
-            body=self._bodies[name],
+        encoding = preferred(request)
+        headers = {hdrs.CACHE_CONTROL: FOR_EVER, hdrs.VARY: hdrs.ACCEPT_ENCODING}
+        if encoding is not Encoding.IDENTITY:
+            headers[hdrs.CONTENT_ENCODING] = encoding
+        return web.Response(
+            body=self._encoded(name, encoding),
             content_type=TYPES[name.rpartition(".")[2]],
             charset="utf-8",
-            headers={"Cache-Control": FOR_EVER},
+            headers=headers,
         )
-        response.enable_compression()
-        return response
+
+    def _encoded(self, name: str, encoding: Encoding) -> bytes:
+        """Return a file in an encoding; it is compressed once, and small."""
+        if encoding is Encoding.IDENTITY:
+            return self._bodies[name]
+        if (name, encoding) not in self._packed:
+            self._packed[name, encoding] = PACKERS[encoding](self._bodies[name])
+        return self._packed[name, encoding]

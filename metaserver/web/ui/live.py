@@ -1,72 +1,88 @@
 """Live pages: a frame is rendered once, encoded once, and the same bytes go to all who watch.
 
-A page that is watched has one `Channel`. Its newest `Frame` is all it keeps: a viewer who was slow
-skips frames, and then gets the whole page instead of the last change.
+A page that is watched has one `Channel`. Its newest `Frame` is all it keeps, with the frame in
+which each part changed last: a viewer who was slow, or comes back, gets what changed since.
+
+A page may have rows of which a viewer sees only some. Every viewer gets a few slots of each row
+(`LiveRow.brief`), and the others of those rows alone whose ids the stream was asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import re
+import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 import msgspec
-from aiohttp import web
+from aiohttp import hdrs, web
 
+from metaserver.files.compression import GZIP_BEGIN, deflated
 from metaserver.model.errors import MetaserverError
+from metaserver.web.access.encodings import Encoding, preferred
 from metaserver.web.access.loop_time import Measured
 from metaserver.web.public.source import BoardSource
 
 log = logging.getLogger(__name__)
 
-BEAT = b"event: beat\ndata: 1\n\n"
-"""Sent when there is no news, so that a browser can distinguish silence from a lost hub.
-
-An event, not a comment: comments reach no script.
-"""
 ASKED_SHARE = 0.1
 """Of the event loop's time: what the pages that are asked for may take, however many there are."""
 
 STALLED = 30.0
 """Seconds after which a viewer who takes no bytes is let go; its browser connects again."""
 
+MOST_ROWS = 200
+"""Rows whose figures a stream may be asked for: more than a screen shows."""
+ROW_ID = re.compile(r"[a-z]-[\w-]{1,80}", re.ASCII)
+SEEN = re.compile(r"([0-9a-f]{8})-([0-9]{1,9})", re.ASCII)
+
 
 class LiveRow:
     """A part that is filled again rather than drawn again: texts and attributes by slot.
 
-    `draw` makes its HTML: for viewers who have none of it yet.
+    `brief` are the slots that every viewer gets. `fill` makes the others, `draw` the row's HTML,
+    and `draw_brief` that of a row with `brief` alone; each when it is needed first.
     """
 
-    def __init__(self, slots: Mapping[str, str], draw: Callable[[], str]) -> None:
-        self.slots = slots
+    def __init__(
+        self,
+        brief: Mapping[str, str],
+        fill: Callable[[], Mapping[str, str]],
+        draw: Callable[[], str],
+        draw_brief: Callable[[], str],
+    ) -> None:
+        self.brief = brief
+        self._fill = fill
         self._draw = draw
+        self._draw_brief = draw_brief
+
+    @cached_property
+    def slots(self) -> Mapping[str, str]:
+        """The slots beside `brief`."""
+        return self._fill()
 
     @cached_property
     def html(self) -> str:
         """The whole row."""
         return self._draw()
 
+    @cached_property
+    def brief_html(self) -> str:
+        """The row with `brief` alone."""
+        return self._draw_brief()
+
     def since(self, old: LiveRow) -> Mapping[str, str]:
-        """Return the slots that differ from `old`."""
+        """Return the slots beside `brief` that differ from `old`."""
         if self is old:
             return {}
         return {key: text for key, text in self.slots.items() if old.slots.get(key) != text}
-
-
-class News(msgspec.Struct, frozen=True, kw_only=True):
-    """Content of an event: HTML by element id, the children of lists, and slots of rows by id."""
-
-    html: Mapping[str, str]
-    lists: Mapping[str, Sequence[str]]
-    rows: Mapping[str, Mapping[str, str]] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self.html or self.lists or self.rows)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,49 +93,165 @@ class LiveParts:
     lists: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rows: Mapping[str, LiveRow] = field(default_factory=dict)
 
-    def whole(self) -> News:
-        """Return all there is."""
-        drawn = {key: row.html for key, row in self.rows.items()}
-        return News(html={**self.html, **drawn}, lists=self.lists)
 
-    def since(self, old: LiveParts) -> News:
-        """Return what differs from `old`; rows that it did not have are drawn."""
-        html = {key: text for key, text in self.html.items() if old.html.get(key) != text}
-        rows = {}
-        for key, row in self.rows.items():
-            if (before := old.rows.get(key)) is None:
-                html[key] = row.html
-            elif filled := row.since(before):
-                rows[key] = filled
-        lists = {key: ids for key, ids in self.lists.items() if old.lists.get(key) != ids}
-        return News(html=html, lists=lists, rows=rows)
+class Common(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of a frame for every viewer: HTML by element id, lists' children, slots of rows."""
+
+    html: Mapping[str, str]
+    lists: Mapping[str, Sequence[str]]
+    brief: Mapping[str, Mapping[str, str]]
+
+    def __bool__(self) -> bool:
+        return bool(self.html or self.lists or self.brief)
 
 
-@dataclass(frozen=True, kw_only=True)
+class Figures(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of a frame for those who see some rows: their slots by id, or their HTML."""
+
+    rows: Mapping[str, Mapping[str, str]]
+    drawn: Mapping[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.drawn)
+
+
+class Stamps(NamedTuple):
+    """Numbers of the frames in which each part changed last; of rows also when they came."""
+
+    html: Mapping[str, int] = {}
+    lists: Mapping[str, int] = {}
+    rows: Mapping[str, int] = {}
+    brief: Mapping[str, int] = {}
+    came: Mapping[str, int] = {}
+
+    def next(self, number: int, old: LiveParts, new: LiveParts) -> Stamps:
+        """Return the stamps of frame `number`, whose parts are `new`."""
+        rows = {
+            key: self.rows[key] if old.rows.get(key) is row else number
+            for key, row in new.rows.items()
+        }
+        brief = {
+            key: self.brief[key]
+            if rows[key] != number or (key in old.rows and old.rows[key].brief == row.brief)
+            else number
+            for key, row in new.rows.items()
+        }
+        return Stamps(
+            html=_stamped(self.html, number, old.html, new.html),
+            lists=_stamped(self.lists, number, old.lists, new.lists),
+            rows=rows,
+            brief=brief,
+            came={key: self.came.get(key, number) for key in new.rows},
+        )
+
+
+def _stamped(
+    stamps: Mapping[str, int], number: int, old: Mapping[str, Any], new: Mapping[str, Any]
+) -> Mapping[str, int]:
+    return {
+        key: stamps[key] if key in old and old[key] == value else number
+        for key, value in new.items()
+    }
+
+
+class Piece:
+    """Bytes of an event stream, as they are and compressed; pieces can follow one another."""
+
+    def __init__(self, plain: bytes) -> None:
+        self.plain = plain
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The same as deflate blocks that refer to nothing before them."""
+        return deflated(self.plain)
+
+    def encoded(self, encoding: Encoding) -> bytes:
+        """Return the bytes in an encoding."""
+        return self.packed if encoding is Encoding.GZIP else self.plain
+
+
+BEAT = Piece(b"event: beat\ndata: 1\n\n")
+"""Sent when there is no news, so that a browser can distinguish silence from a lost hub.
+
+An event, not a comment: comments reach no script.
+"""
+NO_FIGURES = Figures(rows={}, drawn={})
+
+
 class Frame:
-    """One state of a page: all its parts, and what the frame before did not have."""
+    """One state of a page, and what viewers of earlier frames are sent.
 
-    number: int
-    parts: LiveParts
-    news: News
+    An event is two pieces: what is for every viewer, and the rows that the viewer sees. Each is
+    encoded and compressed once for all who saw the same frame before, and see the same rows.
+    """
 
-    @cached_property
-    def whole(self) -> bytes:
-        """The event with every part."""
-        return _event(self.parts.whole())
+    def __init__(
+        self, *, number: int, epoch: str, parts: LiveParts, stamps: Stamps, before: LiveParts
+    ) -> None:
+        self.number = number
+        self.parts = parts
+        self.stamps = stamps
+        self._before = before
+        self._id = f"{epoch}-{number}"
+        self._commons: dict[int, tuple[bool, Piece]] = {}
+        self._figures: dict[tuple[int | None, frozenset[str]], tuple[bool, Piece]] = {}
 
-    @cached_property
-    def change(self) -> bytes:
-        """The event with the parts that changed."""
-        return _event(self.news)
+    def event(self, seen: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
+        """Return the event for a viewer of frame `seen` (0: of none) who sees the rows `ids`.
 
-    def after(self, seen: int) -> bytes:
-        """Return the event that brings a viewer of frame `seen` up to date."""
-        return self.change if seen == self.number - 1 and seen else self.whole
+        Empty where it has no news. The rows of a stream's first event are drawn whole.
+        """
+        any_common, common = self._common_piece(seen)
+        any_figures, figures = self._figures_piece(None if first else seen, ids)
+        return (common, figures) if first or any_common or any_figures else ()
+
+    def _common_piece(self, seen: int) -> tuple[bool, Piece]:
+        if seen not in self._commons:
+            news = self.common(seen)
+            begin = f"id: {self._id}\nevent: frame\ndata: ".encode()
+            # The event goes on in the other piece: lines of data are one text for the browser.
+            piece = Piece(begin + msgspec.json.encode(news)[:-1] + b",\n")
+            self._commons[seen] = (bool(news), piece)
+        return self._commons[seen]
+
+    def _figures_piece(self, seen: int | None, ids: frozenset[str]) -> tuple[bool, Piece]:
+        key = (seen, ids)
+        if key not in self._figures:
+            news = self.figures(seen, ids)
+            piece = Piece(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
+            self._figures[key] = (bool(news), piece)
+        return self._figures[key]
+
+    def common(self, seen: int) -> Common:
+        """Return what changed since frame `seen` for every viewer."""
+        parts, stamps = self.parts, self.stamps
+        html = {key: text for key, text in parts.html.items() if stamps.html[key] > seen}
+        brief = {}
+        for key in _later(stamps.brief, seen):
+            if seen and stamps.came[key] > seen:
+                html[key] = parts.rows[key].brief_html
+            else:
+                brief[key] = parts.rows[key].brief
+        lists = {key: parts.lists[key] for key in _later(stamps.lists, seen)}
+        return Common(html=html, lists=lists, brief=brief)
+
+    def figures(self, seen: int | None, ids: frozenset[str]) -> Figures:
+        """Return what changed of the rows `ids` since frame `seen`; None: all there is."""
+        rows, drawn = {}, {}
+        for key in sorted(ids & self.parts.rows.keys()):
+            row, before = self.parts.rows[key], self._before.rows.get(key)
+            if seen is None:
+                drawn[key] = row.html
+            elif self.stamps.rows[key] > seen:
+                if before is None or seen != self.number - 1:
+                    drawn[key] = row.html
+                elif filled := row.since(before):
+                    rows[key] = filled
+        return Figures(rows=rows, drawn=drawn)
 
 
-def _event(news: News) -> bytes:
-    return b"event: frame\ndata: " + msgspec.json.encode(news) + b"\n\n"
+def _later(stamps: Mapping[str, int], seen: int) -> Iterable[str]:
+    return [key for key, number in stamps.items() if number > seen]
 
 
 class Channel:
@@ -127,17 +259,39 @@ class Channel:
 
     def __init__(self, render: Callable[[], LiveParts]) -> None:
         self.render = render
-        self._news = asyncio.Event()
-        self.frame = Frame(number=1, parts=render(), news=News(html={}, lists={}))
+        self.epoch = secrets.token_hex(4)  # frames of another channel have other numbers
         self.viewers = 0
+        self._news = asyncio.Event()
+        nothing, parts = LiveParts(), render()
+        self.frame = Frame(
+            number=1,
+            epoch=self.epoch,
+            parts=parts,
+            stamps=Stamps().next(1, nothing, parts),
+            before=nothing,
+        )
 
     def refresh(self) -> None:
         """Render the page; where it differs, make a frame and wake the viewers."""
-        parts = self.render()
-        if news := parts.since(self.frame.parts):
-            self.frame = Frame(number=self.frame.number + 1, parts=parts, news=news)
+        old, parts = self.frame, self.render()
+        stamps = old.stamps.next(old.number + 1, old.parts, parts)
+        if stamps != old.stamps:
+            self.frame = Frame(
+                number=old.number + 1,
+                epoch=self.epoch,
+                parts=parts,
+                stamps=stamps,
+                before=old.parts,
+            )
             self._news.set()
             self._news = asyncio.Event()
+
+    def seen(self, event_id: str) -> int:
+        """Return the number of the frame of an event's id; 0 where it is not of this channel."""
+        found = SEEN.fullmatch(event_id)
+        if found is None or found[1] != self.epoch or int(found[2]) > self.frame.number:
+            return 0
+        return int(found[2])
 
     async def next(self, seen: int) -> Frame:
         """Wait for a frame other than `seen`; return the newest."""
@@ -186,6 +340,23 @@ class Asked:
                 log.exception("cannot render a page")
             finally:
                 self.seconds = work.seconds
+
+
+class Subscription(NamedTuple):
+    """The part of a page that a stream was asked for: its rows, and the last event before it."""
+
+    ids: frozenset[str] = frozenset()
+    event_id: str = ""
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> Subscription:
+        """Read an address: `rows=s-a,s-b&seen=EVENT`; raises ValueError for what cannot be."""
+        ids = frozenset(filter(None, query.get("rows", "").split(",")))
+        if len(ids) > MOST_ROWS:
+            raise ValueError(f"A stream has the figures of at most {MOST_ROWS} rows.")
+        if not all(map(ROW_ID.fullmatch, ids)):
+            raise ValueError("rows is a list of rows' ids with commas between them.")
+        return cls(ids=ids, event_id=query.get("seen", ""))
 
 
 _broadcasters: WeakSet[Broadcaster] = WeakSet()
@@ -261,41 +432,61 @@ class Broadcaster:
                     channel.render.end()
 
     async def serve(
-        self, request: web.Request, key: str, render: Callable[[], LiveParts]
+        self,
+        request: web.Request,
+        key: str,
+        render: Callable[[], LiveParts],
+        subscription: Subscription = Subscription(),  # noqa: B008 (immutable)
     ) -> web.StreamResponse:
         """Answer `request` with the event stream of the page `key`; never returns by itself."""
-        response = web.StreamResponse(
-            headers={
-                "Content-Type": "text/event-stream",
-                "Cache-Control": "no-store",
-                "X-Accel-Buffering": "no",  # nginx would hold events back
-            }
-        )
+        encoding = preferred(request, (Encoding.GZIP,))
+        headers = {
+            hdrs.CONTENT_TYPE: "text/event-stream",
+            hdrs.CACHE_CONTROL: "no-store",
+            hdrs.VARY: hdrs.ACCEPT_ENCODING,
+            "X-Accel-Buffering": "no",  # nginx would hold events back
+        }
+        if encoding is Encoding.GZIP:
+            headers[hdrs.CONTENT_ENCODING] = encoding
+        response = web.StreamResponse(headers=headers)
         task = asyncio.current_task()
         assert task is not None
         self._streams.add(task)
         try:
             async with self._watch(key, render) as channel:
                 await response.prepare(request)
-                await self._feed(response, channel)
+                await self._feed(response, channel, subscription, encoding)
         except (ConnectionError, TimeoutError):
             pass  # the viewer has gone, or takes nothing
         finally:
             self._streams.discard(task)
         return response
 
-    async def _feed(self, response: web.StreamResponse, channel: Channel) -> None:
-        seen = 0
+    async def _feed(
+        self,
+        response: web.StreamResponse,
+        channel: Channel,
+        subscription: Subscription,
+        encoding: Encoding,
+    ) -> None:
+        sent = GZIP_BEGIN if encoding is Encoding.GZIP else b""
+        seen, frame = channel.seen(subscription.event_id), channel.frame
+        pieces = frame.event(seen, subscription.ids, first=True)
         while True:
+            if pieces:
+                sent += b"".join(piece.encoded(encoding) for piece in pieces)
+                async with asyncio.timeout(STALLED):
+                    await response.write(sent)
+                sent = b""
+                silent_until = asyncio.get_running_loop().time() + self._heartbeat
+            seen = frame.number
             try:
-                async with asyncio.timeout(self._heartbeat):
+                async with asyncio.timeout_at(silent_until):
                     frame = await channel.next(seen)
             except TimeoutError:
-                event = BEAT
+                pieces = (BEAT,)
             else:
-                event, seen = frame.after(seen), frame.number
-            async with asyncio.timeout(STALLED):
-                await response.write(event)
+                pieces = frame.event(seen, subscription.ids, first=False)
 
     async def close(self) -> None:
         """End every stream: a shutdown does not wait for viewers."""

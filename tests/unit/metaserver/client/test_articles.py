@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
-from metaserver.client.articles import ArticleTexts, CallBody
+from metaserver.client.articles import ArticleTexts, CallBody, block_of
 from metaserver.wire.xmlrpc import call_template, decode_call, escape_text
+from tests.waiting import until
 
 
 class Corpus:
@@ -46,6 +48,56 @@ async def test_texts_beyond_the_cache_are_loaded_again(cache_bytes: int, loads: 
         assert await texts.escaped(0) == b"&lt;0&gt;"
         assert await texts.escaped(39) == b"&lt;39&gt;"
     assert len(corpus.loads) == loads
+
+
+async def test_the_next_block_is_loaded_before_a_lane_that_goes_through_them_needs_it() -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load)
+    for position in range(5):
+        await texts.escaped(position)
+    await until(lambda: len(corpus.loads) == 3)
+    assert corpus.loads == [range(4), range(4, 8), range(8, 12)]
+    for position in range(5, 12):
+        assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
+    await until(lambda: len(corpus.loads) == 4)  # each once, and one more ahead
+
+
+@pytest.mark.parametrize(
+    ("sizes", "block"),
+    [([], 4), ([0], 32), ([2_000] * 9, 32), ([8_192] * 100, 8), ([54_000], 4), ([10**7], 4)],
+)
+def test_short_articles_are_loaded_more_at_once(sizes: list[int], block: int) -> None:
+    assert block_of(sizes) == block
+
+
+async def test_blocks_of_any_size_have_the_same_articles() -> None:
+    texts = ArticleTexts(Corpus().load, block=7)
+    for position in range(40):
+        assert await texts.escaped(position) == f"&lt;{position}&gt;".encode()
+
+
+async def test_nothing_is_loaded_ahead_where_lanes_displace_each_others_blocks() -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load, cache_bytes=50)
+    for position in range(5):
+        await texts.escaped(position)
+        await texts.escaped(position + 20)
+    await asyncio.sleep(0.05)
+    assert len(corpus.loads) == 10
+
+
+async def test_a_failure_to_load_ahead_concerns_nobody_yet() -> None:
+    corpus = Corpus()
+    texts = ArticleTexts(corpus.load)
+    for position in range(4):
+        await texts.escaped(position)
+    loading = asyncio.create_task(texts.escaped(4))
+    await until(lambda: len(corpus.loads) == 3)
+    corpus.broken = True
+    with suppress(OSError):
+        await loading
+    corpus.broken = False
+    assert await texts.escaped(8) == b"&lt;8&gt;"
 
 
 async def test_a_load_that_failed_is_tried_again() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from metaserver.client.watchdog import Watchdog

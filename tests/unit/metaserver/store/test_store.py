@@ -3,10 +3,10 @@
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from metaserver.files.compression import pack, unpack_json
 from metaserver.model.errors import HubError, InputError, StaleLaneError
@@ -214,7 +214,7 @@ async def test_a_locked_database_holds_the_lanes_and_loses_nothing(
         key, _ = await a_lane(store)
         other = sqlite3.connect(tmp_path / "hub.sqlite", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        recording = asyncio.create_task(store.record(entry(key, 0)))
+        recording = asyncio.ensure_future(store.record(entry(key, 0)))
         await until(lambda: store.blocked is not None)
         assert not recording.done()
         assert "locked" in store.blocked

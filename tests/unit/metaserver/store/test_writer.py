@@ -5,11 +5,11 @@ import logging
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import closing
-from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import fields, replace
 
 from metaserver.files.compression import pack
 from metaserver.model.errors import HubError, StaleLaneError
@@ -264,7 +264,7 @@ async def test_a_lane_with_an_entry_missing_is_refused_only_in_its_epoch(
 
 
 async def test_who_waits_no_more_holds_nobody_up(store: Store, key: LaneKey) -> None:
-    recordings = [asyncio.create_task(store.record(record(key, n))) for n in range(2)]
+    recordings = [asyncio.ensure_future(store.record(record(key, n))) for n in range(2)]
     await asyncio.sleep(0)  # both wait
     recordings[0].cancel()
     await recordings[1]
@@ -299,7 +299,7 @@ async def test_between_two_tries_the_writer_waits(
     monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 3_600.0)
     store, key, _ = locked
     begun = tries(store)
-    recording = asyncio.create_task(store.record(record(key, 0)))
+    recording = asyncio.ensure_future(store.record(record(key, 0)))
     await until_blocked(store)
     await turns(store)
     assert begun() == 1
@@ -315,7 +315,7 @@ async def test_what_could_not_be_written_is_tried_again_with_what_came_before(
     store, key, other = locked
     caplog.set_level(logging.INFO, "metaserver.store.writer")
     begun = tries(store)
-    recording = asyncio.create_task(store.record(record(key, 0)))
+    recording = asyncio.ensure_future(store.record(record(key, 0)))
     async with asyncio.timeout(30):
         while begun() < 3:
             await asyncio.sleep(0.01)
@@ -335,7 +335,7 @@ async def test_an_entry_that_cannot_be_stored_does_not_block_what_could(
 ) -> None:
     monkeypatch.setattr("metaserver.store.writer.RETRY_SECONDS", 0.01)
     store, key, other = locked
-    recording = asyncio.create_task(store.record(unstorable(record(key, 0))))
+    recording = asyncio.ensure_future(store.record(unstorable(record(key, 0))))
     await until_blocked(store)
     other.execute("ROLLBACK")
     with pytest.raises(HubError, match="not stored"):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from aiohttp import web
 
 from metaserver.model.states import PhaseState
+from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.public.pages import mount
 from metaserver.web.public.sites import PhaseSummary, Site
@@ -55,7 +56,7 @@ def make_app(
     assets = Assets()
     templates = Templates(assets)
     broadcaster = Broadcaster(source, interval=interval, heartbeat=heartbeat)
-    app = web.Application(middlewares=[error_pages(templates)])
+    app = web.Application(middlewares=[compressed, error_pages(templates)])
     mount(app, GivenSite(source, broadcaster), templates)
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)

@@ -74,3 +74,14 @@ def test_an_address_has_what_is_chosen_alone() -> None:
     assert chosen.query() == "phase=test&find=a+b"
     assert chosen.query(phase="", state="down") == "state=down&find=a+b"
     assert LaneFilter().query() == ""
+
+
+def test_a_page_has_a_hundred_of_the_lanes_that_are_shown() -> None:
+    lanes = [*[row()] * 150, *[row(state="down")] * 120]
+    first, shown = LaneFilter(state="down").page(lanes)
+    assert (first.total, len(shown)) == (120, 100)
+    assert {lane.progress.state for lane in shown if lane.progress} == {"down"}
+    last, shown = LaneFilter(state="down", rows=101).page(lanes)
+    assert (last.number, len(shown)) == (101, 20)
+    assert LaneFilter(state="down", rows=101).query() == "state=down&rows=101"
+    assert LaneFilter(state="down", rows=101).query(rows=1) == "state=down"

@@ -13,6 +13,7 @@ BY_RUN = Sort(key="run", descending=True)
         ({}, Choice()),
         ({"view": "mapped"}, Choice(view="mapped")),
         ({"show": "best", "sort": "-run"}, Choice(show=Show.BEST, sort=BY_RUN)),
+        ({"rows": "101"}, Choice(rows=101)),
         ({"view": "", "show": "", "sort": ""}, Choice()),
     ],
 )
@@ -25,6 +26,7 @@ def test_a_choice_is_read_from_the_query(query, choice):
     [
         ({"view": "both"}, "There is no view both: use one of raw, mapped."),
         ({"show": "mine"}, "no choice of runs mine: use one of all, online, best."),
+        ({"rows": "-1"}, "rows is the number of the first row"),
         ({"sort": "-x"}, "Cannot sort by x: use one of place, run, mode, articles."),
     ],
 )
@@ -38,3 +40,10 @@ def test_the_query_leaves_out_what_is_usual():
     chosen = Choice(view="mapped", show=Show.BEST, sort=BY_RUN)
     assert str(chosen) == "view=mapped&show=best&sort=-run"
     assert str(chosen.but(view="raw", sort=Sort())) == "show=best"
+
+
+def test_another_choice_begins_with_the_first_row():
+    chosen = Choice(view="mapped", rows=101)
+    assert str(chosen) == str(chosen.but()) == "view=mapped&rows=101"
+    assert str(chosen.but(view="raw")) == ""
+    assert chosen.query(rows=201) == "view=mapped&rows=201"

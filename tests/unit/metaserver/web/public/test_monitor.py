@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from metaserver.model.states import Outcome, ServerState
 from metaserver.web.public import monitor
-from metaserver.web.public.monitor import MonitorFilter, Totals
+from metaserver.web.public.monitor import SORTED, MonitorChoice, Totals, server_id
 from tests.unit.metaserver.web.challenge import Challenge
 
 
@@ -29,16 +31,52 @@ def test_totals_of_nothing():
 
 def test_filter_finds_by_state_and_part_of_the_name():
     servers = Challenge().monitor().servers
-    assert [s.name for s in servers if MonitorFilter(find="tEaM 1").shows(s)] == [
+    assert [s.name for s in servers if MonitorChoice(find="tEaM 1").shows(s)] == [
         "Team 10 · S03", "Team 13 · S04", "Team 14 · S05", "Team 16 · S06", "Team 18 · S07",
     ]  # fmt: skip
-    assert [s.name for s in servers if MonitorFilter(state="down").shows(s)] == ["Team 14 · S05"]
+    assert [s.name for s in servers if MonitorChoice(state="down").shows(s)] == ["Team 14 · S05"]
 
 
 @pytest.mark.parametrize("query", [{"state": "dead"}, {"outcome": "bad"}])
 def test_filter_refuses_what_is_no_state_or_outcome(query):
     with pytest.raises(ValueError, match="is none of"):
-        MonitorFilter.parse(query)
+        MonitorChoice.parse(query)
+
+
+def test_servers_are_ordered_by_any_figure_with_those_without_one_last():
+    servers = Challenge().monitor().servers
+    servers = [replace(servers[0], p95=None), *servers[1:]]
+    falling = MonitorChoice.parse({"sort": "-p95"}).ordered(servers)
+    assert falling[-1] is servers[0]
+    times = [server.p95 for server in falling[:-1]]
+    assert times == sorted(times, reverse=True)
+    assert MonitorChoice.parse({"sort": "p95"}).ordered(servers)[-1] is servers[0]
+    assert MonitorChoice.parse({"sort": "state"}).ordered(servers)[0].state is ServerState.DOWN
+    for column in SORTED:
+        chosen = MonitorChoice.parse({"sort": column.key})
+        assert {one.name for one in chosen.ordered(servers)} == {one.name for one in servers}
+    assert MonitorChoice().ordered(servers) is servers
+
+
+@pytest.mark.parametrize(
+    "query", [{"sort": "times"}, {"rows": "0"}, {"rows": "x"}, {"rows": "1" * 10}]
+)
+def test_an_order_or_a_row_that_there_is_not_is_refused(query):
+    with pytest.raises(ValueError, match=r"Cannot sort by times|rows is the number"):
+        MonitorChoice.parse(query)
+
+
+def test_another_choice_begins_with_the_first_row():
+    chosen = MonitorChoice.parse({"state": "up", "sort": "-p95", "rows": "101"})
+    assert chosen.query(rows=201) == "state=up&sort=-p95&rows=201"
+    assert chosen.query(state="down") == "state=down&sort=-p95"
+    assert chosen.query(state="", sort=None) == ""
+
+
+def test_ids_of_rows_are_short_and_differ():
+    ids = {server_id(f"Team {number}") for number in range(10_000)}
+    assert len(ids) == 10_000
+    assert {len(one) for one in ids} == {10}
 
 
 def test_strip_and_sparkline_tell_answers_from_failures():
@@ -62,10 +100,11 @@ def test_histogram_ticks_lie_within_the_edges():
 
 def test_a_rows_slots_tell_what_the_row_shows():
     server = Challenge().monitor().servers[4]
-    slots = monitor.slots(server)
+    slots = monitor.brief_slots(server)
     assert slots["state"] == slots["@data-value"] == slots["pill@data-state"] == "down"
     assert slots["@data-announce"] == f"{server.name} is down"
     assert slots["note"] == server.note
+    assert not slots.keys() & (slots := monitor.slots(server)).keys()
     assert (slots["network"], slots["compute"]) == ("2 %", "98 %")
     assert slots["done"] == f"{server.done}/595"
     assert slots["bad@d"].startswith("M")

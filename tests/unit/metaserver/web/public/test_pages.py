@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from contextlib import asynccontextmanager
+from importlib.resources import files
 
 import pytest
 from aiohttp import web
@@ -11,7 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
+from metaserver.web.public.monitor import server_id
 from metaserver.web.public.source import VIEWER
+from tests.event_streams import next_event, next_frame
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE, patience, until
@@ -160,38 +163,124 @@ async def test_csv_and_json_have_the_rows_of_the_page_in_its_order():
 async def test_filters_work_without_scripts():
     async with browsing(Challenge()) as client:
         text = await text_of(client, "/monitor?state=down&find=team")
-        rows = re.findall(r'<tr id="s-[^"]+" data-value="(\w+)".*?( hidden)?>', text)
-        assert {state for state, hidden in rows if not hidden} == {"down"}
+        rows = re.findall(r'<tr( hidden)? id="s-[^"]+"( class="brief")? data-value="(\w+)"', text)
+        assert {state for hidden, _, state in rows if not hidden} == {"down"}
+        assert all(bool(hidden) is bool(brief) for hidden, brief, _ in rows)
         assert len(rows) == 11
 
 
-async def next_frame(response):
-    """Read the event stream up to and with the next frame."""
-    while True:
-        event = await response.content.readuntil(b"\n\n")
-        kind, data = event.decode().rstrip().split("\n")
-        if kind == "event: frame":
-            return json.loads(data.removeprefix("data: "))
+async def test_of_many_servers_a_page_has_the_figures_of_a_hundred():
+    source = Challenge(names=[f"S{number:03}" for number in range(250)])
+    async with browsing(source) as client:
+        for rows, count, first in (("", 100, "S000"), ("201", 50, "S200"), ("9999", 50, "S200")):
+            text = await text_of(client, f"/monitor?rows={rows}")
+            assert text.count('<tr id="s-') == 250
+            whole = re.findall(r'<tr id="s-[^"]+" data-value.*?>(S\d+)</a>', text, re.DOTALL)
+            assert (len(whole), whole[0]) == (count, first)
+            assert len(text) < 400_000
+        text = await text_of(client, "/monitor?sort=-server&find=s2&rows=1")
+        shown = re.findall(r'<tr id="s-[^"]+" data-value.*?>(S\d+)</a>', text, re.DOTALL)
+        assert shown == [f"S{number:03}" for number in range(249, 199, -1)]
+        assert 'href="/p/test/monitor?find=s2&amp;sort=server"' in text
+        assert "data-paged" not in text  # fifty are found
+
+
+async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page():
+    source = Challenge(names=[f"S{number:03}" for number in range(250)])
+    async with browsing(source) as client:
+        page = await text_of(client, "/t/INT?sort=run&rows=101")
+        shown = re.findall(r'<th scope="row">(S\d+)', page)
+        assert shown == [f"S{number:03}" for number in range(100, 200)]
+        assert 'href="/p/test/t/INT?sort=run&amp;rows=201"' in page
+        assert 'href="/p/test/t/INT?sort=run" ' not in page.partition("data-stream")[0]
+        assert len((await text_of(client, "/t/INT.csv?sort=run&rows=101")).splitlines()) == 251
+        async with client.get("/events?page=t/INT&sort=run&rows=101") as response:
+            first = await next_frame(response)
+        assert first["lists"]["runs"] == [f"r-{name}" for name in shown]
+        assert page.count('class="dot"') + page.count("point") < 250
+        assert "the first 200" in page
 
 
 async def test_a_stream_begins_with_the_page_and_goes_on_with_changes():
     source = Challenge()
-    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+    row = server_id("Team 7 · S01")
+    address = f"/events?page=monitor&rows={row}"
+    async with browsing(source) as client, client.get(address) as response:
         assert response.content_type == "text/event-stream"
-        assert "Content-Encoding" not in response.headers
         first = await next_frame(response)
         assert len(first["lists"]["servers"]) == 11
-        assert set(first["lists"]["servers"] + first["lists"]["errors"]) < set(first["html"])
+        assert set(first["lists"]["servers"]) == set(first["brief"])
+        assert set(first["lists"]["errors"]) < set(first["html"])
+        assert set(first["drawn"]) == {row}
+        assert first["rows"] == {}
         await source.set_state("Team 7 · S01", ServerState.DOWN)
         second = await next_frame(response)
-        row = first["lists"]["servers"][0]
         assert set(second["html"]) == {"servers-up", "count-up", "count-down"}
-        assert set(second["rows"]) == {row}
-        assert second["rows"][row] == {
+        assert set(second["brief"]) == {row}
+        assert second["brief"][row].items() >= {
             "@data-value": "down", "@data-announce": "Team 7 · S01 is down",
             "pill@data-state": "down", "state": "down",
-        }  # fmt: skip
-        assert second["lists"] == {}
+        }.items()  # fmt: skip
+        assert (second["lists"], second["rows"], second["drawn"]) == ({}, {}, {})
+        await source.step()
+        third = await next_frame(response)
+        assert set(third["rows"]) == {row}
+        assert "@data-value" not in third["rows"][row]
+        assert {"last", "done", "line@d"} <= set(third["rows"][row])
+
+
+@pytest.mark.parametrize("accepted", ["identity", "gzip, deflate, br, zstd"])
+async def test_a_stream_is_compressed_for_who_takes_it_and_each_event_comes_at_once(accepted):
+    source, headers = Challenge(), {"Accept-Encoding": accepted}
+    async with (
+        browsing(source) as client,
+        client.get("/events?page=monitor", headers=headers) as response,
+    ):
+        compressed = accepted != "identity"
+        assert response.headers.get("Content-Encoding", "identity") == (
+            "gzip" if compressed else "identity"
+        )
+        assert response.headers["Vary"] == "Accept-Encoding"
+        first = await next_frame(response)
+        await source.set_state("Team 7 · S01", ServerState.DOWN)
+        assert (await next_frame(response))["html"].keys() < first["html"].keys()
+
+
+async def test_a_stream_that_goes_on_from_an_event_has_what_changed_since():
+    source = Challenge()
+    row = server_id("Team 7 · S01")
+    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+        event = await response.content.readuntil(b"\n\n")
+        seen = re.search(rb"^id: (\S+)$", event, re.MULTILINE)[1].decode()
+        address = f"/events?page=monitor&rows={row}&seen={seen}"
+        async with client.get(address) as other:
+            frame = await next_frame(other)
+            assert (frame["html"], frame["brief"], frame["lists"]) == ({}, {}, {})
+            assert set(frame["drawn"]) == {row}
+        async with client.get(address.replace(seen, "0" * 8 + "-1")) as other:
+            assert "servers-up" in (await next_frame(other))["html"]
+
+
+@pytest.mark.parametrize("rows", ["x y", "s-" + "a" * 100, ",".join(f"s-{n}" for n in range(201))])
+async def test_a_stream_of_too_many_rows_or_of_none_is_refused(rows):
+    async with browsing(Challenge()) as client:
+        assert "rows" in await text_of(client, f"/events?page=monitor&rows={rows}", 400)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+async def test_a_page_of_a_thousand_servers_is_small_as_it_is_sent_with_all_it_needs(encoding):
+    app = make_app(Challenge(names=[f"Team {n // 2} · S{n:04}" for n in range(1_000)]))
+    total, static = 0, [item.name for item in (files("metaserver.web") / "static").iterdir()]
+    async with TestClient(TestServer(app), auto_decompress=False) as client:
+        async with client.get("/monitor", headers={"Accept-Encoding": "identity"}) as response:
+            folder = re.search(r'"(/static/\w+/)', await response.text())[1]
+        for address in ("/monitor", *(folder + name for name in static)):
+            headers = {"Accept-Encoding": encoding}
+            async with client.get(address, headers=headers) as response:
+                assert response.headers["Content-Encoding"] == encoding
+                assert response.headers["Vary"] == "Accept-Encoding"
+                total += len(await response.read())
+    assert total < 150_000
 
 
 async def test_the_parts_of_the_stream_are_those_of_the_page():
@@ -206,9 +295,11 @@ async def test_the_parts_of_the_stream_are_those_of_the_page():
             ("/t/NER", "t/NER"),
         ):
             shown = re.sub(r"\s+", " ", await text_of(client, page))
-            async with client.get(f"/events?page={stream}") as response:
+            rows = ",".join(server_id(lane.name) for lane in source.lanes)
+            given = f"{stream}&rows={rows}" if stream == "monitor" else stream
+            async with client.get(f"/events?page={given}") as response:
                 frame = await next_frame(response)
-            for key, html in frame["html"].items():
+            for key, html in (frame["html"] | frame["drawn"]).items():
                 assert re.sub(r"\s+", " ", html) in shown, key
 
 
@@ -229,7 +320,7 @@ async def test_silence_is_filled_with_beats():
         client.get("/events?page=monitor") as response,
     ):
         await next_frame(response)
-        assert await response.content.readuntil(b"\n\n") == b"event: beat\ndata: 1\n\n"
+        assert await next_event(response) == ("beat", "1")
 
 
 async def test_shutdown_ends_the_streams():
