@@ -8,6 +8,7 @@ runs. What each measure means is in docs/scoring.md.
 It imports neither `metaserver` nor `annotators`.
 """
 
+from scoring.agreement import Agreement, agree
 from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks
 from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
@@ -50,6 +51,7 @@ __all__ = [
     "VIEWS",
     "ActGold",
     "ActScorecard",
+    "Agreement",
     "Answer",
     "ArticleDifficulty",
     "ArticleRank",
@@ -86,6 +88,7 @@ __all__ = [
     "Task",
     "TeamChoice",
     "View",
+    "agree",
     "article_difficulty",
     "article_ranks",
     "changed_gold",

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 _DISTANCES = (9.0, 16.0, 28.0, 44.0, 64.0, 88.0, 120.0, 160.0)
 _STEP = 3.0
+_GAP = 1.0  # between labels and what is beside them
 _CLEAR = 12.0  # of a line around its own point
-_DIRECTIONS = (1, 7, 3, 5, 0, 2, 6, 4)  # eighths of a turn: the upper right first
+_DIRECTIONS = (1, 7, 3, 5, 0, 2, 6, 4, 0.5, 7.5, 3.5, 4.5, 1.5, 6.5, 2.5, 5.5)  # eighths of a turn
 
 
 class Box(NamedTuple):
@@ -25,6 +26,10 @@ class Box(NamedTuple):
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.top, other.top) - max(self.bottom, other.bottom)
         return max(0.0, width) * max(0.0, height)
+
+    def wider(self, by: float) -> Box:
+        """Return the box with a margin."""
+        return Box(self.left - by, self.bottom - by, self.right + by, self.top + by)
 
 
 class Place(NamedTuple):
@@ -56,7 +61,7 @@ def place_labels(
         options = []
         for place in _candidates(*size):
             boxes = [_box(point, size, place), *_line(point, size, place)]
-            covered = sum(box.shared(other) for box in boxes for other in taken)
+            covered = sum(box.wider(_GAP).shared(other) for box in boxes for other in taken)
             covered += size[0] * size[1] - boxes[0].shared(inside)
             options.append((covered, boxes, place))
             if covered < 1e-9:

@@ -193,6 +193,8 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
     if not named:
         return
     texts = [axes.annotate(one.name, (one.x[0], one.y[0]), fontsize=_SMALL) for one in named]
+    for text in texts:
+        text.set_in_layout(False)  # the plot keeps its place whatever is written in it
     figure.draw_without_rendering()
     scale = figure.dpi / 72
     points = [axes.transData.transform((one.x[0], one.y[0])).tolist() for one in named]
@@ -211,7 +213,7 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
     ):
         text.remove()
         line = {"arrowstyle": "-", "linewidth": 0.5, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
-        axes.annotate(
+        written = axes.annotate(
             one.name,
             (one.x[0], one.y[0]),
             xytext=(place.dx / scale, place.dy / scale),
@@ -220,3 +222,4 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
             arrowprops=line | {"relpos": place.anchor} if place.far else None,
             zorder=5,
         )
+        written.set_in_layout(False)
