@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import random
+import sqlite3
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -14,7 +18,7 @@ from annotators.protocol import encode_answer
 from benchmarks.peer import answer_of
 from benchmarks.phase import ACCESSIONS, NAMES, make_articles
 from metaserver.config import Settings
-from metaserver.files.compression import pack
+from metaserver.files.compression import pack, pack_json
 from metaserver.model.lanes import AttemptRecord, Corpus, LaneKey
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import (
@@ -37,6 +41,7 @@ from metaserver.wire.validation import check
 PHASE, RELEASE = PhaseName("test"), "benchmark"
 STORE_FILE = "metaserver.sqlite"
 AT_A_TIME = 512
+VARIETY = 256
 TEXT = "MDM2 binds p53 & targets it for degradation. " * 40
 
 
@@ -71,6 +76,73 @@ async def fill(folder: Path, *, lanes: int, articles: int) -> Settings:
     return given
 
 
+async def fill_rows(folder: Path, *, lanes: int, articles: int) -> Settings:
+    """Create a hub's folder as `fill` does, writing the rows directly: a million in two minutes.
+
+    The answers vary: each is one of `VARIETY` with 30 hits. One attempt in 50 timed out before.
+    """
+    given = settings(folder)
+    async with open_store(folder / STORE_FILE) as store:
+        _, phase_id, keys = await _phase(store, lanes, articles)
+        for task in ("ACT", "INT", "IPT"):
+            await store.set_gold(phase_id, TaskName(task), "gold.tsv", gold_of(task, articles))
+    answers = [_packed(given, number) for number in range(VARIETY)]
+    with closing(sqlite3.connect(folder / STORE_FILE)) as connection:
+        for pragma in ("journal_mode=WAL", "synchronous=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        for key in keys:
+            _fill_lane(connection, key, articles, answers)
+        connection.commit()
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return given
+
+
+class _Packed(NamedTuple):
+    """An answer as it is stored."""
+
+    payloads: bytes
+    raw: bytes
+    hits: int
+
+
+def _packed(given: Settings, number: int) -> _Packed:
+    rng = random.Random(number)
+    checked, raw = _answer(given, rng.sample(ACCESSIONS[:60], 40))
+    return _Packed(pack_json(checked.payloads), raw, checked.hits_kept)
+
+
+def _fill_lane(
+    connection: sqlite3.Connection, key: LaneKey, articles: int, answers: Sequence[_Packed]
+) -> None:
+    rng = random.Random(key.server_id)
+    attempts, raw, accepted = [], [], []
+    at = time.time() - articles * 2.0
+    for position in range(articles):
+        at += 2.0
+        number, lane = 1, (*key, position)
+        if rng.random() < 0.02:
+            attempts.append((*lane, 1, len(attempts) + 1, at, "timeout", "too slow", 300.0, 0))
+            number = 2
+        answer = rng.choice(answers)
+        total = rng.lognormvariate(0.0, 0.5)
+        attempts.append((*lane, number, len(attempts) + 1, at, "ok", "", total, 1))
+        raw.append((*lane, number, answer.raw))
+        accepted.append((*lane, number, answer.payloads, answer.hits, 0))
+    connection.executemany(
+        "INSERT INTO attempts (phase_id, server_id, position, number, serial, started_at, outcome,"
+        " message, total, final, epoch, queue, wait, transfer, parse, bytes_out, bytes_in,"
+        " problem_count) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0.0, 0.4, 0.01, 0.001, 2000,"
+        " 9000, 0)",
+        attempts,
+    )
+    connection.executemany("INSERT INTO raw_answers VALUES (?, ?, ?, ?, ?)", raw)
+    connection.executemany("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", accepted)
+    connection.execute(
+        "UPDATE lanes SET serial = ?, cursor = ? WHERE phase_id = ? AND server_id = ?",
+        (len(attempts), articles, *key),
+    )
+
+
 async def record_answers(
     store: Store, given: Settings, corpus: Corpus, keys: Sequence[LaneKey], articles: int
 ) -> None:
@@ -103,8 +175,8 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
     return corpus, phase_id, keys
 
 
-def _answer(given: Settings) -> tuple[Any, bytes]:
-    answer = answer_of(ACCESSIONS)
+def _answer(given: Settings, accessions: Sequence[str] = ACCESSIONS) -> tuple[Any, bytes]:
+    answer = answer_of(list(accessions))
     vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
     tasks = [task for name, task in installed_tasks().items() if name != "NER"]
     return check(answer, tasks, vocabulary), pack(encode_answer(answer))

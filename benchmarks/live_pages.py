@@ -114,7 +114,12 @@ async def answer(phase: RunningPhase, servers: list[Server]) -> None:
             phase.published(LaneChanged(server=server, in_flight=1, down=""))
             phase.published(
                 AttemptEnded(
-                    server=server, position=0, attempt=ended, answer=None, decision=decision
+                    server=server,
+                    serial=1 + number // len(servers),
+                    position=0,
+                    attempt=ended,
+                    answer=None,
+                    decision=decision,
                 )
             )
             number += 1

@@ -10,6 +10,7 @@ It imports neither `metaserver` nor `annotators`.
 
 from scoring.agreement import Agreement, agree
 from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks
+from scoring.article_scores import ArticleScore
 from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
 from scoring.cross_validation import CrossValidation, TeamChoice, cross_validate
@@ -25,7 +26,6 @@ from scoring.ranking import Curve, Matches
 from scoring.scorecard import (
     SCORER_VERSION,
     ActScorecard,
-    ArticleScore,
     Averaged,
     ItemScorecard,
     Pooled,

@@ -82,7 +82,7 @@ def article_ranks(gold: ActGold, runs: Sequence[ActScorecard]) -> list[ArticleRa
 def article_difficulty(gold: ItemGold, runs: Sequence[ItemScorecard]) -> list[ArticleDifficulty]:
     """Return every article's mean AUC iP/R over the runs that answered it, easiest first."""
     values = article_values(gold, runs, "auc_ipr")
-    weights = np.array([run.macro.auc_ipr for run in runs])
+    weights = np.array([run.means.auc_ipr for run in runs])
     means, deviations = weighted_moments(values, weights)
     answered = (~np.isnan(values)).sum(axis=1)
     found = [

@@ -7,69 +7,73 @@ order in which articles were scored.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
-from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import accumulate, zip_longest
+from itertools import pairwise
 
-from scoring.ranking import Curve, Matches, interpolated
+import numpy as np
+
+from scoring.columns import Places
+from scoring.match_lists import MatchLists
+from scoring.ranking import Curve
 
 
-def mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
-    """Return the mean and the population standard deviation; (0, 0) for no values."""
+def mean(values: Sequence[float]) -> float:
+    """Return the mean; 0 for no values."""
+    return math.fsum(values) / len(values) if values else 0.0
+
+
+def deviation(values: Sequence[float], mean: float) -> float:
+    """Return the population standard deviation from the values' mean; 0 for no values."""
     if not values:
-        return 0.0, 0.0
-    mean = math.fsum(values) / len(values)
-    return mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
+        return 0.0
+    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))
 
 
-def micro_auc(lists: Sequence[Matches]) -> float:
+def micro_auc(lists: MatchLists, gold: int) -> float:
     """Return the micro-averaged AUC iP/R, in [0, 1], as the official BC II.5 program has it.
 
     At rank k every list's k-th hit is added, then one precision/recall point is recorded. 0 where
-    nothing is correct.
+    nothing is correct. `gold` is how many items the lists have to find.
     """
-    gold = sum(matches.gold for matches in lists)
-    correct_at = Counter(rank for matches in lists for rank in matches.ranks)
-    ranks = sorted(correct_at)
-    correct = list(accumulate(correct_at[rank] for rank in ranks))
-    pooled = _pooled_lengths([matches.hits for matches in lists], ranks)
-    area = best = 0.0
-    for rank, found, length in zip(ranks[::-1], correct[::-1], pooled[::-1], strict=True):
-        # Between two ranks with correct hits precision only falls, so these ranks suffice.
-        best = max(best, found / length)
-        area += correct_at[rank] * best
-    return area / gold if gold else 0.0
+    if not gold:
+        return 0.0
+    ranks, correct_at = np.unique(lists.ranks.astype(np.int64), return_counts=True)
+    precisions = np.cumsum(correct_at) / _pooled_lengths(lists, ranks)
+    # Between two ranks with correct hits precision only falls, so these ranks suffice.
+    best = np.maximum.accumulate(precisions[::-1])
+    areas = np.add.accumulate(correct_at[::-1] * best)  # in this order, one after another
+    return float(areas[-1]) / gold if len(areas) else 0.0
 
 
-def _pooled_lengths(lengths: Sequence[int], ranks: Sequence[int]) -> list[int]:
+def _pooled_lengths(lists: MatchLists, ranks: Places) -> Places:
     """Return how many hits all lists have up to each rank."""
-    ordered = sorted(lengths)
-    sums = [0, *accumulate(ordered)]
-    pooled = []
-    for rank in ranks:
-        short = bisect_right(ordered, rank)
-        pooled.append(sums[short] + (len(ordered) - short) * rank)
-    return pooled
+    ordered = np.sort(lists.hits).astype(np.int64)
+    sums = np.concatenate([[0], np.cumsum(ordered)])
+    short = np.searchsorted(ordered, ranks, side="right")
+    lengths: Places = sums[short] + (len(ordered) - short) * ranks
+    return lengths
 
 
-def macro_curve(lists: Sequence[Matches]) -> Curve:
+def macro_curve(lists: MatchLists, gold: Places) -> Curve:
     """Return the mean of the lists' interpolated curves; empty where nothing is correct.
 
-    The mean is exact: a step at every recall where any list has one. Lists with an empty gold have
-    no curve and do not count.
+    The mean is exact: a step at every recall where any list has one. `gold` has the number of items
+    that each list has to find; lists with none have no curve and do not count.
     """
-    drops: defaultdict[float, list[float]] = defaultdict(list)
-    counted = 0
-    for ranks, _, gold in lists:
-        counted += bool(gold)
-        steps = interpolated(ranks)
-        for found, (step, following) in enumerate(zip_longest(steps, steps[1:], fillvalue=0.0), 1):
-            if step > following:
-                drops[found / gold].append(step - following)
-    height = 0.0
-    curve = []
-    for recall in sorted(drops, reverse=True):
-        height += math.fsum(drops[recall])
-        curve.append((recall, height / counted))
+    counts = lists.counts.astype(np.int64)
+    ends = np.cumsum(counts)
+    steps = lists.interpolated()
+    following = np.append(steps[1:], 0.0)
+    following[ends[counts > 0] - 1] = 0.0
+    found = np.arange(1, len(steps) + 1) - np.repeat(ends - counts, counts)
+    falls = np.flatnonzero(steps > following)
+    recalls, drops = (found / np.repeat(gold, counts))[falls], (steps - following)[falls]
+    order = np.argsort(-recalls, kind="stable")
+    recalls, drops = recalls[order], drops[order].tolist()
+    bounds = [*np.flatnonzero(np.diff(recalls, prepend=np.inf)).tolist(), len(recalls)]
+    counted = int(np.count_nonzero(gold))
+    height, curve = 0.0, []
+    for start, end in pairwise(bounds):
+        height += math.fsum(drops[start:end])
+        curve.append((float(recalls[start]), height / counted))
     return tuple(reversed(curve))

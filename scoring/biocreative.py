@@ -6,27 +6,26 @@ A `RunScorer` is the one place where runs are scored: the live scoreboard puts a
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.averages import mean_and_deviation, micro_auc
-from scoring.columns import Places
+from scoring.article_scores import ArticleScores
+from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
 from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.ranking import Matches, f_beta
+from scoring.match_lists import MatchLists
+from scoring.ranking import Matches
 from scoring.scorecard import (
     ActScorecard,
     ArticlePolicy,
-    ArticleScore,
-    Averaged,
     ItemScorecard,
-    Pooled,
     Scorecard,
     Signature,
-    score_article,
 )
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
 
@@ -35,6 +34,37 @@ Answer: TypeAlias = Sequence[Hit] | Classification
 
 Prepared: TypeAlias = Matches | Classification
 """The part of an answer that a scorer keeps; as small as the gold, however long the answer is."""
+
+_FEW = 32  # matches of a run that are not packed yet
+_NO_LISTS = MatchLists.of(())
+
+
+class ItemState(NamedTuple):
+    """The answers of an INT or IPT run as its scorer keeps them.
+
+    `ignored` has the number of hits of each article that is not in the gold.
+    """
+
+    lists: MatchLists
+    ignored: Mapping[str, int]
+
+
+class ActState(NamedTuple):
+    """The answers of an ACT run as its scorer keeps them, in columns.
+
+    `places` are those of the classified articles among the gold's sorted ones, rising; a rank of 0
+    is none. `ignored` are the articles that are not in the gold.
+    """
+
+    places: Places
+    relevant: Truths
+    confidence: NDArray[np.float64]
+    rank: Places
+    ignored: Sequence[str]
+
+
+RunState: TypeAlias = ItemState | ActState
+"""The complete state of a run's scorer, to be kept and continued from."""
 
 
 class RunScorer:
@@ -89,6 +119,17 @@ class RunScorer:
         """Return the score of all answers put so far; costs one pass over the gold's articles."""
         return self._scorer.scorecard()
 
+    def state(self) -> RunState:
+        """Return all that was put so far; a scorer that resumes from it gives the same digits."""
+        return self._scorer.state()
+
+    def resume(self, state: RunState) -> None:
+        """Continue from the state of a scorer of the same gold and signature.
+
+        Raises `ValueError` for a state that cannot be one.
+        """
+        self._scorer.resume(state)
+
 
 def new_scorer(gold: Gold, signature: Signature, run: str) -> ItemScorer | ActScorer:
     """Return the empty scorer of a run that is to be scored as the signature says."""
@@ -106,13 +147,70 @@ def match(hits: Sequence[Hit], gold: frozenset[Item]) -> Matches:
     return Matches(ranks, len(ordered), len(gold))
 
 
+class _Arrivals:
+    """Matches in the order in which they arrived, in columns that grow."""
+
+    def __init__(self) -> None:
+        self._places, self._hits, self._counts = array("I"), array("I"), array("I")
+        self._ranks = array("I")
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, place: int, matches: Matches) -> None:
+        """Add the matches of the article at a place of the gold."""
+        self._places.append(place)
+        self._hits.append(matches.hits)
+        self._counts.append(len(matches.ranks))
+        self._ranks.extend(matches.ranks)
+
+    def lists(self) -> MatchLists:
+        """Return the last matches of each article."""
+        return MatchLists.packed(self._places, self._hits, self._counts, self._ranks)
+
+
+class _Kept(NamedTuple):
+    """The lists of a run, and those that arrived since."""
+
+    lists: MatchLists
+    arrivals: _Arrivals
+
+
+class _Log:
+    """The last matches of each article of a run, in columns, which are replaced, never changed.
+
+    `lists` may be called in several threads at a time, but not while something is added.
+    """
+
+    def __init__(self, lists: MatchLists = _NO_LISTS) -> None:
+        self._kept = _Kept(lists, _Arrivals())
+
+    def add(self, place: int, matches: Matches) -> None:
+        """Add the matches of an article, in place of any earlier ones."""
+        lists, arrivals = self._kept
+        arrivals.add(place, matches)
+        if len(arrivals) > max(_FEW, len(lists) // 8):  # so each is packed a few times at most
+            self.lists()
+
+    def lists(self) -> MatchLists:
+        """Return the matches of all articles."""
+        lists, arrivals = self._kept
+        if len(arrivals):
+            lists = lists.updated(arrivals.lists())
+            self._kept = _Kept(lists, _Arrivals())  # at once: a thread sees the one or the other
+        return lists
+
+
 class ItemScorer:
-    """Scores one INT or IPT run; keeps one score an article."""
+    """Scores one INT or IPT run; keeps the matches of each article, in columns.
+
+    Scorecards share the columns. `scorecard` and `state` may be called in several threads at a
+    time, but not while something is put.
+    """
 
     def __init__(self, gold: ItemGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._scores: dict[str, ArticleScore] = {}
-        self._ignored: dict[str, int] = {}
+        self._log, self._ignored = _Log(), _Log()
 
     def put(self, article: str, answer: Answer) -> None:
         """Score one article's hits."""
@@ -131,61 +229,52 @@ class ItemScorer:
 
     def put_matches(self, article: str, matches: Matches) -> None:
         """Score one article whose hits were matched already, as the fast reader does."""
-        if article in self._gold.items:
-            cut = matches.cut(self._signature.cutoff)
-            self._scores[article] = score_article(cut, self._signature.beta)
+        place = self._gold.place.get(article)
+        if place is None:
+            self._ignored.add(self._gold.other(article), Matches((), matches.hits, 0))
         else:
-            self._ignored[article] = matches.hits
+            self._log.add(place, matches.cut(self._signature.cutoff))
+
+    def state(self) -> ItemState:
+        """Return all that was put so far."""
+        ignored = self._ignored.lists()
+        articles = self._gold.others(ignored.places.tolist())
+        return ItemState(self._log.lists(), dict(zip(articles, ignored.hits.tolist(), strict=True)))
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        if not isinstance(state, ItemState):
+            raise ValueError("a state of ACT cannot be scored as hits")
+        state.lists.require_valid(self._gold.sizes)
+        self._log = _Log(state.lists)
+        self._ignored = _Log(
+            MatchLists.of(
+                (self._gold.other(article), Matches((), hits, 0))
+                for article, hits in state.ignored.items()
+            )
+        )
 
     def scorecard(self) -> ItemScorecard:
         """Return the score of all articles put so far."""
-        scores = self._counted()
-        lists = [score.matches for score in scores.values()]
-        correct = sum(len(matches.ranks) for matches in lists)
-        hits = sum(matches.hits for matches in lists)
-        gold = sum(matches.gold for matches in lists)
+        gold, ignored = self._gold, self._ignored.lists()
         return ItemScorecard(
             run=self._run,
-            articles=scores,
-            articles_in_gold=len(self._gold),
-            articles_ignored=len(self._ignored),
-            hits_ignored=sum(self._ignored.values()),
-            tp=correct,
-            fp=hits - correct,
-            fn=gold - correct,
-            macro=_averaged([score for score in scores.values() if score.matches.gold]),
-            micro=Pooled(
-                correct / hits if hits else 0.0,
-                correct / gold if gold else 0.0,
-                f_beta(correct, hits, gold, self._signature.beta),
-                micro_auc(lists),
+            articles=ArticleScores(
+                gold.articles, gold.sizes, self._counted(), self._signature.beta
             ),
+            articles_in_gold=len(gold),
+            articles_ignored=len(ignored),
+            hits_ignored=int(ignored.hits.sum(dtype=np.int64)),
             signature=self._signature,
         )
 
-    def _counted(self) -> Mapping[str, ArticleScore]:
-        scores = self._scores
+    def _counted(self) -> MatchLists:
+        lists = self._log.lists()
         if self._signature.articles == "answered":
-            return {
-                article: scores[article]
-                for article in self._gold.items
-                if article in scores and scores[article].matches.hits
-            }
-        return {
-            article: scores.get(article) or score_article(Matches((), 0, len(items)))
-            for article, items in self._gold.items.items()
-        }
-
-
-def _averaged(scores: Sequence[ArticleScore]) -> Averaged:
-    columns = [
-        [score.precision for score in scores],
-        [score.recall for score in scores],
-        [score.f_score for score in scores],
-        [score.auc_ipr or 0.0 for score in scores],
-    ]
-    means, deviations = zip(*map(mean_and_deviation, columns), strict=True)
-    return Averaged(*means, *deviations)
+            return lists.where(lists.hits > 0)
+        places = np.arange(len(self._gold))
+        nothing = np.zeros(len(places), dtype=np.int64)
+        return MatchLists.packed(places, nothing, nothing, nothing[:0]).updated(lists)
 
 
 class ActScorer:
@@ -193,13 +282,12 @@ class ActScorer:
 
     def __init__(self, gold: ActGold, signature: Signature, run: str) -> None:
         self._gold, self._run, self._signature = gold, run, signature
-        self._place = {article: place for place, article in enumerate(gold.articles)}
         self._truth = gold.truth
         self._reported = np.zeros(len(gold), dtype=bool)
         self._relevant = np.zeros(len(gold), dtype=bool)
         self._confidence = np.zeros(len(gold))
         self._rank = np.zeros(len(gold), dtype=np.int64)
-        self._ignored: set[str] = set()
+        self._ignored = _Log()
 
     def put(self, article: str, answer: Answer) -> None:
         """Take one article's classification."""
@@ -214,14 +302,46 @@ class ActScorer:
     def keep(self, article: str, answer: Prepared) -> None:
         """Take one article's classification."""
         assert isinstance(answer, Classification)
-        place = self._place.get(article)
+        place = self._gold.place.get(article)
         if place is None:
-            self._ignored.add(article)
+            self._ignored.add(self._gold.other(article), Matches((), 0, 0))
             return
         self._reported[place] = True
         self._relevant[place] = answer.relevant
         self._confidence[place] = answer.confidence
         self._rank[place] = answer.rank or 0
+
+    def state(self) -> ActState:
+        """Return all that was put so far."""
+        places = np.flatnonzero(self._reported)
+        return ActState(
+            places,
+            self._relevant[places],
+            self._confidence[places],
+            self._rank[places],
+            sorted(self._gold.others(self._ignored.lists().places.tolist())),
+        )
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        if not isinstance(state, ActState):
+            raise ValueError("a state of hits cannot be scored as ACT")
+        places = state.places
+        if len({*map(len, state[:-1])}) != 1:
+            raise ValueError("columns of different lengths")
+        if (places[1:] <= places[:-1]).any() or (places >= len(self._gold)).any():
+            raise ValueError("places that are not rising, or not of the gold")
+        for column, values in (
+            (self._reported, True),
+            (self._relevant, state.relevant),
+            (self._confidence, state.confidence),
+            (self._rank, state.rank),
+        ):
+            column[:] = 0
+            column[places] = values
+        self._ignored = _Log(
+            MatchLists.of((self._gold.other(one), Matches((), 0, 0)) for one in state.ignored)
+        )
 
     def scorecard(self) -> ActScorecard:
         """Return the score of all articles put so far."""
@@ -231,7 +351,7 @@ class ActScorer:
         return ActScorecard(
             run=self._run,
             articles_in_gold=len(self._gold),
-            articles_ignored=len(self._ignored),
+            articles_ignored=len(self._ignored.lists()),
             confusion=Confusion(
                 tp=int(np.count_nonzero(truth & relevant)),
                 fp=int(np.count_nonzero(~truth & relevant)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scoring.averages import mean_and_deviation
+from scoring.averages import mean
 from scoring.biocreative import new_scorer
 from scoring.ensemble import CUTOFF, Hits, item_hits, train
 from scoring.errors import OptionError
@@ -60,9 +60,9 @@ class TeamChoice:
         best: dict[str, tuple[float, int]] = {}
         for place, team in enumerate(self._teams):
             scored = some[~np.isnan(some[:, place]), place]
-            mean, _ = mean_and_deviation(scored.tolist())
-            if team not in best or mean > best[team][0]:
-                best[team] = mean, place
+            found = mean(scored.tolist())
+            if team not in best or found > best[team][0]:
+                best[team] = found, place
         return [place for _, place in best.values()]
 
 

@@ -3,20 +3,43 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
 
 from scoring.bulk import GoldIndex
-from scoring.columns import Truths
+from scoring.columns import Places, Truths
 from scoring.tasks import Item, Task
 
 
+class _Numbering:
+    """Numbers of the articles that are not in the gold, given when they are first seen.
+
+    The scorers of all runs share them, so that each keeps numbers instead of texts.
+    """
+
+    @cached_property
+    def _others(self) -> tuple[dict[str, int], Iterator[int]]:
+        return {}, count()
+
+    def other(self, article: str) -> int:
+        """Return the number of an article that is not in the gold; may be called in any thread."""
+        numbers, unused = self._others
+        found = numbers.get(article)
+        return numbers.setdefault(article, next(unused)) if found is None else found
+
+    def others(self, numbers: Iterable[int]) -> list[str]:
+        """Return the articles of some numbers."""
+        articles = {number: article for article, number in self._others[0].copy().items()}
+        return [articles[number] for number in numbers]
+
+
 @dataclass(frozen=True, kw_only=True)
-class ItemGold:
+class ItemGold(_Numbering):
     """The gold standard of INT or IPT: the items of each article, articles in file order."""
 
     task: Task
@@ -24,6 +47,21 @@ class ItemGold:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @cached_property
+    def articles(self) -> Sequence[str]:
+        """The articles' ids, in file order."""
+        return list(self.items)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The place of each article among them, from 0."""
+        return {article: place for place, article in enumerate(self.items)}
+
+    @cached_property
+    def sizes(self) -> Places:
+        """The number of items of each article."""
+        return np.array([len(items) for items in self.items.values()], dtype=np.int64)
 
     @cached_property
     def index(self) -> GoldIndex:
@@ -41,7 +79,7 @@ class ItemGold:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActGold:
+class ActGold(_Numbering):
     """The gold standard of ACT: whether each article is relevant, articles in file order."""
 
     relevant: Mapping[str, bool]
@@ -54,6 +92,11 @@ class ActGold:
     def articles(self) -> list[str]:
         """The articles' ids, sorted."""
         return sorted(self.relevant)
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The place of each article among the sorted ones, from 0."""
+        return {article: place for place, article in enumerate(self.articles)}
 
     @cached_property
     def truth(self) -> Truths:

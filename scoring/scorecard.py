@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
+import numpy as np
+
 from scoring import frames, ranking
-from scoring.averages import macro_curve
+from scoring.article_scores import ArticleScores
+from scoring.averages import deviation, macro_curve, mean, micro_auc
 from scoring.columns import Places, Truths
 from scoring.confusion import Confusion
 from scoring.errors import FileProblem, OptionError
@@ -61,29 +65,17 @@ class Signature:
         return "|".join([str(task), *(f"{name}:{value}" for name, value in named.items())])
 
 
-class ArticleScore(NamedTuple):
-    """One article's score; `auc_ipr` is None where the article's gold is empty."""
+class Pooled(NamedTuple):
+    """Micro-averages: the counts of all scored articles pooled. Each lies in [0, 1]."""
 
-    matches: Matches
     precision: float
     recall: float
     f_score: float
-    auc_ipr: float | None
+    auc_ipr: float
 
 
-def score_article(matches: Matches, beta: float = 1.0) -> ArticleScore:
-    """Return the four BC II.5 measures of one article's ranked list."""
-    return ArticleScore(
-        matches,
-        ranking.precision(matches),
-        ranking.recall(matches),
-        ranking.f_beta(len(matches.ranks), matches.hits, matches.gold, beta),
-        ranking.auc_ipr(matches),
-    )
-
-
-class Pooled(NamedTuple):
-    """Micro-averages: the counts of all scored articles pooled. Each lies in [0, 1]."""
+class Means(NamedTuple):
+    """Macro-averages over articles, all in [0, 1]."""
 
     precision: float
     recall: float
@@ -120,19 +112,14 @@ class ItemScorecard(_Shown):
 
     `articles` holds the scored articles in gold order; `hits_ignored` are hits on articles that
     are not in the gold. `macro` and `micro` are 0 where no article was scored. `warnings` are what
-    was odd in the result file.
+    was odd in the result file. What is not a field is computed when it is first asked for.
     """
 
     run: str
-    articles: Mapping[str, ArticleScore] = field(repr=False)
+    articles: ArticleScores = field(repr=False)
     articles_in_gold: int
     articles_ignored: int
     hits_ignored: int
-    tp: int
-    fp: int
-    fn: int
-    macro: Averaged
-    micro: Pooled
     signature: Signature
     warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
 
@@ -140,6 +127,46 @@ class ItemScorecard(_Shown):
     def task(self) -> Task:
         """INT or IPT."""
         return self.signature.task
+
+    @cached_property
+    def tp(self) -> int:
+        """The number of correct hits."""
+        return len(self.articles.lists.ranks)
+
+    @cached_property
+    def fp(self) -> int:
+        """The number of wrong hits."""
+        return int(self.articles.lists.hits.sum(dtype=np.int64)) - self.tp
+
+    @cached_property
+    def fn(self) -> int:
+        """The number of gold items of the scored articles that were not found."""
+        return int(self.articles.gold.sum()) - self.tp
+
+    @cached_property
+    def means(self) -> Means:
+        """The macro-averages, without their deviations; those of `macro`."""
+        return Means(*(mean(self.articles.counted(measure).tolist()) for measure in Means._fields))
+
+    @cached_property
+    def macro(self) -> Averaged:
+        """The macro-averages and their deviations; articles without gold items do not count."""
+        deviations = (
+            deviation(self.articles.counted(measure).tolist(), mean)
+            for measure, mean in self.means._asdict().items()
+        )
+        return Averaged(*self.means, *deviations)
+
+    @cached_property
+    def micro(self) -> Pooled:
+        """The micro-averages."""
+        correct, hits, gold = self.tp, self.tp + self.fp, self.tp + self.fn
+        return Pooled(
+            correct / hits if hits else 0.0,
+            correct / gold if gold else 0.0,
+            ranking.f_beta(correct, hits, gold, self.signature.beta),
+            micro_auc(self.articles.lists, gold),
+        )
 
     @property
     def articles_scored(self) -> int:
@@ -153,7 +180,7 @@ class ItemScorecard(_Shown):
     @property
     def curve(self) -> Curve:
         """The macro-averaged interpolated curve; the area under it is the macro AUC iP/R."""
-        return macro_curve([score.matches for score in self.articles.values()])
+        return macro_curve(self.articles.lists, self.articles.gold)
 
     def to_frame(self) -> frames.Frame:
         """Return a row for each article that was scored, in gold order (`frames.Frame`)."""

@@ -30,4 +30,4 @@ def best_of_teams(cards: Sequence[Scorecard], pattern: str) -> list[Scorecard]:
 
 def main_score(card: Scorecard) -> float:
     """Return AUC iP/R, by which runs are ranked; the macro-average for INT and IPT."""
-    return card.auc_ipr if isinstance(card, ActScorecard) else card.macro.auc_ipr
+    return card.auc_ipr if isinstance(card, ActScorecard) else card.means.auc_ipr

@@ -20,6 +20,7 @@ from metaserver.archive.writing import Manifest
 from metaserver.files.compression import pack
 from metaserver.model.errors import InputError
 from metaserver.phases.jobs import Progress
+from metaserver.store import logs
 from metaserver.store.database import open_sqlite, writing
 from metaserver.store.keys import DIGESTS, keys_are_whole
 from metaserver.store.tables import hub_keys, phases, servers
@@ -73,6 +74,8 @@ async def _read(reader: ZipReader, archive: Path, store: Path, counted: RowCount
             await connection.execute(sa.delete(hub_keys))  # the archive has its own hub's keys
             for archived in TABLES:
                 await _table(reader, archive, archived, connection, counted)
+            if not await logs.are_whole(connection):
+                raise InputError(archive, "the attempts of a lane are not numbered from 1 on")
             if not await keys_are_whole(connection):
                 message = f"{hub_keys.name} is not one key {DIGESTS!r} of 64 hexadecimal digits"
                 raise InputError(archive, message)

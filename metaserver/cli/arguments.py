@@ -106,6 +106,17 @@ def add_doctor(parser: ArgumentParser) -> None:
         " nothing. Exit status 1 where the hub would not start or a phase could not run."
     )
     _add_config(parser, required=True)
+    parser.add_argument(
+        "--deep",
+        action="store_true",
+        help="instead, score all stored answers again and compare them with the hub's checkpoints;"
+        " the hub may be at work",
+    )
+    parser.add_argument(
+        "--repair",
+        action="store_true",
+        help="with --deep: delete the checkpoints that differ; the hub must be stopped",
+    )
 
 
 def add_backup(parser: ArgumentParser) -> None:

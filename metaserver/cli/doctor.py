@@ -1,11 +1,16 @@
-"""`metaserver doctor`: checks a configuration and says what is wrong where, changing nothing."""
+"""`metaserver doctor`: checks a configuration and says what is wrong where, changing nothing.
+
+With `--deep` it scores the stored answers again and compares them with the checkpoints.
+"""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import shutil
 import socket
 import stat
+import time
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +32,10 @@ from metaserver.model.plans import DATES
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.zones import known_zone, read_moment
 from metaserver.phases.mail import smtp_context
+from metaserver.phases.verification import verify
+from metaserver.store import checkpoints
+from metaserver.store.reader import open_reader
+from metaserver.store.store import open_store
 from metaserver.tasks.plugin import LabelledTask, installed_tasks
 from metaserver.uniprot import Release
 
@@ -58,12 +67,42 @@ class Finding:
 
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
+    if args.repair and not args.deep:
+        raise InputError("--repair", "is for --deep")
+    if args.deep:
+        return asyncio.run(_deep(read_settings(args.config), repair=args.repair))
     findings = list(examine(read_settings(args.config)))
     for finding in findings:
         print(finding)
     bad = sum(finding.severity is FindingSeverity.ERROR for finding in findings)
     print(f"{bad} errors in {args.config}" if bad else f"{args.config} is fit to serve")
     return FOUND if bad else FINE
+
+
+async def _deep(settings: Settings, *, repair: bool) -> int:
+    """Compare the checkpoints with the stored answers, and delete those that differ on request."""
+    path = Path(settings.folder) / STORE_FILE
+    checked, covered, differing = 0, 0, []
+    async with open_reader(path) as reader:
+        async for lane in verify(reader, settings, time.time()):
+            checked, covered = checked + 1, covered + lane.covered.serial
+            place = f"phase {lane.phase}, {lane.server}"
+            if lane.unused:
+                print(Finding(FindingSeverity.WARNING, place, f"not used: {lane.unused}"))
+            for difference in lane.differences:
+                print(Finding(FindingSeverity.ERROR, place, f"{difference} differs"))
+            if lane.differences:
+                differing.append(lane.key)
+    print(f"{checked:,} checkpoints of {covered:,} attempts, {len(differing)} differ from the log")
+    if not differing:
+        return FINE
+    if not repair:
+        print("to repair: stop the hub, and run metaserver doctor --deep --repair")
+        return FOUND
+    async with open_store(path) as store, store.writing() as connection:
+        await checkpoints.delete(connection, differing)
+    print("they are deleted: the hub scores the answers again when it is started")
+    return FINE
 
 
 def examine(settings: Settings) -> Iterator[Finding]:

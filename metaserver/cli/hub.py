@@ -24,6 +24,7 @@ from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Jobs
+from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.state_log import ServerStateRecorder
@@ -74,6 +75,7 @@ async def open_hub(
             scheduler=scheduler,
             state_recorder=state_recorder,
             archiver=BoardArchiver(store, scheduler, clock),
+            keeper=AggregateKeeper(store, scheduler.phases.values, clock),
             notifier=notifier,
             metrics=metrics,
             conformance=ConformanceRunner(store, client),
@@ -97,6 +99,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
             group.create_task(hub.scheduler.run(), name="scheduler")
             group.create_task(hub.state_recorder.run(), name="states")
             group.create_task(hub.archiver.run(), name="archiver")
+            group.create_task(hub.keeper.run(), name="keeper")
             if notices:
                 group.create_task(hub.notifier.run(), name="notices")
             group.create_task(hub.metrics.watch_loop(), name="loop lag")

@@ -95,6 +95,8 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
     async with asyncio.TaskGroup() as group:
         working = group.create_task(work(hub, notices=False), name="hub")
         ended = await hub.scheduler.lanes.ended(running)
+        async with running.scoring:
+            await running.catch_up()
         working.cancel()
     with suppress(UnavailableError):
         await hub.state_recorder.record()  # the last states: the recorder looks once a second

@@ -26,10 +26,13 @@ class LaneEnd(StrEnum):
 class AttemptEnded(msgspec.Struct, frozen=True, kw_only=True):
     """The event of a committed attempt; `answer` is set where it was accepted.
 
+    `serial` is its place in the lane's log. Two attempts of a lane that are committed together may
+    be published in either order.
     `prepared` is filled by the lane's `prepare` before the event is published (`lane.Lane`).
     """
 
     server: Server
+    serial: int
     position: int
     attempt: Attempt
     answer: CheckedAnswer | None

@@ -284,30 +284,36 @@ class Lane:
         It nearly always is not: only then the rest is done in a task of its own.
         """
         stored = asyncio.ensure_future(self._recorder.record(entry))
-        event = AttemptEnded(
-            server=self.server,
-            position=entry.position,
-            attempt=entry.attempt,
-            answer=entry.answer,
-            decision=decision,
-        )
         try:
-            await asyncio.shield(stored)
+            serial = await asyncio.shield(stored)
         except asyncio.CancelledError:
-            self._end_in_task(self._publish_stored(stored, event))
+            self._end_in_task(self._publish_stored(stored, entry, decision))
             raise
+        event = self._event(serial, entry, decision)
         slow = None if self._prepare is None else self._prepare(event)
         if slow is None:
             self._publish(event)
         else:
             await asyncio.shield(self._end_in_task(self._publish_prepared(slow, event)))
 
-    async def _publish_stored(self, stored: Awaitable[None], event: AttemptEnded) -> None:
-        await stored
+    async def _publish_stored(
+        self, stored: Awaitable[int], entry: AttemptRecord, decision: RetryDecision
+    ) -> None:
+        event = self._event(await stored, entry, decision)
         slow = None if self._prepare is None else self._prepare(event)
         if slow is not None:
             await slow
         self._publish(event)
+
+    def _event(self, serial: int, entry: AttemptRecord, decision: RetryDecision) -> AttemptEnded:
+        return AttemptEnded(
+            serial=serial,
+            server=self.server,
+            position=entry.position,
+            attempt=entry.attempt,
+            answer=entry.answer,
+            decision=decision,
+        )
 
     async def _publish_prepared(self, slow: Awaitable[None], event: AttemptEnded) -> None:
         await slow

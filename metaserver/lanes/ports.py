@@ -31,8 +31,9 @@ class Recorder(Protocol):
     def blocked(self) -> str | None:
         """The reason why nothing can be committed now, or None."""
 
-    def record(self, entry: AttemptRecord) -> Awaitable[None]:
+    def record(self, entry: AttemptRecord) -> Awaitable[int]:
         """Commit an entry, whether or not the result is awaited.
 
-        Awaiting it raises `StaleLaneError` where another hub has taken the lane.
+        Awaiting it returns the entry's serial, its place in the lane's log from 1, and raises
+        `StaleLaneError` where another hub has taken the lane.
         """

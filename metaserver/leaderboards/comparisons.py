@@ -52,8 +52,10 @@ class Comparisons:
         self._asked: dict[tuple[TaskName, View], None] = {}  # in the order of requests
         self._worker: asyncio.Task[None] | None = None
 
-    def newest(self, task: TaskName, view: View) -> BoardComparison | None:
-        """Return the newest comparison, and request another if the board has changed since.
+    def newest(
+        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+    ) -> BoardComparison | None:
+        """Return the newest comparison, and request another if it is not of these scores.
 
         None where there is none yet, or where the task's runs cannot be compared. Must be called on
         the event loop.
@@ -61,8 +63,8 @@ class Comparisons:
         if not isinstance(self._scoreboard.scored_task(task).plugin, ComparedTask):
             return None
         found = self._newest.get((task, view))
-        scores = self._compared(task, view)
-        if scores and not (found and found.of(scores)):
+        compared = {run: score for run, score in scores.items() if score.articles_scored}
+        if compared and not (found and found.of(compared)):
             self._asked[task, view] = None
             if self._worker is None or self._worker.done():
                 self._worker = asyncio.create_task(self._work(), name="comparisons")
@@ -88,10 +90,6 @@ class Comparisons:
         made = BoardComparison(scores=scores, intervals=intervals, levels=levels)
         self._newest[task, view] = made
         return made
-
-    def _compared(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
-        scores = self._scoreboard.scores(task, view)
-        return {run: score for run, score in scores.items() if score.articles_scored}
 
     async def _work(self) -> None:
         clock = asyncio.get_running_loop().time

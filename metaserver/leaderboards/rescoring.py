@@ -16,7 +16,7 @@ from metaserver.store import runs
 from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.store.runs import OfflineRun
 
-CHUNK = 128
+CHUNK = 512
 """Answers that are read and scored at a time."""
 
 Scored: TypeAlias = Callable[[int], Awaitable[None]]

@@ -46,7 +46,11 @@ def _board(scoreboard: Scoreboard, task: TaskName, view: View) -> dict[str, Any]
     return {
         "signature": marked(board.signature, board.gold),
         "runs": [
-            {"server": row.run, "place": row.place, "score": scores[ServerName(row.run)].detail}
+            {
+                "server": row.run,
+                "place": row.place,
+                "score": dict(scores[ServerName(row.run)].detail),
+            }
             for row in board.rows
         ],
     }

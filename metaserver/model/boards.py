@@ -74,7 +74,8 @@ class Board:
     `resampling` describes the computation of intervals; it is empty where the task has none.
     `hidden` is the reason, in full sentences, why the viewer may see no run, and empty otherwise.
     `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
-    rows; `frozen` is the id of the board's permanent link, where it has one.
+    rows; `frozen` is the id of the board's permanent link, where it has one. `catching_up` says how
+    many servers' stored answers are in it while the hub reads them, and is empty otherwise.
     """
 
     task: TaskName
@@ -86,6 +87,7 @@ class Board:
     hidden: str = ""
     note: str = ""
     frozen: str = ""
+    catching_up: str = ""
 
 
 def marked(signature: str, gold: str) -> str:

@@ -61,6 +61,7 @@ class Tries(NamedTuple):
 class LaneState:
     """The progress of a lane when a hub takes it: every article before `cursor` is finished.
 
+    `serial` is the last one of its log, 0 where no attempt is stored.
     `finished` are the positions from `cursor` on that are answered or given up; `tries` those with
     attempts that are neither.
     """
@@ -68,6 +69,7 @@ class LaneState:
     key: LaneKey
     epoch: int
     cursor: int
+    serial: int = 0
     finished: frozenset[int]
     tries: Mapping[int, Tries]
 

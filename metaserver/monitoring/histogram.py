@@ -38,13 +38,19 @@ class TimeHistogram:
     """A histogram of durations in seconds; a percentile is the middle of its bin."""
 
     def __init__(self) -> None:
-        self._counted = _empty()
+        self._filled: HdrHistogram | None = None  # until something is counted
         self._waiting: list[float] = []
 
     @property
     def total(self) -> int:
         """The number of durations counted."""
-        return int(self._counted.total_count) + len(self._waiting)
+        return (int(self._filled.total_count) if self._filled else 0) + len(self._waiting)
+
+    @property
+    def _counted(self) -> HdrHistogram:
+        if self._filled is None:
+            self._filled = _empty()
+        return self._filled
 
     def add(self, seconds: float) -> None:
         """Count one duration."""
@@ -72,7 +78,23 @@ class TimeHistogram:
 
     def merge(self, other: TimeHistogram) -> None:
         """Add the durations of another histogram."""
+        if not other.total:
+            return
         self._bins.add(other._bins)
+
+    def subtract(self, other: TimeHistogram) -> None:
+        """Remove the durations of another histogram, all of which were added before."""
+        if not other.total:
+            return
+        left = self.total - other.total
+        if not left:
+            self._filled = None
+            self._waiting.clear()
+            return
+        counts = self._counts()
+        counts -= other._counts()
+        (filled,) = counts.nonzero()
+        self._counted.set_internal_tacking_values(int(filled[0]), int(filled[-1]), left)
 
     def percentile(self, percent: float) -> float | None:
         """Return the duration that `percent` (0 to 100) of all do not exceed; None if empty."""
@@ -92,10 +114,10 @@ class TimeHistogram:
         The bars begin at the shortest duration counted and end at `longest`; longer durations
         count in the last bar. Empty where nothing was counted.
         """
+        if not self.total:
+            return (), ()
         counts = self._counts()
         (filled,) = counts.nonzero()
-        if not filled.size:
-            return (), ()
         decades = max(math.log10(longest / _MIDDLES[filled[0]]), 0.0)
         step = max(1, math.ceil(decades * BARS_A_DECADE / bars)) / BARS_A_DECADE
         edges = longest * 10.0 ** (step * np.arange(-bars, 1))

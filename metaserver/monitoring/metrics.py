@@ -209,6 +209,11 @@ class _Hub(_Unnamed):
             self._sources.blocked() is not None,
         )
         yield GaugeMetricFamily(
+            "metaserver_lanes_behind",
+            "Lanes whose stored answers are not on the boards yet, after a start.",
+            sum(monitor.behind for monitor in self._sources.monitors()),
+        )
+        yield GaugeMetricFamily(
             "metaserver_event_streams", "Open event streams of pages.", self._sources.streams()
         )
         watchdog = self._sources.watchdog

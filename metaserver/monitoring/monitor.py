@@ -5,19 +5,20 @@ from __future__ import annotations
 import bisect
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import Attempt, Server, ServerName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
 from metaserver.monitoring.histogram import TimeHistogram
-from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
+from metaserver.monitoring.snapshots import ErrorEntry, KeptMonitor, Monitor, ServerStatus, Tick
 
 STRIP = 48  # attempts shown of a server
 ERRORS = 200  # entries of the error log
 BIN_SECONDS = 5.0  # of the throughput
 BINS = 60
+BEHIND = "catching up: its stored attempts are being read"
 
 END_STATES: Mapping[LaneEnd, tuple[ServerState, str]] = {
     LaneEnd.FINISHED: (ServerState.FINISHED, ""),
@@ -35,29 +36,37 @@ CONTROL_STATES: Mapping[Control, ServerState] = {
 
 
 @dataclass(kw_only=True, slots=True)
-class _MonitoredServer:
-    """The monitored data of one server."""
+class _Measured:
+    """The measures of a server's attempts."""
 
-    server: Server
-    address: str
     answered: int = 0
     given_up: int = 0
-    in_flight: int = 0
-    down: str = ""
-    end: LaneEnd | None = None
-    control: Control = Control.RUNNING
-    control_note: str = ""
     answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
     recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
     times: TimeHistogram = field(default_factory=TimeHistogram)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
-    status: ServerStatus | None = None  # the cached row, until a change
 
     @property
     def finished(self) -> int:
         return self.answered + self.given_up
+
+
+@dataclass(kw_only=True, slots=True)
+class _MonitoredServer:
+    """The monitored data of one server, and the state of its lane."""
+
+    server: Server
+    address: str
+    in_flight: int = 0
+    down: str = ""
+    end: LaneEnd | None = None
+    control: Control = Control.RUNNING
+    control_note: str = ""
+    behind: bool = False  # its stored attempts are still being read
+    measured: _Measured = field(default_factory=_Measured)
+    status: ServerStatus | None = None  # the cached row, until a change
 
 
 class ServerMonitor:
@@ -90,18 +99,72 @@ class ServerMonitor:
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
 
     def add(self, server: Server, address: str) -> None:
-        """Monitor a server, or restart its data; its address is the public part of its URL."""
+        """Monitor a server, or apply changes of it; its address is the public part of its URL."""
         self._cached = None
-        before = self._servers.get(server.name)
-        if before is not None:
-            self._answers -= before.answers
-            self._times = TimeHistogram()
-            for other in self._servers.values():
-                if other is not before:
-                    self._times.merge(other.times)
-            self._errors = [error for error in self._errors if error.server != server.name]
-        self._servers[server.name] = _MonitoredServer(server=server, address=address)
-        self._change(self._servers[server.name])
+        known = self._servers.get(server.name)
+        if known is None:
+            known = self._servers[server.name] = _MonitoredServer(server=server, address=address)
+        known.server, known.address = server, address
+        self._change(known)
+
+    def forget(self, server: ServerName) -> None:
+        """Forget the attempts of a server; the state of its lane stays."""
+        self._measure(server, _Measured(), ())
+
+    def adopt(self, other: ServerMonitor, server: ServerName) -> None:
+        """Take over the measures of a server's attempts from another monitor, which is given up."""
+        errors = [error for error in other._errors if error.server == server]
+        self._measure(server, other._servers[server].measured, errors)
+
+    def dump(self, server: ServerName) -> KeptMonitor:
+        """Return the measures of a server's attempts, for `load`."""
+        measured = self._servers[server].measured
+        return KeptMonitor(
+            answered=measured.answered,
+            given_up=measured.given_up,
+            network=measured.network,
+            total=measured.total,
+            outcomes=dict(measured.outcomes),
+            answers=dict(measured.answers),
+            recent=tuple(measured.recent),
+            times=measured.times.to_bytes() if measured.times.total else b"",
+            errors=tuple(error for error in self._errors if error.server == server),
+        )
+
+    def load(self, server: ServerName, kept: KeptMonitor) -> None:
+        """Set the measures of a server's attempts to dumped ones."""
+        measured = _Measured(
+            answered=kept.answered,
+            given_up=kept.given_up,
+            answers=Counter(kept.answers),
+            times=TimeHistogram.from_bytes(kept.times) if kept.times else TimeHistogram(),
+            outcomes=Counter(kept.outcomes),
+            network=kept.network,
+            total=kept.total,
+        )
+        measured.recent.extend(kept.recent)
+        self._measure(server, measured, kept.errors)
+
+    def _measure(
+        self, server: ServerName, measured: _Measured, errors: Iterable[ErrorEntry]
+    ) -> None:
+        """Set the measures of a server's attempts, here and in those of all servers."""
+        watched = self._servers[server]
+        self._answers -= watched.measured.answers
+        self._answers += measured.answers
+        self._times.subtract(watched.measured.times)
+        self._times.merge(measured.times)
+        self._errors = [error for error in self._errors if error.server != server]
+        for error in errors:
+            self._keep_error(error)
+        watched.measured = measured
+        self._change(watched)
+
+    def behind(self, server: ServerName, behind: bool) -> None:
+        """Record whether stored attempts of a server are still being read."""
+        watched = self._servers[server]
+        watched.behind = behind
+        self._change(watched)
 
     def control(self, server: ServerName, control: Control, note: str = "") -> None:
         """Record the desired state of a server's lane."""
@@ -119,6 +182,12 @@ class ServerMonitor:
         """Record that a server was down when it was last monitored."""
         watched = self._servers[server]
         watched.down = reason
+        self._change(watched)
+
+    def reopened(self, server: ServerName) -> None:
+        """Record that a lane that had ended has articles in its queue again."""
+        watched = self._servers[server]
+        watched.end = None
         self._change(watched)
 
     def take_changed(self) -> Set[ServerName]:
@@ -143,30 +212,31 @@ class ServerMonitor:
     def state(self, server: ServerName) -> tuple[ServerState, str]:
         """Return a server's state and the reason for it."""
         watched = self._servers[server]
-        return _state(watched, watched.times.percentile(50), self._time_limit, self._total)
+        return _state(watched, watched.measured.times.percentile(50), self._time_limit, self._total)
 
     def attempt(self, attempt: Attempt, *, final: bool) -> None:
         """Record an ended attempt, live or read from the store."""
         watched = self._servers[attempt.server]
+        measured = watched.measured
         seconds = attempt.timings.total
         self._change(watched)
-        watched.outcomes[attempt.outcome] += 1
-        watched.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
-        measured = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
-        watched.times.add(measured)
-        self._times.add(measured)
-        watched.network += _network(attempt.timings)
-        watched.total += seconds
+        measured.outcomes[attempt.outcome] += 1
+        measured.recent.append(Tick(outcome=attempt.outcome, seconds=seconds))
+        counted = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
+        measured.times.add(counted)
+        self._times.add(counted)
+        measured.network += _network(attempt.timings)
+        measured.total += seconds
         if attempt.outcome in ANSWERED:
-            watched.answered += 1
+            measured.answered += 1
             at = int((attempt.started_at + seconds) // BIN_SECONDS)
             self._answers[at] += 1
-            if at not in watched.answers:
-                for old in [old for old in watched.answers if old < at - BINS]:
-                    del watched.answers[old]
-            watched.answers[at] += 1
+            if at not in measured.answers:
+                for old in [old for old in measured.answers if old < at - BINS]:
+                    del measured.answers[old]
+            measured.answers[at] += 1
         elif final:
-            watched.given_up += 1
+            measured.given_up += 1
         if attempt.outcome is not Outcome.OK:
             self._log(attempt, final=final)
 
@@ -180,7 +250,10 @@ class ServerMonitor:
             message=attempt.message,
             final=final,
         )
-        bisect.insort(self._errors, entry, key=lambda known: known.at)  # restored lane by lane
+        self._keep_error(entry)
+
+    def _keep_error(self, entry: ErrorEntry) -> None:
+        bisect.insort(self._errors, entry, key=_place)  # they are restored lane by lane
         del self._errors[:-ERRORS]
 
     def lane(self, change: LaneChanged) -> None:
@@ -193,7 +266,7 @@ class ServerMonitor:
 
     def outcomes(self) -> Counter[Outcome]:
         """Return the number of attempts by outcome."""
-        return sum((watched.outcomes for watched in self._servers.values()), Counter())
+        return sum((watched.measured.outcomes for watched in self._servers.values()), Counter())
 
     def snapshot(self, blocked: str = "") -> Monitor:
         """Return the present monitor; `blocked` is the reason why no answer can be stored."""
@@ -226,13 +299,15 @@ class ServerMonitor:
             errors=tuple(reversed(self._errors)),
             finished=self._finished(),
             blocked=blocked,
+            behind=sum(watched.behind for watched in self._servers.values()),
         )
 
     def _finished(self) -> bool:
         """Return whether there are servers and no more articles are sent to any of them."""
         rows = [(watched, self._status(watched).state) for watched in self._servers.values()]
         return bool(rows) and all(
-            state is ServerState.FINISHED or watched.end is LaneEnd.ABANDONED
+            not watched.behind
+            and (state is ServerState.FINISHED or watched.end is LaneEnd.ABANDONED)
             for watched, state in rows
         )
 
@@ -251,7 +326,7 @@ class ServerMonitor:
         return watched.status
 
     def _make_status(self, watched: _MonitoredServer) -> ServerStatus:
-        median, p95, p99 = watched.times.percentiles(50, 95, 99)
+        median, p95, p99 = watched.measured.times.percentiles(50, 95, 99)
         state, note = _state(watched, median, self._time_limit, self._total)
         return ServerStatus(
             name=watched.server.name,
@@ -259,19 +334,26 @@ class ServerMonitor:
             tasks=watched.server.tasks,
             state=state,
             note=note,
-            done=watched.answered,
-            given_up=watched.given_up,
+            done=watched.measured.answered,
+            given_up=watched.measured.given_up,
             total=self._total,
             in_flight=watched.in_flight,
-            recent=tuple(watched.recent),
-            last=watched.recent[-1].seconds if watched.recent else None,
+            recent=tuple(watched.measured.recent),
+            last=watched.measured.recent[-1].seconds if watched.measured.recent else None,
             p50=median,
             p95=p95,
             p99=p99,
-            network_share=watched.network / watched.total if watched.total else None,
-            eta=_eta(watched, self._total - watched.finished) if self._open else None,
-            outcomes=dict(watched.outcomes),
+            network_share=watched.measured.network / watched.measured.total
+            if watched.measured.total
+            else None,
+            eta=_eta(watched, self._total - watched.measured.finished) if self._open else None,
+            outcomes=dict(watched.measured.outcomes),
         )
+
+
+def _place(error: ErrorEntry) -> tuple[float, str, str, int]:
+    """Return the sort key of an error: the order in which errors came to the hub has no effect."""
+    return error.at, error.server, error.article, error.attempt
 
 
 def _network(timings: Timings) -> float:
@@ -281,17 +363,17 @@ def _network(timings: Timings) -> float:
 
 def _eta(watched: _MonitoredServer, left: int) -> float | None:
     """Return the seconds until the queue is empty at the speed of the last attempts."""
-    if not (left and watched.recent and watched.finished) or watched.down:
+    if not (left and watched.measured.recent and watched.measured.finished) or watched.down:
         return None
-    seconds = sum(tick.seconds for tick in watched.recent) / len(watched.recent)
-    attempts_each = watched.outcomes.total() / watched.finished
+    seconds = sum(tick.seconds for tick in watched.measured.recent) / len(watched.measured.recent)
+    attempts_each = watched.measured.outcomes.total() / watched.measured.finished
     return left * seconds * attempts_each / watched.server.concurrency
 
 
 def _state(
     watched: _MonitoredServer, median: float | None, time_limit: float, total: int
 ) -> tuple[ServerState, str]:
-    if watched.finished >= total > 0 and not watched.in_flight:
+    if watched.measured.finished >= total > 0 and not watched.in_flight:
         return ServerState.FINISHED, ""
     if watched.control in CONTROL_STATES and watched.end is not LaneEnd.FINISHED:
         finishing = f"finishing {watched.in_flight} in flight" if watched.in_flight else ""
@@ -303,7 +385,7 @@ def _state(
     if watched.end is not None and watched.end in END_STATES:
         return END_STATES[watched.end]
     if median is None:
-        return ServerState.WAITING, "no attempt yet"
+        return ServerState.WAITING, BEHIND if watched.behind else "no attempt yet"
     if median > time_limit / 2:
         return ServerState.SLOW, "the median answer takes more than half of the time limit"
     return ServerState.UP, ""

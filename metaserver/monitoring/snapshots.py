@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome, ServerState
 
@@ -68,4 +70,22 @@ class Monitor:
     p99: float | None
     errors: Sequence[ErrorEntry]  # newest first, at most 200
     finished: bool
+    behind: int = 0  # servers whose stored attempts are still being read: "catching up"
     blocked: str = ""  # the reason why no answer can be stored now, so that all lanes wait
+
+
+class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
+    """The monitor's measures of a server, for a checkpoint: of its attempts, not of its lane.
+
+    `answers` counts by bin of the clock; `times` is a serialised `TimeHistogram`, or empty.
+    """
+
+    answered: int
+    given_up: int
+    network: float
+    total: float
+    outcomes: dict[Outcome, int]
+    answers: dict[int, int]
+    recent: tuple[Tick, ...]
+    times: bytes
+    errors: tuple[ErrorEntry, ...]

@@ -7,12 +7,15 @@ Attempts wait in a list and are counted into buckets together. A bucket is seria
 from __future__ import annotations
 
 import bisect
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
+
+import msgspec
 
 from metaserver.model.records import ServerName
 from metaserver.model.states import Outcome, ServerState
@@ -29,6 +32,7 @@ from metaserver.monitoring.measures import (
 from metaserver.monitoring.tally import Ended, Tally
 
 WAITING = 1_000  # attempts of a server that are counted before the minute is over
+RESTORED = 4_096  # attempts read from the store that are counted together
 CHANGES = 20_000  # the most changes of a server between up, down and neither that are kept
 
 
@@ -89,6 +93,17 @@ class ServerWindow:
     tips: Tips
 
 
+class KeptWindows(msgspec.Struct, frozen=True, array_like=True):
+    """The measures of a server's attempts, for a checkpoint.
+
+    `first` is the time of the first one (Unix seconds), `buckets` has serialised tallies by window
+    and start.
+    """
+
+    first: float
+    buckets: dict[Window, dict[int, bytes]]
+
+
 class Windows:
     """The servers' measures; `time_limit` is an article's, in seconds, `clock` gives Unix time."""
 
@@ -110,7 +125,8 @@ class Windows:
         """Record attempts read from the store, in any order."""
         history = self._servers[server]
         history.waiting.extend(attempts)
-        self._count(history)
+        if len(history.waiting) >= RESTORED:
+            self._count(history)
 
     def state(self, server: ServerName, at: float, state: ServerState, note: str = "") -> None:
         """Record a change of state at `at` (Unix seconds), in chronological order."""
@@ -142,8 +158,38 @@ class Windows:
         )
 
     def forget(self, server: ServerName) -> None:
-        """Drop all data of a server."""
-        self._servers.pop(server, None)
+        """Drop all attempts of a server; its changes of state stay."""
+        if (history := self._servers.get(server)) is not None:
+            history.forget_attempts()
+
+    def limit(self, seconds: float) -> None:
+        """Change the time limit for an article; attempts that were counted keep the earlier one."""
+        for history in self._servers.values():
+            self._count(history)
+        self._time_limit = seconds
+
+    def adopt(self, other: Windows, server: ServerName) -> None:
+        """Take over the attempts of a server from other windows, which are given up."""
+        theirs = other._servers[server]
+        other._count(theirs)
+        history = self._servers[server]
+        history.waiting.clear()
+        history.buckets, history.first_attempt = theirs.buckets, theirs.first_attempt
+
+    def dump(self, server: ServerName) -> KeptWindows:
+        """Return the measures of a server's attempts, for `load`."""
+        history = self._servers[server]
+        self._count(history)
+        buckets = {window: dict(kept) for window, kept in history.buckets.items()}
+        return KeptWindows(history.first_attempt, buckets)
+
+    def load(self, server: ServerName, kept: KeptWindows) -> None:
+        """Set the measures of a server's attempts."""
+        history = self._servers[server]
+        history.forget_attempts()
+        history.first_attempt = kept.first
+        for window, buckets in kept.buckets.items():
+            history.buckets[window].update(buckets)
 
     def _count(self, history: _History) -> None:
         if history.waiting:
@@ -152,7 +198,7 @@ class Windows:
 
 @dataclass(slots=True)
 class _History:
-    """The history of one server; `first` is the time of its first event (Unix seconds)."""
+    """The history of one server; times are Unix seconds."""
 
     waiting: list[Ended] = field(default_factory=list)
     buckets: Mapping[Window, dict[int, bytes]] = field(
@@ -161,11 +207,23 @@ class _History:
     changes: list[tuple[float, UptimeState]] = field(default_factory=list)
     state: ServerState | None = None
     note: str = ""
-    first: float = float("inf")
+    first_attempt: float = math.inf
+    first_change: float = math.inf
+
+    @property
+    def first(self) -> float:
+        """The time of its first event."""
+        return min(self.first_attempt, self.first_change)
+
+    def forget_attempts(self) -> None:
+        self.waiting.clear()
+        for buckets in self.buckets.values():
+            buckets.clear()
+        self.first_attempt = math.inf
 
     def change(self, at: float, state: ServerState, note: str) -> None:
         self.state, self.note = state, note
-        self.first = min(self.first, at)
+        self.first_change = min(self.first_change, at)
         uptime_state = UPTIME_STATES[state]
         if not self.changes or self.changes[-1][1] is not uptime_state:
             self.changes.append((at, uptime_state))
@@ -189,7 +247,7 @@ class _History:
         fresh = {window: defaultdict[int, Tally](Tally) for window in Window}
         begins = [(span.since(now), window, span) for window, span in SPANS.items()]
         for ended in self.waiting:
-            self.first = min(self.first, ended.at - ended.timings.total)
+            self.first_attempt = min(self.first_attempt, ended.at - ended.timings.total)
             for since, window, span in begins:
                 if ended.at >= since:
                     fresh[window][span.start(ended.at)].add(ended, time_limit)

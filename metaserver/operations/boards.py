@@ -41,7 +41,8 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
 
     `order` are the columns it is ordered by. `signature` has all that its scores depend on: boards
     of one phase with one signature can be compared. It has the version of the gold, and for
-    organisers the gold's mark: equal marks are equal golds.
+    organisers the gold's mark: equal marks are equal golds. `catching_up` is empty unless the hub
+    was just started and still reads stored answers: then places are provisional.
     """
 
     phase: str
@@ -53,6 +54,7 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     order: tuple[str, ...]
     signature: str
     hidden: str
+    catching_up: str
     rows: tuple[BoardRow, ...]
 
 
@@ -74,6 +76,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
     plugin = phase.task(request.task)
     views = phase.views(plugin.name)
     require_one_of(request.view, views, "view")
+    await phase.refresh(plugin.name, request.view)
     board = phase.board(plugin.name, request.view, caller.viewer)
     return BoardDetail(
         phase=phase.name,
@@ -85,6 +88,7 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
         order=plugin.order,
         signature=board.signature,
         hidden=board.hidden,
+        catching_up=board.catching_up,
         rows=tuple(board.rows),
     )
 
@@ -124,5 +128,6 @@ async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> Boa
         order=frozen.order,
         signature=board.signature,
         hidden="",
+        catching_up="",
         rows=tuple(board.rows),
     )

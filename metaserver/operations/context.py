@@ -20,6 +20,7 @@ from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.jobs import Job, Jobs
+from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
@@ -46,6 +47,7 @@ class HubContext:
     scheduler: Scheduler
     state_recorder: ServerStateRecorder
     archiver: BoardArchiver
+    keeper: AggregateKeeper
     notifier: Notifier
     metrics: Metrics
     conformance: ConformanceRunner

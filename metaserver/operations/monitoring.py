@@ -96,13 +96,17 @@ class StallDetail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HubDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """The state of the hub itself; `blocked` is why nothing can be stored, empty if it can."""
+    """The state of the hub itself; `blocked` is why nothing can be stored, empty if it can.
+
+    `lanes_behind` counts the lanes whose stored answers are not on the boards yet, after a start.
+    """
 
     ready: bool
     blocked: str
     phases: int
     servers: int
     lanes: int
+    lanes_behind: int
     version: str
     lag: float
     disk_free: int
@@ -123,6 +127,7 @@ async def status(hub: HubContext, _caller: Caller, _given: Nothing) -> HubDetail
         phases=len(phases),
         servers=len({name for running in phases for name in running.servers}),
         lanes=hub.scheduler.lanes.engine.count,
+        lanes_behind=sum(running.boards.monitor().behind for running in phases),
         version=version("biocreative-metaserver"),
         lag=_lag(hub.metrics),
         disk_free=disk.free,

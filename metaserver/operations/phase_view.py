@@ -128,12 +128,21 @@ class PhaseView:
         """Return the views that a task is scored in, the raw one first."""
         return self._running.boards.views(task)
 
+    async def refresh(self, task: TaskName, view: str = RAW) -> None:
+        """Average the runs that have changed, so that `board` has all their scores."""
+        await self._running.boards.refresh(task, view)
+
     def board(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> Board:
-        """Return a leaderboard as of now."""
+        """Return a leaderboard with the newest scores that there are."""
         board = seen(self._running.boards.board(task, view), self._visibility, viewer)
         if board.hidden:
             return board
-        return replace(board, note=self._note(viewer), frozen=self.links.get(task, ""))
+        return replace(
+            board,
+            note=self._note(viewer),
+            frozen=self.links.get(task, ""),
+            catching_up=self._running.catching_up,
+        )
 
     def _note(self, viewer: Viewer) -> str:
         if viewer.organiser:

@@ -82,6 +82,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     `coming` are the changes that the clock will make by the dates, the next one first. `timezone`
     is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
     article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
+    `catching_up` is empty unless the hub was just started and still reads stored answers.
     """
 
     phase: str
@@ -103,6 +104,7 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     articles: int
     gold: dict[str, int]
     servers: int
+    catching_up: str
 
     def idle_dates(self, now: float) -> Sequence[str]:
         """Return the dates ahead (of Unix seconds) by which the clock changes nothing any more."""
@@ -150,6 +152,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         articles=len(running.corpus),
         gold={task: version.version for task, version in running.gold.items()},
         servers=len(running.servers),
+        catching_up=running.catching_up,
     )
 
 

@@ -89,6 +89,9 @@ class Regrading:
         """Give this job exclusive access to the phase and its scores, for as long as it takes."""
         progress.begin("waiting for its turn")
         async with turn(self.hub, self.proposal.phase) as running:
+            if running.is_behind:
+                progress.begin("catching up with stored answers")
+                await running.catch_up()
             self.proposal.require_newest(running)
             yield running
 

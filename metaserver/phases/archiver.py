@@ -63,6 +63,7 @@ class BoardArchiver:
         return (
             self._scheduler.phases.get(running.name) is running
             and running.state in OVER
+            and not running.is_behind
             and not any(engine.at_work(running.key(server)) for server in running.servers.values())
         )
 

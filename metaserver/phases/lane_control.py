@@ -149,7 +149,7 @@ class LaneController:
                 async with self._store.writing() as connection:
                     count = await stored_servers.requeue(connection, key, positions)
                     await note(connection, articles=count)
-                await running.add(registered, control)
+                await running.read_again(registered.server.name)
             finally:
                 if control.control is Control.RUNNING:
                     await self._start_if_open(running, registered)

@@ -22,6 +22,7 @@ from metaserver.leaderboards.scoreboard import (
 from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.scores import Score
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
@@ -29,6 +30,8 @@ from metaserver.tasks.plugin import ComparedTask, TaskPlugin
 TICK_SECONDS = 5.0
 LARGE = 1_000
 """Hits of an answer above which a thread prepares it: 10 ms of the event loop, in 4 views."""
+MEANS_PAUSE = 0.03
+"""Seconds between two parts of the means of changed runs, which take about 0.01 each."""
 LEAST_TEAMS = 3
 """Fewer teams than this could derive one another's scores from an article's mean."""
 
@@ -53,7 +56,8 @@ class Landed(NamedTuple):
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change.
 
-    `blocked` returns the reason why no answer can be stored at present, or None.
+    `blocked` returns the reason why no answer can be stored at present, or None; `lacks_answers`
+    whether stored answers are still being read, so that runs are not compared.
     """
 
     def __init__(
@@ -61,15 +65,19 @@ class LiveBoards:
         server_monitor: ServerMonitor,
         scoreboard: Scoreboard,
         blocked: Callable[[], str | None],
+        lacks_answers: Callable[[], bool] = lambda: False,
     ) -> None:
         self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
+        self._lacks_answers = lacks_answers
         self._owners: dict[ServerName, RunOwner] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
         self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
+        self._behind: dict[tuple[TaskName, View], None] = {}  # in the order of their reading
+        self._averager: asyncio.Task[None] | None = None
         self._version = 0
         self._change = asyncio.Event()
 
@@ -139,7 +147,7 @@ class LiveBoards:
         while not all(map(self._is_prepared, answers, made)):
             await asyncio.to_thread(_prepare, self.scoreboard, answers, made)
         for landed, prepared in zip(answers, made, strict=True):
-            self.scoreboard.put(landed.server, landed.article, landed.payloads, prepared)
+            self._put(landed._replace(prepared=prepared))
 
     def _is_prepared(self, landed: Landed, prepared: Prepared) -> bool:
         return self.scoreboard.is_prepared(landed.payloads, prepared)
@@ -177,9 +185,39 @@ class LiveBoards:
         return self.scoreboard.views(task)
 
     def board(self, task: TaskName, view: View = RAW) -> Board:
-        """Return the leaderboard of one task as of now, with the newest intervals."""
-        comparison = self.comparisons.newest(task, view)
-        return self._completed(self.scoreboard.board(task, view), comparison)
+        """Return the leaderboard of one task with the newest scores and intervals that there are.
+
+        Where many runs have changed, some have their previous score, or none yet: it is computed
+        within seconds, and then the version rises. `refresh` waits for that.
+        """
+        scores = self._recent(task, view)
+        comparison = self._comparison(task, view, scores)
+        return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
+
+    async def refresh(self, task: TaskName, view: View = RAW) -> None:
+        """Average the runs that have changed, so that `board` has all their scores."""
+        await self.scoreboard.refresh(task, view)
+
+    def _recent(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
+        scores = self.scoreboard.recent(task, view)
+        if self.scoreboard.behind(task, view):
+            self._behind[task, view] = None
+            if self._averager is None or self._averager.done():
+                self._averager = asyncio.create_task(self._catch_up(), name="means")
+        return scores
+
+    async def _catch_up(self) -> None:
+        """Average the changed runs of the boards that were read, with a part of the event loop."""
+        while self._behind:
+            task, view = next(iter(self._behind))
+            del self._behind[task, view]
+            await self.scoreboard.refresh(task, view, pause=MEANS_PAUSE)
+            self.touch()
+
+    def _comparison(
+        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+    ) -> BoardComparison | None:
+        return None if self._lacks_answers() else self.comparisons.newest(task, view, scores)
 
     async def settled(self, task: TaskName, view: View = RAW) -> Board:
         """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
@@ -211,7 +249,7 @@ class LiveBoards:
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
-        found = self.comparisons.newest(task, view)
+        found = self._comparison(task, view, self._recent(task, view))
         known = found.levels if found else ()
         shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
         return ArticleBoard(

@@ -1,26 +1,31 @@
-"""Loading of a phase: its articles, its tasks and gold, and its boards from stored answers."""
+"""Loading of a phase: its articles, its tasks and gold, and its stored answers."""
 
 from __future__ import annotations
 
 import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from metaserver.client.articles import ArticleTexts, block_of
 from metaserver.client.caller import PhaseArticles
+from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
-from metaserver.leaderboards.scoreboard import GoldMark
+from metaserver.leaderboards.gold import read_gold, scored_tasks
+from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
-from metaserver.phases.live import Landed, LiveBoards
+from metaserver.phases.live import Landed
 from metaserver.store.reader import PackedAnswer, ReadStore
 from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.uniprot import Release, ReleaseVocabulary
+from metaserver.uniprot.vocabulary import split_name
 from metaserver.wire.contract import MENTIONS
 
 FEW = 32
-"""Answers that are put onto a live board at a time, on the event loop."""
+"""Answers that are read at a time."""
 MUCH = 2**18
 """Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 MARK_DIGITS = 16
@@ -33,6 +38,26 @@ def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMa
         task: GoldMark(version.version, version.checksum[:MARK_DIGITS])
         for task, version in gold.items()
     }
+
+
+def vocabulary_of(
+    settings: Settings, name: str, opened: Mapping[str, Release] = MappingProxyType({})
+) -> ReleaseVocabulary:
+    """Return the vocabulary of a phase by its stored name.
+
+    Its release is one of those `opened`, else it is opened in the folder of the settings.
+    """
+    release, secondary = split_name(name, settings.uniprot.secondary)
+    found = opened.get(release) or Release.open(settings.release_folder(release))
+    return ReleaseVocabulary(release=found, secondary=secondary)
+
+
+def empty_scoreboard(
+    gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary
+) -> Scoreboard:
+    """Return the empty boards of the tasks that have gold; slow for a large gold."""
+    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
+    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
@@ -53,16 +78,6 @@ def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:
     load = functools.partial(store.article_texts, corpus.id)
     texts = ArticleTexts(load, block=block_of(corpus.wire_bytes))
     return PhaseArticles(ids=corpus.ids, wire_bytes=corpus.wire_bytes, texts=texts)
-
-
-async def restore(
-    store: ReadStore, boards: LiveBoards, corpus: Corpus, server: ServerName, key: LaneKey
-) -> None:
-    """Put a lane's stored attempts and answers onto the boards, without blocking the event loop."""
-    async for stored in store.attempts(key, server, corpus):
-        boards.server_monitor.attempt(stored.attempt, final=stored.final)
-    async for answers in stored_answers(store, corpus, server, key):
-        await boards.restore(answers)
 
 
 async def stored_answers(

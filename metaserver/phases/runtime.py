@@ -12,23 +12,24 @@ from metaserver.client.urls import address
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
-from metaserver.leaderboards.gold import read_gold, scored_tasks
 from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
 from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.lanes import Corpus, LaneKey, StateChange
 from metaserver.model.phases import GoldVersion, Phase
 from metaserver.model.records import PhaseName, ServerName, TaskName
 from metaserver.model.servers import LaneControl, RegisteredServer
-from metaserver.model.states import ANSWERED, OPEN_STATES, PhaseState, ServerState
+from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.monitor import ServerMonitor
-from metaserver.monitoring.tally import Ended
-from metaserver.monitoring.windows import LONGEST, Windows
+from metaserver.monitoring.windows import Windows
+from metaserver.phases.checkpoints import basis_of
+from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
-from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, restore
+from metaserver.phases.restore import articles_of, asked_tasks, empty_scoreboard, gold_marks
+from metaserver.store import logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
 from metaserver.store import servers as stored_servers
-from metaserver.store import states
+from metaserver.store.logs import LogEnd
 from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
 from metaserver.uniprot import ReleaseVocabulary
@@ -70,6 +71,7 @@ class RunningPhase:
         self._clock = clock
         self._patience = patience
         self.offline: dict[ServerName, OfflineRun] = {}
+        self._unscored: dict[ServerName, OfflineRun] = {}  # offline runs, until `catch_up`
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
         self.boards = LiveBoards(
             ServerMonitor(
@@ -81,6 +83,16 @@ class RunningPhase:
             ),
             scoreboard,
             blocked=lambda: store.blocked,
+            lacks_answers=lambda: self.is_behind,
+        )
+        self.follower = Follower(
+            store,
+            self.boards,
+            self.windows,
+            corpus,
+            basis=basis_of(settings, vocabulary),
+            measuring=self._measuring,
+            clock=clock,
         )
         self.tasks = asked_tasks(gold, phase.plan.tasks)
         self._client = client
@@ -99,7 +111,7 @@ class RunningPhase:
         clock: Callable[[], float],
         patience: float | None,
     ) -> RunningPhase:
-        """Load a phase, with its boards, from the store.
+        """Load a phase from the store; its boards are made by `catch_up`.
 
         A server that is down is left after `patience` seconds; None: it is probed for ever.
         """
@@ -109,13 +121,15 @@ class RunningPhase:
             controls = await stored_servers.controls(connection, phase.id)
             registered = await stored_servers.list_all(connection)
             offline = await stored_runs.list_all(connection, phase.id)
+            ends = await logs.ends(connection, phase.id)
+            changes = await states.newest(connection, phase.id)
         running = cls(
             phase,
             await store.corpus(phase.corpus_id),
             settings,
             vocabulary,
             gold,
-            await asyncio.to_thread(_scoreboard, gold, vocabulary),
+            await asyncio.to_thread(empty_scoreboard, gold, vocabulary),
             store=store,
             client=client,
             publish=publish,
@@ -124,9 +138,10 @@ class RunningPhase:
         )
         for server in registered:
             if server.id in controls:
-                await running.add(server, controls[server.id])
+                running._enter(server, controls[server.id], ends[server.id], changes.get(server.id))
         for run in offline:
-            await running.add_run(run)
+            running._enter_run(run)
+            running._unscored[run.name] = run
         return running
 
     def _make_caller(self) -> ArticleCaller:
@@ -150,10 +165,17 @@ class RunningPhase:
         return bool(self.servers or self.offline)
 
     def replan(self, phase: Phase, settings: Settings) -> None:
-        """Apply a changed plan; its limits apply to lanes that are started from now on."""
+        """Apply a changed plan; its limits apply to lanes that are started from now on.
+
+        Where the time limit is another one, attempts that timed out are counted again by it.
+        """
+        before = self.settings.limits.timeout
         self.phase = phase
         self.settings = settings.of_phase(phase.plan.limits)
-        self.boards.server_monitor.limit(self.settings.limits.timeout)
+        if self.settings.limits.timeout != before:
+            self.boards.server_monitor.limit(self.settings.limits.timeout)
+            self.windows.limit(self.settings.limits.timeout)
+            self.follower.limit(basis_of(self.settings, self.vocabulary))
         self._caller = self._make_caller()
 
     def key(self, server: RegisteredServer) -> LaneKey:
@@ -162,64 +184,111 @@ class RunningPhase:
 
     async def add(self, registered: RegisteredServer, control: LaneControl) -> None:
         """Add a server to the phase, or apply changes of it."""
+        key = self.key(registered)
+        async with self._store.reading() as connection:
+            end = await logs.end(connection, key)
+            changes = await states.list_changes(connection, key, limit=1)
+        self._enter(registered, control, end, changes[-1] if changes else None)
+
+    def _enter(
+        self,
+        registered: RegisteredServer,
+        control: LaneControl,
+        end: LogEnd,
+        change: StateChange | None,
+    ) -> None:
+        """Show a server whose log ends there, and whose state changed last by `change`."""
         name = registered.server.name
+        new = name not in self.servers
         self.servers[name] = registered
         self.boards.server_monitor.add(registered.server, address(registered.server.url))
         self.boards.server_monitor.control(name, control.control, control.note)
         self.boards.enter(name, RunOwner(team=registered.team or ""))
-        await restore(self._store, self.boards, self.corpus, name, self.key(registered))
-        await self._restore_windows(name, self.key(registered))
+        self.follower.add(
+            registered.server, self.key(registered), end, has_changed=change is not None
+        )
+        if new:
+            self._find_down(name, change)
 
-    async def _restore_windows(self, name: ServerName, key: LaneKey) -> None:
-        """Compute a server's measures of the last month from the store."""
-        self.windows.forget(name)
-        month = self._clock() - LONGEST.seconds
+    def _find_down(self, name: ServerName, change: StateChange | None) -> None:
+        """Note that a server was down when its lane last worked: it is probed first."""
+        if change is not None and change.state is ServerState.DOWN:
+            self._found_down[name] = change.note
+            self.boards.server_monitor.found_down(name, change.note)
+
+    async def read_again(self, name: ServerName) -> None:
+        """Count a server's attempts again, which were changed: articles are in its queue again."""
+        self.boards.server_monitor.reopened(name)
         async with self._store.reading() as connection:
-            changes = await states.list_changes(connection, key, since=month)
-        for change in changes:
-            self.windows.state(name, change.at, change.state, change.note)
-        if changes and changes[-1].state is ServerState.DOWN:
-            self._found_down[name] = changes[-1].note
-            self.boards.server_monitor.found_down(name, changes[-1].note)
-        hits = await self._store.hits_kept(key)
-        ended = [
-            Ended.of(
-                stored.attempt,
-                hits=hits.get(stored.position, 0) if stored.attempt.outcome in ANSWERED else 0,
-                article_bytes=self.corpus.wire_bytes[stored.position],
-                final=stored.final,
-            )
-            async for stored in self._store.attempts(key, name, self.corpus, since=month)
-        ]
-        self.windows.restore(name, ended)
+            changes = await states.list_changes(connection, self.key(self.servers[name]), limit=1)
+        self._find_down(name, changes[-1] if changes else None)
+        await self.follower.read_again(name)
+
+    @property
+    def is_behind(self) -> bool:
+        """True while the boards lack stored answers."""
+        done, total = self.follower.progress
+        return done < total or bool(self._unscored)
+
+    @property
+    def catching_up(self) -> str:
+        """The words for boards that lack stored answers; empty where they lack none."""
+        if not self.is_behind:
+            return ""
+        done, total = self.follower.progress
+        runs = f", {len(self._unscored):,} uploaded runs left" if self._unscored else ""
+        return f"catching up: {done:,} of {total:,} servers{runs}"
+
+    async def catch_up(self) -> None:
+        """Bring the boards, monitor and windows up to date with the store.
+
+        The caller holds `scoring`.
+        """
+        while self.is_behind:
+            await self.catch_up_further()
+
+    async def catch_up_further(self) -> None:
+        """Bring all lanes up to date, and the next offline run.
+
+        The caller holds `scoring`.
+        """
+        await self.follower.catch_up()
+        for run in list(self._unscored.values())[:1]:
+            await self._score_run(run)
+
+    def _measuring(self) -> tuple[ServerMonitor, Windows]:
+        limit = self.settings.limits.timeout
+        monitor = ServerMonitor(self.phase.name, len(self.corpus), limit, clock=self._clock)
+        return monitor, Windows(limit, clock=self._clock)
 
     def published(self, event: AttemptEnded | LaneChanged) -> None:
         """Record an event of a lane."""
-        self.boards.publish(event)
-        if isinstance(event, AttemptEnded):
-            ended = Ended.of(
-                event.attempt,
-                hits=event.answer.hits_kept if event.answer else 0,
-                article_bytes=self.corpus.wire_bytes[event.position],
-                final=event.decision.final,
-            )
-            self.windows.attempt(event.server.name, ended)
+        self.follower.publish(event)
 
     async def add_run(self, run: OfflineRun) -> None:
         """Show an offline run, replacing the one of its name if there is one.
 
-        The caller holds `scoring` once the phase is running.
+        The caller holds `scoring`.
         """
+        self._enter_run(run)
+        await self._score_run(run)
+
+    def _enter_run(self, run: OfflineRun) -> None:
+        self.offline[run.name] = run
+        self.boards.enter(run.name, RunOwner(team=run.team, offline=True))
+
+    async def _score_run(self, run: OfflineRun) -> None:
         tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
         scored = await asyncio.to_thread(Scoreboard, tasks)
         await score_answers(self._store, scored, self.corpus, {}, [run])
-        self.offline[run.name] = run
         self.boards.scoreboard.adopt(scored, run.name)
-        self.boards.enter(run.name, RunOwner(team=run.team, offline=True))
+        self._unscored.pop(run.name, None)
+        self.boards.touch()
 
     def drop_run(self, name: ServerName) -> None:
         """Remove an offline run from the boards."""
         del self.offline[name]
+        self._unscored.pop(name, None)
         self.boards.leave(name)
 
     async def lanes(self, names: Iterable[ServerName]) -> Sequence[Lane]:
@@ -230,6 +299,8 @@ class RunningPhase:
         servers = [self.servers[name] for name in names]
         states = await self._store.take_lanes(self.phase.id, [server.id for server in servers])
         limits = self.settings.lane_limits(self._patience)
+        for registered in servers:
+            self.follower.expect(registered.server.name, states[registered.id].serial)
         return [
             Lane(
                 registered.server,
@@ -254,6 +325,7 @@ class RunningPhase:
         self.gold = {**self.gold, gold.task: gold}
         scoreboard.mark(gold.task, gold_marks(self.gold)[gold.task])
         self.boards.regrade(gold.task, scoreboard)
+        self.follower.void_scores()
         self.tasks = asked_tasks(self.gold, self.phase.plan.tasks)
         self._caller = self._make_caller()
 
@@ -267,9 +339,3 @@ class RunningPhase:
         """Return the number of answers, of servers and of offline runs."""
         offline = sum(run.articles for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)
-
-
-def _scoreboard(gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary) -> Scoreboard:
-    """Return the empty boards of the tasks that have gold; slow for a large gold."""
-    golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
-    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))

@@ -19,12 +19,12 @@ from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName
 from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.phases.lane_control import LaneController
+from metaserver.phases.restore import vocabulary_of
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import audit
 from metaserver.store import phases as stored_phases
 from metaserver.store.store import Store
-from metaserver.uniprot import Release, ReleaseVocabulary
-from metaserver.uniprot.vocabulary import split_name
+from metaserver.uniprot import Release
 
 CLOCK_SECONDS = 1.0  # between two checks: the clock may be set, so nothing sleeps until a date
 
@@ -78,7 +78,7 @@ class Scheduler:
         running = await RunningPhase.open(
             phase,
             self._settings,
-            vocabulary=self._vocabulary(phase.release),
+            vocabulary=vocabulary_of(self._settings, phase.release, self._releases),
             store=self._store,
             client=self._client,
             publish=self._published,
@@ -87,14 +87,6 @@ class Scheduler:
         )
         self.phases[phase.name] = running
         return running
-
-    def _vocabulary(self, name: str) -> ReleaseVocabulary:
-        release, secondary = split_name(name, self._settings.uniprot.secondary)
-        opened = self._releases.get(release)
-        return ReleaseVocabulary(
-            release=opened or Release.open(self._settings.release_folder(release)),
-            secondary=secondary,
-        )
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.

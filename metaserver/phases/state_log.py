@@ -91,11 +91,10 @@ class ServerStateRecorder:
     async def _remember(self, phase_id: int) -> None:
         async with self._store.reading() as connection:
             newest = await states.newest(connection, phase_id)
-        for server_id, state in newest.items():
-            key = LaneKey(phase_id, server_id)
-            self._last[key] = state
-            if state is ServerState.DOWN:
-                self._down.add(key)
+        for change in newest.values():
+            self._last[change.key] = change.state
+            if change.state is ServerState.DOWN:
+                self._down.add(change.key)
         self._read.add(phase_id)
 
     def _changes(self, running: RunningPhase, names: Iterable[ServerName]) -> Sequence[Seen]:
@@ -108,6 +107,7 @@ class ServerStateRecorder:
                 was_down=key in self._down,
             )
             for name in sorted(names)
+            if not running.follower.is_behind(name)  # its state is not known yet
             for key in [running.key(running.servers[name])]
             for state, note in [running.boards.server_monitor.state(name)]
             if state is not self._last.get(key)

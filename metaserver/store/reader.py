@@ -139,7 +139,7 @@ class ReadStore:
         )
         async with self._engine.connect() as connection:
             async for row in await connection.stream(query):
-                yield StoredAttempt(row.position, _attempt(row, server, corpus), row.final)
+                yield StoredAttempt(row.position, read_attempt(row, server, corpus), row.final)
 
     async def next_positions(self, key: LaneKey, total: int, limit: int) -> Sequence[int]:
         """Return the first articles of a lane's queue: those not answered or given up."""
@@ -177,7 +177,7 @@ class ReadStore:
         query = query.order_by(table.c.started_at.desc(), table.c.position.desc()).limit(limit)
         async with self._engine.connect() as connection:
             rows = (await connection.execute(query)).all()
-        return [StoredAttempt(r.position, _attempt(r, server, corpus), r.final) for r in rows]
+        return [StoredAttempt(r.position, read_attempt(r, server, corpus), r.final) for r in rows]
 
     async def attempt(
         self, key: LaneKey, server: ServerName, corpus: Corpus, position: int, number: int
@@ -193,7 +193,7 @@ class ReadStore:
         return (
             None
             if row is None
-            else StoredAttempt(position, _attempt(row, server, corpus), row.final)
+            else StoredAttempt(position, read_attempt(row, server, corpus), row.final)
         )
 
     async def raw_answer(self, key: LaneKey, position: int, number: int) -> bytes | None:
@@ -222,7 +222,13 @@ def of_lane(table: sa.Table, key: LaneKey) -> sa.ColumnElement[bool]:
     return sa.and_(table.c.phase_id == key.phase_id, table.c.server_id == key.server_id)
 
 
-def _attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
+def of_lanes(table: sa.Table, keys: Sequence[LaneKey]) -> sa.ColumnElement[bool]:
+    """Return the condition that selects the rows of some lanes."""
+    return sa.tuple_(table.c.phase_id, table.c.server_id).in_([tuple(key) for key in keys])
+
+
+def read_attempt(row: sa.Row[Any], server: ServerName, corpus: Corpus) -> Attempt:
+    """Return the attempt of a row."""
     problems = msgspec.json.decode(row.problems) if row.problems else []
     return Attempt(
         server=server,

@@ -125,7 +125,8 @@ async def requeue(
     """Put given-up articles of a lane (None: all) into its queue again; return their number.
 
     Their attempts stay, but are no longer charged to the team. The lane's epoch rises, which fences
-    off any hub that works on it: take the lane again afterwards.
+    off any hub that works on it: take the lane again afterwards. So does its revision: what was
+    computed from its log before is void.
     """
     lane = of_lane(attempts, key)
     given_up = sa.select(attempts.c.position).where(
@@ -145,6 +146,7 @@ async def requeue(
             .where(of_lane(lanes, key))
             .values(
                 epoch=lanes.c.epoch + 1,
+                revision=lanes.c.revision + 1,
                 cursor=sa.case((lanes.c.cursor > found[0], found[0]), else_=lanes.c.cursor),
             )
         )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.model.lanes import LaneKey, StateChange
 from metaserver.model.states import ServerState
-from metaserver.store.reader import of_lane
+from metaserver.store.reader import of_lane, of_lanes
 from metaserver.store.tables import state_changes
 
 
@@ -49,18 +50,40 @@ async def list_changes(
         .limit(limit)
     )
     rows = (await connection.execute(query)).all()
-    return [
-        StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)
-        for row in reversed(rows)
-    ]
+    return [_change(row) for row in reversed(rows)]
 
 
-async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, ServerState]:
-    """Return the last state of each of a phase's lanes, by server id."""
+async def list_changes_of(
+    connection: AsyncConnection, keys: Sequence[LaneKey], *, since: float
+) -> Mapping[LaneKey, Sequence[StateChange]]:
+    """Return the changes of each lane from `since` (Unix seconds) on and the one before."""
+    lanes = of_lanes(state_changes, keys)
+    before = (
+        sa.select(sa.func.max(state_changes.c.id))
+        .where(lanes, state_changes.c.at < since)
+        .group_by(state_changes.c.phase_id, state_changes.c.server_id)
+    )
+    recent = sa.or_(state_changes.c.at >= since, state_changes.c.id.in_(before))
+    query = sa.select(state_changes).where(lanes, recent).order_by(state_changes.c.id)
+    found: dict[LaneKey, list[StateChange]] = {}
+    for row in await connection.execute(query):
+        change = _change(row)
+        found.setdefault(change.key, []).append(change)
+    return found
+
+
+async def newest(connection: AsyncConnection, phase_id: int) -> Mapping[int, StateChange]:
+    """Return the last change of each of a phase's lanes, by server id."""
     last = (
         sa.select(sa.func.max(state_changes.c.id))
         .where(state_changes.c.phase_id == phase_id)
         .group_by(state_changes.c.server_id)
     )
     query = sa.select(state_changes).where(state_changes.c.id.in_(last))
-    return {row.server_id: ServerState(row.state) for row in await connection.execute(query)}
+    rows = await connection.execute(query)
+    return {row.server_id: _change(row) for row in rows}
+
+
+def _change(row: sa.Row[Any]) -> StateChange:
+    key = LaneKey(row.phase_id, row.server_id)
+    return StateChange(key=key, at=row.at, state=ServerState(row.state), note=row.note)

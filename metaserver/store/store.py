@@ -37,8 +37,11 @@ class Store(ReadStore):
         """The reason why nothing can be written now, or None."""
         return self._writer.blocked
 
-    def record(self, entry: AttemptRecord) -> Awaitable[None]:
-        """Commit one ended attempt; awaiting it raises `StaleLaneError` where the lane is lost."""
+    def record(self, entry: AttemptRecord) -> Awaitable[int]:
+        """Commit one ended attempt; awaiting it returns its serial in the lane's log.
+
+        That raises `StaleLaneError` where another hub has the lane.
+        """
         return self._writer.record(entry)
 
     @asynccontextmanager
@@ -101,6 +104,7 @@ class Store(ReadStore):
                 key=LaneKey(phase_id, server_id),
                 epoch=row.epoch,
                 cursor=row.cursor,
+                serial=row.serial,
                 finished=frozenset(finished[server_id]),
                 tries={
                     position: made

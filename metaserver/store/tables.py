@@ -179,6 +179,9 @@ lanes = sa.Table(
     sa.Column("server_id", sa.ForeignKey("servers.id"), primary_key=True),
     sa.Column("epoch", sa.Integer, nullable=False),  # raised whenever a hub takes the lane
     sa.Column("cursor", sa.Integer, nullable=False),  # every article before it is finished
+    sa.Column("serial", sa.Integer, nullable=False, server_default=sa.text("0")),  # of its log
+    # Raised when stored attempts are changed: what was computed from the log before is void.
+    sa.Column("revision", sa.Integer, nullable=False, server_default=sa.text("0")),
     # The desired state, set by the team or the organiser: `states.Control`.
     sa.Column("control", sa.String(16), nullable=False, server_default="running"),
     sa.Column("control_note", sa.String, nullable=False, server_default=""),
@@ -199,6 +202,8 @@ attempts = sa.Table(
     *_lane_key(),
     sa.Column("position", sa.Integer, primary_key=True),
     sa.Column("number", sa.Integer, primary_key=True),
+    # The place in the lane's log, from 1 in the order of commits, without gaps.
+    sa.Column("serial", sa.Integer, nullable=False, server_default=sa.text("0")),
     sa.Column("epoch", sa.Integer, nullable=False),
     sa.Column("started_at", sa.Double, nullable=False),
     sa.Column("outcome", sa.String(16), nullable=False),
@@ -213,6 +218,7 @@ attempts = sa.Table(
     sa.Column("final", sa.Boolean, nullable=False),  # the article is finished for the lane
     # Put in the queue again by an organiser: no longer charged to the team.
     sa.Column("forgiven", sa.Boolean, nullable=False, server_default=sa.false()),
+    sa.Index("ix_attempts_lane_serial", "phase_id", "server_id", "serial", unique=True),
 )
 
 raw_answers = sa.Table(
@@ -233,6 +239,16 @@ answers = sa.Table(
     sa.Column("payloads", sa.LargeBinary, nullable=False),  # zstd of JSON: {task: payload}
     sa.Column("hits_kept", sa.Integer, nullable=False),
     sa.Column("hits_dropped", sa.Integer, nullable=False),
+)
+
+checkpoints = sa.Table(
+    "checkpoints",
+    metadata,
+    *_lane_key(),
+    sa.Column("serial", sa.Integer, nullable=False),  # the last one of the log that it covers
+    sa.Column("revision", sa.Integer, nullable=False),  # of the lane when it was made
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),  # zstd of msgpack: `phases.checkpoints`
 )
 
 state_changes = sa.Table(

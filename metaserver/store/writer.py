@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeAlias
 
@@ -30,11 +30,20 @@ log = logging.getLogger(__name__)
 
 class _Waiting(NamedTuple):
     entry: AttemptRecord
-    done: asyncio.Future[None]
+    done: asyncio.Future[int]
+
+
+class _Standing(NamedTuple):
+    """A lane's epoch and the last serial of its log, as they are stored."""
+
+    epoch: int
+    serial: int
 
 
 class Writer:
     """The writer of attempts, in the order they come, each until it is committed.
+
+    Each gets the next serial of its lane's log.
 
     While the database cannot be written (locked, disk full) `blocked` says why, and the writer
     tries again every second: lanes wait for `record`, and nothing is lost. Other code that fails to
@@ -50,12 +59,12 @@ class Writer:
         self._broken: set[tuple[LaneKey, int]] = set()  # lanes by epoch with an entry missing
         self.blocked: str | None = None
 
-    def record(self, entry: AttemptRecord) -> asyncio.Future[None]:
-        """Store one attempt; the future is done when it is committed.
+    def record(self, entry: AttemptRecord) -> asyncio.Future[int]:
+        """Store one attempt; the future has its serial when it is committed.
 
         It has a `StaleLaneError` where the lane is no longer this hub's.
         """
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._waiting.append(_Waiting(entry, done))
         self._wake.set()
         return done
@@ -84,7 +93,7 @@ class Writer:
         entries = [waiting.entry for waiting in batch]
         while True:
             try:
-                stale = await loop.run_in_executor(
+                serials = await loop.run_in_executor(
                     self._thread, _commit, self._engine, self._inserts, entries
                 )
             except sa.exc.OperationalError as error:
@@ -96,8 +105,8 @@ class Writer:
                 return
             else:
                 self._block(None)
-                for index, waiting in enumerate(batch):
-                    _settle(waiting.done, _stale_error() if index in stale else None)
+                for waiting, serial in zip(batch, serials, strict=True):
+                    _settle(waiting.done, serial)
                 return
 
     def _block(self, reason: str | None) -> None:
@@ -146,15 +155,15 @@ def _stale_error() -> HubError:
 
 
 def _settle(
-    done: asyncio.Future[None], failure: HubError | None, cause: Exception | None = None
+    done: asyncio.Future[int], result: int | HubError, cause: Exception | None = None
 ) -> None:
     if done.done():  # the lane was cancelled meanwhile
         return
-    if failure is None:
-        done.set_result(None)
+    if isinstance(result, HubError):
+        result.__cause__ = cause
+        done.set_exception(result)
     else:
-        failure.__cause__ = cause
-        done.set_exception(failure)
+        done.set_result(result)
 
 
 class _Inserts:
@@ -172,7 +181,7 @@ class _Inserts:
 
 
 _ATTEMPT = (
-    "epoch", "started_at", "outcome", "message",
+    "serial", "epoch", "started_at", "outcome", "message",
     "queue", "dns", "connect", "send", "wait", "transfer", "parse", "total",
     "bytes_out", "bytes_in", "problems", "problem_count", "final",
 )  # fmt: skip
@@ -186,49 +195,73 @@ def _statement(engine: sa.Engine, table: sa.Table, columns: Sequence[str]) -> st
     return compiled.string
 
 
-def _commit(engine: sa.Engine, inserts: _Inserts, batch: Sequence[AttemptRecord]) -> set[int]:
-    """Write a batch in one transaction; return the indices of stale entries, which are left out.
+def _commit(
+    engine: sa.Engine, inserts: _Inserts, batch: Sequence[AttemptRecord]
+) -> Sequence[int | HubError]:
+    """Write a batch in one transaction; return the serial of each entry, an error for a stale one.
 
     An empty batch is a trial write that changes nothing.
     """
     with engine.begin() as connection:
         if not batch:
             connection.exec_driver_sql("PRAGMA user_version = 0")
-            return set()
-        epochs = _epochs(connection, {entry.lane for entry in batch})
-        stale = {i for i, entry in enumerate(batch) if epochs.get(entry.lane) != entry.epoch}
-        fresh = [entry for i, entry in enumerate(batch) if i not in stale]
-        if not fresh:
-            return stale
-        connection.exec_driver_sql(inserts.attempts, [_attempt_row(entry) for entry in fresh])
-        if raw := [_raw_row(entry) for entry in fresh if entry.attempt.raw]:
-            connection.exec_driver_sql(inserts.raw, raw)
-        if accepted := [
-            _answer_row(entry, entry.answer) for entry in fresh if entry.answer is not None
-        ]:
-            connection.exec_driver_sql(inserts.answers, accepted)
-        cursors = {entry.lane: entry.cursor for entry in fresh if entry.final}
-        if cursors:
-            connection.execute(
-                _CURSORS,
-                [{"p": lane[0], "s": lane[1], "c": cursor} for lane, cursor in cursors.items()],
-            )
-    return stale
+            return []
+        standings = _standings(connection, {entry.lane for entry in batch})
+        serials = list(_numbered(batch, standings))
+        fresh = [(entry, serial) for entry, serial in zip(batch, serials, strict=True) if serial]
+        if fresh:
+            _insert(connection, inserts, fresh)
+    return [serial or _stale_error() for serial in serials]
 
 
-_CURSORS = (
+def _numbered(
+    batch: Iterable[AttemptRecord], standings: Mapping[LaneKey, _Standing]
+) -> Iterator[int]:
+    """Yield the next serial of its lane for each entry, 0 for a stale one."""
+    last = {lane: standing.serial for lane, standing in standings.items()}
+    for entry in batch:
+        standing = standings.get(entry.lane)
+        if standing is None or standing.epoch != entry.epoch:
+            yield 0
+        else:
+            last[entry.lane] += 1
+            yield last[entry.lane]
+
+
+def _insert(
+    connection: sa.Connection, inserts: _Inserts, fresh: Sequence[tuple[AttemptRecord, int]]
+) -> None:
+    entries = [entry for entry, _ in fresh]
+    connection.exec_driver_sql(
+        inserts.attempts, [_attempt_row(entry, serial) for entry, serial in fresh]
+    )
+    if raw := [_raw_row(entry) for entry in entries if entry.attempt.raw]:
+        connection.exec_driver_sql(inserts.raw, raw)
+    if accepted := [
+        _answer_row(entry, entry.answer) for entry in entries if entry.answer is not None
+    ]:
+        connection.exec_driver_sql(inserts.answers, accepted)
+    cursors = {entry.lane: entry.cursor for entry in entries if entry.final}
+    progress = [
+        {"p": lane.phase_id, "s": lane.server_id, "c": cursors.get(lane), "n": serial}
+        for lane, serial in {entry.lane: serial for entry, serial in fresh}.items()
+    ]
+    connection.execute(_PROGRESS, progress)
+
+
+_PROGRESS = (
     sa.update(lanes)
     .where(lanes.c.phase_id == sa.bindparam("p"), lanes.c.server_id == sa.bindparam("s"))
-    .values(cursor=sa.bindparam("c"))
+    .values(serial=sa.bindparam("n"), cursor=sa.func.coalesce(sa.bindparam("c"), lanes.c.cursor))
 )
-_EPOCHS = sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch).where(
+_STANDINGS = sa.select(lanes.c.phase_id, lanes.c.server_id, lanes.c.epoch, lanes.c.serial).where(
     sa.tuple_(lanes.c.phase_id, lanes.c.server_id).in_(sa.bindparam("keys", expanding=True))
 )
 
 
-def _epochs(connection: sa.Connection, keys: set[LaneKey]) -> dict[LaneKey, int]:
-    rows = connection.execute(_EPOCHS, {"keys": [tuple(key) for key in keys]})
-    return {LaneKey(phase, server): epoch for phase, server, epoch in rows}
+def _standings(connection: sa.Connection, keys: set[LaneKey]) -> dict[LaneKey, _Standing]:
+    rows = connection.execute(_STANDINGS, {"keys": [tuple(key) for key in keys]})
+    return {LaneKey(phase, server): _Standing(*standing) for phase, server, *standing in rows}
 
 
 _Row: TypeAlias = tuple[Any, ...]
@@ -238,11 +271,12 @@ def _key(entry: AttemptRecord) -> _Row:
     return (*entry.lane, entry.position, entry.attempt.number)
 
 
-def _attempt_row(entry: AttemptRecord) -> _Row:
+def _attempt_row(entry: AttemptRecord, serial: int) -> _Row:
     attempt, timings = entry.attempt, entry.attempt.timings
     problems = [[problem.path, problem.message] for problem in attempt.problems]
     return (
         *_key(entry),
+        serial,
         entry.epoch,
         attempt.started_at,
         attempt.outcome.value,

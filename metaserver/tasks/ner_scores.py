@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import msgspec
+import numpy as np
+
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
+from metaserver.tasks.dumps import PackedColumn, decoded
 from metaserver.tasks.scores import Values, input_error
 from scoring import SCORER_VERSION, FormatError
 from scoring.semeval_files import read_ner_gold
@@ -66,6 +70,22 @@ def read_gold(path: Path) -> NerGold:
     )
 
 
+class _NerDump(msgspec.Struct, frozen=True, array_like=True, tag="mentions 1"):
+    """The answered articles by their places in the gold, and rows of counts.
+
+    `kinds` are 0 for a row over all types, which begins an article, else 1 more than the type's
+    place. A row has the five counts of each criterion.
+    """
+
+    places: PackedColumn
+    kinds: PackedColumn
+    counts: PackedColumn
+
+
+_decoder = msgspec.msgpack.Decoder(_NerDump)
+_ROW = len(Criterion) * len(MentionCounts._fields)
+
+
 class NerScorer:
     """A scorer of one NER run, which keeps the counts of each article.
 
@@ -102,6 +122,49 @@ class NerScorer:
         if prepared is not None:
             self._answered[article] = prepared
 
+    def dump(self) -> bytes:
+        """Return the counts of the answered articles, to be continued from."""
+        place = {article: place for place, article in enumerate(self._gold.articles)}
+        kind = {name: number for number, name in enumerate(self._gold.types, start=1)}
+        answered = dict(self._answered)
+        rows = [
+            (number, table)
+            for counts in answered.values()
+            for number, table in (
+                (0, counts.all_types),
+                *((kind[name], table) for name, table in counts.by_type.items()),
+            )
+        ]
+        numbers = [number for _, table in rows for one in Criterion for number in table[one]]
+        return msgspec.msgpack.encode(
+            _NerDump(
+                places=_column([place[article] for article in answered]),
+                kinds=_column([number for number, _ in rows]),
+                counts=_column(numbers),
+            )
+        )
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        found = decoded(_decoder, data)
+        places, kinds = found.places.numbers(), found.kinds.numbers()
+        begins = np.flatnonzero(kinds == 0)
+        if len(begins) != len(places) or (len(kinds) and kinds[0]):
+            raise ValueError("rows that belong to no article")
+        if (places >= len(self._gold.articles)).any() or (kinds > len(self._gold.types)).any():
+            raise ValueError("articles or types that the gold does not have")
+        articles = list(self._gold.articles)
+        names = [self._gold.types[kind - 1] for kind in kinds.tolist()]
+        tables = [_table(row) for row in found.counts.numbers().reshape(len(kinds), _ROW).tolist()]
+        ends = [*begins.tolist(), len(kinds)][1:]
+        self._answered = {
+            articles[place]: ArticleCounts(
+                tables[start],
+                dict(zip(names[start + 1 : end], tables[start + 1 : end], strict=True)),
+            )
+            for place, start, end in zip(places.tolist(), begins.tolist(), ends, strict=True)
+        }
+
     def score(self) -> Score:
         """Return the score of all articles so far; before the first, every measure is None."""
         card = self._scorecard()
@@ -132,6 +195,18 @@ class NerScorer:
                 for kind in self._gold.types
             },
         )
+
+
+def _column(numbers: Sequence[int]) -> PackedColumn:
+    return PackedColumn.of(np.array(numbers, dtype=np.int64))
+
+
+def _table(row: Sequence[int]) -> Table:
+    size = len(MentionCounts._fields)
+    return {
+        criterion: MentionCounts(*row[start : start + size])
+        for criterion, start in zip(Criterion, range(0, _ROW, size), strict=True)
+    }
 
 
 def _count(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Table:

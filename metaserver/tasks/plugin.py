@@ -43,6 +43,27 @@ class Scorer(Protocol):
         """Return the score over all articles kept so far; the order has no effect."""
 
 
+@runtime_checkable
+class KeptScorer(Scorer, Protocol):
+    """A scorer whose state the hub keeps, so that a restart need not score the run again.
+
+    A scorer without these two is given all stored answers again after a restart.
+    """
+
+    def dump(self) -> bytes:
+        """Return all that was kept so far, in a compact form; quick, and changes nothing.
+
+        It runs on the event loop, and may be called while a thread is in `score`.
+        """
+
+    def load(self, data: bytes) -> None:
+        """Continue, in an empty scorer, from the dump of one of the same gold and view.
+
+        From then on both give the same scores, to the last bit. Raises `ValueError` for a dump that
+        it cannot read, such as one of another format, and then the scorer is not used.
+        """
+
+
 class TaskPlugin(Protocol):
     """One task: the shape of its part of an answer, its validation, scorer and board columns."""
 

@@ -300,13 +300,13 @@ def _answer(payload: RankedPayload) -> Sequence[Hit]:
 
 def _values(card: Scorecard) -> Values:
     assert isinstance(card, ItemScorecard)
-    macro = card.macro
+    means = card.means
     return {
         "tp": card.tp,
         "fp": card.fp,
         "fn": card.fn,
-        "precision": macro.precision,
-        "recall": macro.recall,
-        "f_score": macro.f_score,
-        "auc_ipr": macro.auc_ipr,
+        "precision": means.precision,
+        "recall": means.recall,
+        "f_score": means.f_score,
+        "auc_ipr": means.auc_ipr,
     }

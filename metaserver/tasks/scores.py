@@ -10,9 +10,11 @@ import scoring
 from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
+from metaserver.tasks.dumps import dump_state, load_state
+from metaserver.tasks.lazy import LazyCurve, LazyDetail
 from metaserver.tasks.plugin import Payload
 from scoring import Answer, FormatError, Gold, Scorecard, Task
-from scoring.biocreative import Prepared
+from scoring.biocreative import Prepared, RunState
 
 Values: TypeAlias = Mapping[str, float | int | None]
 
@@ -45,9 +47,15 @@ class AnswerScorer(Protocol):
     def scorecard(self) -> Scorecard:
         """Return the score of all answers so far."""
 
+    def state(self) -> RunState:
+        """Return all that was kept so far; changes nothing."""
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+
 
 class TaskScorer:
-    """A scorer of one run as its payloads arrive; implements `metaserver.tasks.plugin.Scorer`.
+    """A scorer of one run as its payloads arrive; implements `metaserver.tasks.plugin.KeptScorer`.
 
     `answer` converts a payload into the evaluator's type, or None where there is nothing to score;
     `values` returns the board's columns of a scorecard.
@@ -77,6 +85,14 @@ class TaskScorer:
         if prepared is not None:
             self._scorer.keep(article, prepared)
 
+    def dump(self) -> bytes:
+        """Return all that was kept so far, to be continued from."""
+        return dump_state(self._scorer.state())
+
+    def load(self, data: bytes) -> None:
+        """Continue from a dump of a scorer of the same gold; `ValueError` for any other."""
+        self._scorer.resume(load_state(data))
+
     def score(self) -> Score:
         """Return the score of all articles so far; before the first, every measure is None."""
         card = self._scorer.scorecard()
@@ -89,7 +105,7 @@ class TaskScorer:
             values=values,
             articles_scored=card.articles_scored,
             articles_in_gold=card.articles_in_gold,
-            curve=card.curve,
-            detail=card.to_dict(),
+            curve=LazyCurve(card),
+            detail=LazyDetail(card.to_dict),
             card=card,
         )

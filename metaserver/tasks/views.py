@@ -13,7 +13,7 @@ from functools import partial
 from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
 from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
-from scoring.biocreative import Prepared, new_scorer
+from scoring.biocreative import Prepared, RunState, new_scorer
 from scoring.tasks import Accession, Item
 from scoring.views import members
 
@@ -91,3 +91,11 @@ class ViewScorer:
     def scorecard(self) -> Scorecard:
         """Return the score of all answers so far."""
         return self._scorer.scorecard()
+
+    def state(self) -> RunState:
+        """Return all that was kept so far; changes nothing."""
+        return self._scorer.state()
+
+    def resume(self, state: RunState) -> None:
+        """Continue from a state; raises `ValueError` for one that cannot be of this gold."""
+        self._scorer.resume(state)

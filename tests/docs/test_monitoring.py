@@ -26,6 +26,7 @@ def collected() -> list[Metric]:
     metrics.publish(
         AttemptEnded(
             server=Server(name=ServerName("one"), url="http://127.0.0.1/"),
+            serial=1,
             position=0,
             attempt=Attempt(
                 server=ServerName("one"),

@@ -47,11 +47,13 @@ class FakeRecorder:
         """Server and position of each entry, sorted."""
         return sorted((str(e.attempt.server), e.position) for e in self.entries)
 
-    async def record(self, entry: AttemptRecord) -> None:
+    async def record(self, entry: AttemptRecord) -> int:
         if self._stale_from is not None and len(self.entries) >= self._stale_from:
             raise StaleLaneError("taken")
         if entry.attempt.server == self._broken:
             raise HubError("not stored: no reason")
         await self._before(entry)
         self.entries.append(entry)
+        serial = sum(one.lane == entry.lane for one in self.entries)
         await self._after(entry)
+        return serial

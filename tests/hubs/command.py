@@ -84,10 +84,12 @@ def _end(process: subprocess.Popen[bytes], path: Path) -> None:
     rmtree(path.parent)
 
 
-async def start(*arguments: object) -> asyncio.subprocess.Process:
-    """Start a `metaserver` command."""
+async def start(
+    *arguments: object, module: str = "metaserver.cli.main"
+) -> asyncio.subprocess.Process:
+    """Start a `metaserver` command, or a module that runs one in its own way."""
     return await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "metaserver.cli.main", *(str(argument) for argument in arguments),
+        sys.executable, "-m", module, *(str(argument) for argument in arguments),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -55,6 +55,11 @@ class Running:
         """Return a caller of a team."""
         return Caller(role=Role.TEAM, team=TeamName(name), name=f"team {name}")
 
+    async def caught_up(self) -> None:
+        """Wait until the boards of all phases have the stored answers."""
+        phases = self.service.scheduler.phases
+        await until(lambda: not any(running.is_behind for running in phases.values()))
+
     async def until(self, true: Callable[[], bool]) -> None:
         """Wait until a condition is true; `TimeoutError` where it stays false."""
         await until(true)
@@ -78,11 +83,16 @@ async def settings(folder: Path, **changes: Any) -> Settings:
 async def at_work(
     given: Settings, *, clock: Callable[[], float] = time.time
 ) -> AsyncIterator[Running]:
-    """Run a service while the context lasts; begun again with the same settings it goes on."""
+    """Run a service while the context lasts; begun again with the same settings it goes on.
+
+    Its boards have all stored answers.
+    """
     async with open_service(given, clock=clock) as service:
         task = asyncio.create_task(work(service))
+        running = Running(service)
         try:
-            yield Running(service)
+            await running.caught_up()
+            yield running
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError):

@@ -2,11 +2,16 @@
 
 import asyncio
 import random
+import time
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from metaserver.config import Settings
+from metaserver.phases.verification import verify
+from metaserver.store.reader import open_reader
 from tests.hubs.command import boards, metaserver, start, stored
 from tests.hubs.release import ACCESSIONS, release_at
 from tests.integration.kits import asked_server
@@ -85,3 +90,47 @@ async def test_twenty_kills_change_nothing(tmp_path: Path) -> None:
     # An article may be sent again only because a kill took its answer in flight.
     for server in (one, two):
         assert server.texts.total() <= ARTICLES + (KILLS + 1) * 2
+
+
+CHECKPOINTS = (
+    "SELECT lanes.server_id, lanes.serial, checkpoints.serial FROM lanes LEFT JOIN checkpoints"
+    " USING (phase_id, server_id) ORDER BY 1"
+)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+async def test_twenty_kills_while_checkpoints_are_written_change_no_board(tmp_path: Path) -> None:
+    """A checkpoint is written after nearly every answer, and compared after every kill."""
+    given = msgspec.convert({"uniprot": {"releases": str(tmp_path / "releases")}}, Settings)
+    release = release_at(tmp_path / "releases" / "test")
+    options = [*write_challenge(tmp_path), "--uniprot", release, "--concurrency", "3"]
+    rng = random.Random(7)
+    out, undisturbed = tmp_path / "out", tmp_path / "undisturbed"
+    async with asked_server(0.01) as one, asked_server(0.02) as two:
+        named = ["--server", f"one={one.url}", "--server", f"two={two.url}"]
+        ended = await metaserver("run", *options, *named, "--out", undisturbed)
+        assert ended.status == 0, ended.stderr
+        one.seconds, two.seconds = 0.05, 0.08
+        with_checkpoint, with_tail = 0, 0
+        for _ in range(KILLS):
+            known = len(stored(out, ANSWERS))
+            process = await start("run", *options, *named, "--out", out, module="tests.hubs.eager")
+            await answered_more(process, out, known)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(rng.uniform(0.0, 0.2)):
+                    await process.wait()
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.communicate()
+            lanes = stored(out, CHECKPOINTS)
+            with_checkpoint += any(covered is not None for _, _, covered in lanes)
+            with_tail += any(covered is not None and covered < last for _, last, covered in lanes)
+            async with open_reader(out / "metaserver.sqlite") as store:
+                async for lane in verify(store, given, time.time()):
+                    assert (lane.unused, list(lane.differences)) == ("", []), lane
+        assert with_checkpoint >= KILLS / 2
+        assert with_tail >= 3  # some kills fell between an answer and its checkpoint
+        ended = await metaserver("run", *options, *named, "--out", out)
+        assert ended.status == 0, ended.stderr  # it compares its boards with the stored answers
+    assert boards(out) == boards(undisturbed)

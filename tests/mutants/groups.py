@@ -18,6 +18,8 @@ GROUPS: Mapping[str, Group] = {
     "ranking": Group(
         modules=(
             "scoring/ranking.py",
+            "scoring/match_lists.py",
+            "scoring/article_scores.py",
             "scoring/averages.py",
             "scoring/confusion.py",
             "scoring/measures.py",

@@ -30,6 +30,8 @@ class HubHealth:
         if hub.blocked:
             effect = "answers wait, changes are refused"
             found.append(f"Nothing can be stored: {hub.blocked}; {effect}.")
+        if hub.lanes_behind:
+            found.append(f"It was started again: {hub.lanes_behind} lanes are catching up.")
         if hub.disk_free < SCARCE * hub.disk_size:
             found.append(f"Little is left of its disk: {gigabytes(hub.disk_free)}.")
         if hub.lag > LATE:

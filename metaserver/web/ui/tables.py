@@ -37,6 +37,7 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
         "show": shown.choice.show,
         "sort": str(shown.choice.sort),
         "signature": shown.board.signature,
+        "catching_up": shown.board.catching_up or None,
         "intervals": shown.board.resampling or None,
         "frozen": frozen
         and {"phase": frozen.phase, "at": moment(frozen.at), "reason": frozen.reason},

@@ -1,11 +1,13 @@
 """The mean curve of several lists, against its definition."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring.averages import macro_curve
-from scoring.ranking import Matches
+from scoring.match_lists import MatchLists
+from scoring.ranking import Curve, Matches
 
 
 @st.composite
@@ -13,6 +15,11 @@ def ranked_lists(draw: st.DrawFn) -> Matches:
     hits = draw(st.integers(0, 12))
     ranks = draw(st.sets(st.integers(1, hits))) if hits else set()
     return Matches(tuple(sorted(ranks)), hits, len(ranks) + draw(st.integers(0, 3)))
+
+
+def mean_curve(lists: list[Matches]) -> Curve:
+    gold = np.array([matches.gold for matches in lists], dtype=np.int64)
+    return macro_curve(MatchLists.of(enumerate(lists)), gold)
 
 
 def height(matches: Matches, recall: float) -> float:
@@ -29,7 +36,7 @@ def height(matches: Matches, recall: float) -> float:
 
 @given(st.lists(ranked_lists(), max_size=6))
 def test_the_mean_curve_has_the_mean_height_at_each_of_its_steps(lists: list[Matches]) -> None:
-    curve = macro_curve(lists)
+    curve = mean_curve(lists)
     counted = [matches for matches in lists if matches.gold]
     recalls = [recall for recall, _ in curve]
     heights = [precision for _, precision in curve]
@@ -43,4 +50,4 @@ def test_the_mean_curve_has_the_mean_height_at_each_of_its_steps(lists: list[Mat
 @given(st.lists(ranked_lists(), max_size=6))
 def test_the_mean_curve_ends_where_no_list_has_more(lists: list[Matches]) -> None:
     reached = [len(matches.ranks) / matches.gold for matches in lists if matches.ranks]
-    assert [recall for recall, _ in macro_curve(lists)][-1:] == ([max(reached)] if reached else [])
+    assert [recall for recall, _ in mean_curve(lists)][-1:] == ([max(reached)] if reached else [])

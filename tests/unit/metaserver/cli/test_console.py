@@ -35,6 +35,7 @@ def ended(server: Server, outcome: Outcome, article: str, *, final: bool = True)
     answered = outcome is Outcome.OK
     return AttemptEnded(
         server=server,
+        serial=1,
         position=0,
         attempt=Attempt(
             server=server.name,

@@ -305,3 +305,47 @@ def test_the_tasks_of_another_board_are_taken_over(int_task: ScoredTask, tmp_pat
     assert [task.name for task in first.tasks()] == ["ACT", "INT"]
     for name in ("ACT", "INT"):
         assert board.board(TaskName(name)) == whole.board(TaskName(name))
+
+
+def crowded(task: ScoredTask, runs: int = 100) -> Scoreboard:
+    board = Scoreboard([task])
+    for number in range(runs):
+        board.put(ServerName(f"s{number}"), ArticleId("100"), {TaskName("INT"): hits("P04637")})
+    return board
+
+
+def test_a_few_of_many_changed_runs_are_averaged_at_a_time(int_task: ScoredTask) -> None:
+    board, name = crowded(int_task), TaskName("INT")
+    first = board.recent(name)
+    assert 0 < len(first) < 100
+    assert list(first) == [f"s{number}" for number in range(len(first))]
+    board.put(ServerName("s0"), ArticleId("200"), {name: hits("Q00987")})
+    second = board.recent(name)
+    assert second[ServerName("s0")] is first[ServerName("s0")]  # it is behind those that wait
+    assert len(second) > len(first)
+    while board.behind(name):
+        board.recent(name)
+    found = board.recent(name)
+    assert found == board.scores(name)
+    assert found[ServerName("s0")].articles_scored == 2
+    assert board.recent(name)[ServerName("s0")] is found[ServerName("s0")]
+
+
+async def test_all_changed_runs_are_averaged_for_who_waits(int_task: ScoredTask) -> None:
+    board, name = crowded(int_task), TaskName("INT")
+    await board.refresh(name)
+    assert not board.behind(name)
+    assert board.recent(name) == crowded(int_task).scores(name)
+    board.drop(ServerName("s0"))
+    assert ServerName("s0") not in board.recent(name)
+
+
+def test_a_run_of_many_articles_is_averaged_all_the_same(int_task: ScoredTask) -> None:
+    gold = replace(
+        int_task.gold, items={f"a{number}": frozenset(["P04637"]) for number in range(50_000)}
+    )
+    board = Scoreboard([replace(int_task, gold=gold)])
+    for name in ("one", "two"):
+        board.put(ServerName(name), ArticleId("a1"), {TaskName("INT"): hits("P04637")})
+    assert list(board.recent(TaskName("INT"))) == ["one"]
+    assert list(board.recent(TaskName("INT"))) == ["one", "two"]

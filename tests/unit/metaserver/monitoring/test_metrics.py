@@ -72,6 +72,7 @@ def ended(server: Server, outcome: Outcome, timings: Timings = PHASES) -> Attemp
     answered = outcome is Outcome.OK
     return AttemptEnded(
         server=server,
+        serial=1,
         position=0,
         attempt=Attempt(
             server=server.name,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, Timings
 from metaserver.model.states import Control, Outcome, ServerState
-from metaserver.monitoring.monitor import BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
+from metaserver.monitoring.monitor import BEHIND, BIN_SECONDS, BINS, ERRORS, STRIP, ServerMonitor
 from metaserver.monitoring.snapshots import ServerStatus
 from tests.fakes.clock import FakeClock
 
@@ -233,7 +233,7 @@ def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
 ) -> None:
     server_monitor.attempt(attempt(), final=True)
     server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
-    server_monitor.add(TWO, "http://127.0.0.1:80")
+    server_monitor.forget(TWO.name)
     shown = server_monitor.snapshot()
     assert sum(shown.histogram) == 1
     assert shown.p99 == pytest.approx(1.0, rel=0.01)
@@ -277,17 +277,55 @@ def test_another_time_limit_shows_at_once(server_monitor: ServerMonitor) -> None
     )
 
 
+def _other() -> ServerMonitor:
+    """Return a monitor of one server with two attempts."""
+    other = ServerMonitor("test", ARTICLES, LIMIT, clock=FakeClock())
+    other.add(ONE, "")
+    other.attempt(attempt(), final=True)
+    other.attempt(attempt(seconds=LIMIT, outcome=Outcome.TIMEOUT), final=True)
+    return other
+
+
+def test_measures_are_the_same_after_a_dump(server_monitor: ServerMonitor) -> None:
+    other = _other()
+    server_monitor.attempt(attempt(seconds=7.0), final=True)
+    server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
+    server_monitor.load(ONE.name, other.dump(ONE.name))
+    shown, expected = server_monitor.snapshot(), other.snapshot()
+    assert shown.servers[0] == replace(expected.servers[0], address=shown.servers[0].address)
+    assert shown.errors == expected.errors
+    assert sum(shown.histogram) == 3  # the earlier attempt of the first server counts no more
+    server_monitor.attempt(attempt(), final=True)
+    other.attempt(attempt(), final=True)
+    assert server_monitor.dump(ONE.name) == other.dump(ONE.name)
+
+
+def test_a_server_that_is_behind_has_no_state_yet(server_monitor: ServerMonitor) -> None:
+    for server in (ONE, TWO):
+        server_monitor.behind(server.name, True)
+    shown = server_monitor.snapshot()
+    assert (shown.behind, shown.servers[0].note) == (2, BEHIND)
+    server_monitor.behind(ONE.name, False)
+    shown = server_monitor.snapshot()
+    assert (shown.behind, shown.servers[0].note) == (1, "no attempt yet")
+
+
 # -- what has changed ------------------------------------------------------------------------------
 
 CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "add": lambda monitor: monitor.add(ONE, "http://127.0.0.1:81"),
+    "adopt": lambda monitor: monitor.adopt(_other(), ONE.name),
+    "behind": lambda monitor: monitor.behind(ONE.name, True),
     "attempt": lambda monitor: monitor.attempt(attempt(), final=True),
     "control": lambda monitor: monitor.control(ONE.name, Control.PAUSED),
     "found_down": lambda monitor: monitor.found_down(ONE.name, "connect: refused"),
+    "forget": lambda monitor: monitor.forget(ONE.name),
+    "load": lambda monitor: monitor.load(ONE.name, _other().dump(ONE.name)),
+    "reopened": lambda monitor: monitor.reopened(ONE.name),
     "lane": lambda monitor: monitor.lane(changed(in_flight=1)),
     "limit": lambda monitor: monitor.limit(2 * LIMIT),
 }
-LOOKS = {"outcomes", "put_back", "snapshot", "state", "status", "take_changed"}
+LOOKS = {"dump", "outcomes", "put_back", "snapshot", "state", "status", "take_changed"}
 
 
 def test_each_method_changes_servers_or_only_looks_at_them() -> None:

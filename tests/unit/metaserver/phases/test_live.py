@@ -16,6 +16,7 @@ from metaserver.phases.live import TICK_SECONDS, LiveBoards, RunOwner
 from metaserver.tasks.act import ACT
 from scoring import ActGold
 from tests import virtual
+from tests.waiting import patience
 
 SERVER = Server(name=ServerName("one"), url="http://127.0.0.1/")
 CHANGE = LaneChanged(server=SERVER, in_flight=1, down="")
@@ -38,6 +39,7 @@ def live(disk: Disk | None = None) -> LiveBoards:
 def ended(answer: CheckedAnswer | None) -> AttemptEnded:
     return AttemptEnded(
         server=SERVER,
+        serial=1,
         position=0,
         attempt=Attempt(
             server=SERVER.name,
@@ -72,6 +74,25 @@ async def test_an_accepted_answer_is_on_both_boards() -> None:
     [status] = boards.monitor().servers
     assert (status.done, status.outcomes) == (1, {Outcome.OK: 1, Outcome.FAULT: 1})
     assert [task.name for task in boards.tasks()] == [NAME]
+
+
+async def test_a_crowded_board_is_completed_while_it_is_shown() -> None:
+    boards = live()
+    for number in range(100):
+        boards.scoreboard.put(ServerName(f"s{number}"), ArticleId("100"), ANSWER.payloads)
+    start = await boards.changed(-1)
+    assert len(boards.board(NAME).rows) < 100
+    async with patience():
+        assert await boards.changed(start) == start + 1
+    assert len(boards.board(NAME).rows) == 100
+
+
+async def test_a_crowded_board_is_complete_for_who_waits() -> None:
+    boards = live()
+    for number in range(100):
+        boards.scoreboard.put(ServerName(f"s{number}"), ArticleId("100"), ANSWER.payloads)
+    await boards.refresh(NAME)
+    assert len(boards.board(NAME).rows) == 100
 
 
 async def test_who_is_behind_is_told_at_once() -> None:

@@ -64,6 +64,12 @@ class TestRanks:
         assert INT.check(sent, Report(), ANY) == [["P1", 1, 1.0], ["P3", 2, 0.2]]
 
 
+def test_the_order_of_usual_hits_is_that_of_their_ranks() -> None:
+    sent = pairs(("P9", "P1", 0.5, 1), ("P2", "P2", 1.0, 7))
+    assert IPT.check(sent, Report(), ANY) == [["P1", "P9", 1, 0.5], ["P2", "P2", 7, 1.0]]
+    assert IPT.check(sent[::-1], Report(), ANY) == [["P1", "P9", 1, 0.5], ["P2", "P2", 7, 1.0]]
+
+
 @pytest.mark.parametrize("confidence", [0.0, -0.1, 1.0000001])
 def test_confidence_lies_above_0_and_up_to_1(confidence: float) -> None:
     report = Report()

@@ -1,0 +1,89 @@
+"""Queries for checkpoints: aggregates of a lane's log up to a serial, one a lane.
+
+A checkpoint holds nothing that the log does not: a missing one costs time alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.lanes import LaneKey
+from metaserver.store.logs import LogEnd
+from metaserver.store.reader import of_lane, of_lanes
+from metaserver.store.tables import checkpoints
+
+
+class StoredCheckpoint(NamedTuple):
+    """A checkpoint: `end` is that of the log when it was made, `content` is compressed."""
+
+    key: LaneKey
+    end: LogEnd
+    content: bytes
+
+
+async def put(
+    connection: AsyncConnection, made: Sequence[StoredCheckpoint], created_at: float
+) -> None:
+    """Store checkpoints, each in place of its lane's earlier one."""
+    if made:
+        await connection.execute(_PUT, [_row(one, created_at) for one in made])
+
+
+async def get(connection: AsyncConnection, key: LaneKey) -> StoredCheckpoint | None:
+    """Return a lane's checkpoint; None where there is none."""
+    query = sa.select(checkpoints).where(of_lane(checkpoints, key))
+    row = (await connection.execute(query)).first()
+    return None if row is None else _checkpoint(row)
+
+
+async def get_all(
+    connection: AsyncConnection, keys: Sequence[LaneKey]
+) -> Mapping[LaneKey, StoredCheckpoint]:
+    """Return the checkpoints of lanes, by lane."""
+    query = sa.select(checkpoints).where(of_lanes(checkpoints, keys))
+    found = [_checkpoint(row) for row in await connection.execute(query)]
+    return {one.key: one for one in found}
+
+
+async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:
+    """Return the ends of the logs that the checkpoints of a phase cover, by server id."""
+    query = sa.select(checkpoints.c.server_id, checkpoints.c.serial, checkpoints.c.revision)
+    rows = await connection.execute(query.where(checkpoints.c.phase_id == phase_id))
+    return {server: LogEnd(serial, revision) for server, serial, revision in rows}
+
+
+async def delete(connection: AsyncConnection, keys: Iterable[LaneKey]) -> None:
+    """Delete the checkpoints of lanes."""
+    for key in keys:
+        await connection.execute(sa.delete(checkpoints).where(of_lane(checkpoints, key)))
+
+
+def _checkpoint(row: sa.Row[Any]) -> StoredCheckpoint:
+    key = LaneKey(row.phase_id, row.server_id)
+    return StoredCheckpoint(key, LogEnd(row.serial, row.revision), row.content)
+
+
+def _row(made: StoredCheckpoint, created_at: float) -> dict[str, Any]:
+    return {
+        "phase_id": made.key.phase_id,
+        "server_id": made.key.server_id,
+        "serial": made.end.serial,
+        "revision": made.end.revision,
+        "created_at": created_at,
+        "content": made.content,
+    }
+
+
+_INSERT = insert(checkpoints)
+_PUT = _INSERT.on_conflict_do_update(
+    index_elements=list(checkpoints.primary_key.columns),
+    set_={
+        name: getattr(_INSERT.excluded, name)
+        for name in ("serial", "revision", "created_at", "content")
+    },
+)

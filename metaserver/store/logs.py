@@ -1,0 +1,110 @@
+"""Queries for the logs of lanes: a lane's attempts by their serials, with the accepted answers.
+
+A log only grows, but for a requeue, which changes attempts and raises the lane's revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.records import Attempt, ServerName
+from metaserver.store.reader import of_lane, read_attempt
+from metaserver.store.tables import answers, attempts, lanes
+
+_KEY = ("phase_id", "server_id")
+
+
+class LogEnd(NamedTuple):
+    """The last serial of a lane's log, and the revision of what is in it."""
+
+    serial: int = 0
+    revision: int = 0
+
+
+class LoggedAttempt(NamedTuple):
+    """An attempt of a log, with the accepted answer that it brought, compressed as it is stored."""
+
+    serial: int
+    position: int
+    attempt: Attempt
+    final: bool
+    hits_kept: int
+    payloads: bytes | None
+
+
+async def ends(connection: AsyncConnection, phase_id: int) -> Mapping[int, LogEnd]:
+    """Return the ends of the logs of a phase's lanes, by server id."""
+    query = sa.select(lanes.c.server_id, lanes.c.serial, lanes.c.revision)
+    rows = await connection.execute(query.where(lanes.c.phase_id == phase_id))
+    return {server: LogEnd(serial, revision) for server, serial, revision in rows}
+
+
+async def end(connection: AsyncConnection, key: LaneKey) -> LogEnd:
+    """Return the end of a lane's log; that of an empty log where there is no such lane."""
+    query = sa.select(lanes.c.serial, lanes.c.revision).where(of_lane(lanes, key))
+    row = (await connection.execute(query)).first()
+    return LogEnd() if row is None else LogEnd(*row)
+
+
+async def rows_after(
+    connection: AsyncConnection, key: LaneKey, serial: int, *, limit: int
+) -> Sequence[sa.Row[Any]]:
+    """Return the first `limit` rows of a lane's log after a serial, for `decode`."""
+    query = _LOG.where(of_lane(attempts, key), attempts.c.serial > serial)
+    return (await connection.execute(query.limit(limit))).all()
+
+
+async def are_whole(connection: AsyncConnection) -> bool:
+    """Return whether each lane's attempts are numbered from 1 to its serial, without gaps."""
+    last = sa.func.coalesce(sa.func.max(attempts.c.serial), 0)
+    first = sa.func.coalesce(sa.func.min(attempts.c.serial), 1)
+    counted = (
+        sa.select(lanes.c.serial)
+        .outerjoin(attempts, sa.and_(*(lanes.c[k] == attempts.c[k] for k in _KEY)))
+        .group_by(*(lanes.c[k] for k in _KEY), lanes.c.serial)
+        .having(
+            sa.or_(
+                lanes.c.serial != last,
+                last != sa.func.count(attempts.c.serial),  # they are unique within a lane
+                first != 1,
+            )
+        )
+    )
+    return (await connection.execute(counted.limit(1))).first() is None
+
+
+def decode(
+    rows: Sequence[sa.Row[Any]], server: ServerName, corpus: Corpus
+) -> Sequence[LoggedAttempt]:
+    """Return the attempts of rows; slow for many: call it in a thread."""
+    return [
+        LoggedAttempt(
+            serial=row.serial,
+            position=row.position,
+            attempt=read_attempt(row, server, corpus),
+            final=row.final,
+            hits_kept=row.hits_kept or 0,
+            payloads=row.payloads,
+        )
+        for row in rows
+    ]
+
+
+_LOG = (
+    sa.select(attempts, answers.c.hits_kept, answers.c.payloads)
+    .outerjoin(
+        answers,
+        sa.and_(
+            answers.c.phase_id == attempts.c.phase_id,
+            answers.c.server_id == attempts.c.server_id,
+            answers.c.position == attempts.c.position,
+            answers.c.number == attempts.c.number,
+        ),
+    )
+    .order_by(attempts.c.serial)
+)

@@ -1,0 +1,337 @@
+"""Checkpoints: a restart continues from them, and the boards say what is missing meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, closing, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp.test_utils import TestClient, TestServer
+
+from metaserver.cli.hub import work
+from metaserver.cli.serve import open_service
+from metaserver.config import Settings
+from metaserver.files.compression import unpack
+from metaserver.model.records import ServerName, TaskName
+from metaserver.monitoring.windows import Window
+from metaserver.phases import checkpoints, follower
+from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
+from metaserver.web.service import make_service_app
+from tests.hubs.command import DEMO, metaserver
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.integration.kits import asked_server
+from tests.integration.test_service_gold import ARTICLES, run_to_end
+from tests.waiting import patience
+
+ONE = ServerName("blue-1")
+STORE = "metaserver.sqlite"
+
+
+async def worked(folder: Path) -> tuple[Settings, Any]:
+    """Let a server answer a phase; return the hub's settings, and what its pages showed."""
+    given = await settings(folder)
+    async with asked_server() as server, at_work(given) as running:
+        await plan_phase(running, visibility="public")
+        await run_to_end(running, server.url)
+        await running.until(lambda: not running.service.scheduler.lanes.engine.count)
+        shown = what_is_shown(running)
+    return given, shown
+
+
+def what_is_shown(running: Running) -> Any:
+    phase = running.service.phase("test")
+    boards = phase.boards.scoreboard
+    measured = phase.windows.window(ONE, Window.HOUR)
+    return (
+        [boards.board(task.name) for task in boards.tasks()],
+        [boards.scores(task.name) for task in boards.tasks()],
+        phase.boards.server_monitor.dump(ONE),
+        (measured.outcomes, measured.times, measured.answered),
+    )
+
+
+@asynccontextmanager
+async def reopened(given: Settings) -> AsyncIterator[Running]:
+    """Open the hub again, and let it catch up."""
+    async with open_service(given) as hub:
+        phase = hub.phase("test")
+        async with phase.scoring:
+            await phase.catch_up()
+        yield Running(hub)
+
+
+def stored(given: Settings) -> sqlite3.Connection:
+    return sqlite3.connect(Path(given.folder) / STORE)
+
+
+def change(given: Settings, query: str, *values: Any) -> None:
+    with closing(stored(given)) as store, store:
+        assert store.execute(query, values).rowcount == 1
+
+
+def content_of(given: Settings) -> bytes:
+    with closing(stored(given)) as store:
+        [(content,)] = store.execute("SELECT content FROM checkpoints").fetchall()
+    assert isinstance(content, bytes)
+    return content
+
+
+def opened(content: bytes) -> Content:
+    return msgspec.msgpack.decode(unpack(content[DIGEST_BYTES:]), type=Content)
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what the followers have warned of."""
+    known = (follower.__name__, logging.WARNING)
+    return [one.message for one in caplog.records if (one.name, one.levelno) == known]
+
+
+async def test_a_restart_reads_no_attempt_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, shown = await worked(tmp_path)
+    monkeypatch.setattr(follower, "count", None)  # whoever reads the log fails
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+
+
+async def test_a_restart_reads_what_its_checkpoint_lacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, shown = await worked(tmp_path)
+    counted: list[int] = []
+    count = follower.count
+
+    def counting(logged: Any, *others: Any) -> None:
+        counted.extend(one.serial for one in logged)
+        count(logged, *others)
+
+    monkeypatch.setattr(follower, "count", counting)
+    with closing(stored(given)) as store, store:
+        store.execute("DELETE FROM checkpoints")
+    async with open_service(given) as hub:
+        lane = hub.phase("test").follower._lanes[ONE]
+        lane.end = lane.end._replace(serial=20)  # as it was after 20 answers
+        with monkeypatch.context() as patch:
+            patch.setattr(follower, "CHUNK", 20)
+            await hub.phase("test").catch_up()
+        await hub.keeper.close()
+    assert counted == list(range(1, 21))
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+    assert counted == list(range(1, ARTICLES + 1))
+
+
+Breakage = Callable[[bytes], bytes]
+
+
+def _with(**changes: Any) -> Breakage:
+    return lambda content: encode(msgspec.structs.replace(opened(content), **changes))
+
+
+def _of_basis(**changes: Any) -> Breakage:
+    def broken(content: bytes) -> bytes:
+        kept = opened(content)
+        basis = msgspec.structs.replace(kept.basis, **changes)
+        return encode(msgspec.structs.replace(kept, basis=basis))
+
+    return broken
+
+
+BROKEN: dict[str, tuple[Breakage, str]] = {
+    "empty": (lambda _: b"", "damaged"),
+    "cut": (lambda content: content[:-1], "damaged"),
+    "flipped": (lambda content: content[:-9] + bytes([content[-9] ^ 1]) + content[-8:], "damaged"),
+    "other form": (lambda _: checkpoints._digest(b"x") + b"x", "another format"),
+    "other version": (_of_basis(format=99), "made with"),
+    "other limit": (_of_basis(time_limit=1.0), "made with"),
+    "other release": (_of_basis(release="another"), "made with"),
+    "no runs": (_with(runs=()), "no dump"),
+}
+
+
+@pytest.mark.parametrize(("broken", "reason"), BROKEN.values(), ids=BROKEN)
+async def test_a_checkpoint_that_cannot_be_used_is_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: Breakage, reason: str
+) -> None:
+    given, shown = await worked(tmp_path)
+    change(given, "UPDATE checkpoints SET content = ?", broken(content_of(given)))
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+        await running.service.keeper.close()
+    [line] = warnings(caplog)
+    assert line.startswith(f"the checkpoint of {ONE} is not used")
+    assert reason in line
+    caplog.clear()
+    async with reopened(given) as running:  # it was written again
+        assert what_is_shown(running) == shown
+    assert warnings(caplog) == []
+
+
+@pytest.mark.parametrize("column", ["revision", "serial"])
+async def test_a_checkpoint_of_another_log_is_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str
+) -> None:
+    given, shown = await worked(tmp_path)
+    change(given, f"UPDATE checkpoints SET {column} = {column} + 1")
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+    assert f"the checkpoint of {ONE} is not used" in caplog.text
+
+
+async def test_a_checkpoint_of_another_gold_is_left(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given, _ = await worked(tmp_path)
+    content = b"".join((DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-3])
+    async with open_service(given) as hub:
+        phase = hub.phase("test").phase
+        await hub.store.set_gold(phase.id, TaskName("INT"), "gold.tsv", content)
+    async with reopened(given) as running:
+        after = what_is_shown(running)
+    assert "is of another gold" in caplog.text
+    with closing(stored(given)) as store, store:
+        store.execute("DELETE FROM checkpoints")
+    async with reopened(given) as running:
+        assert what_is_shown(running) == after
+
+
+@asynccontextmanager
+async def held(given: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
+    """Run the hub without its checkpoints, and hold it before it reads the first log."""
+    with closing(stored(given)) as store, store:
+        store.execute("DELETE FROM checkpoints")
+    release = asyncio.Event()
+    async with open_service(given) as hub:
+        phase = hub.phase("test")
+        read = phase.follower._read
+
+        async def waiting(lane: Any) -> None:
+            await release.wait()
+            await read(lane)
+
+        monkeypatch.setattr(phase.follower, "_read", waiting)
+        task = asyncio.create_task(work(hub))
+        try:
+            yield Running(hub), release
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+async def test_pages_say_that_they_are_catching_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, shown = await worked(tmp_path)
+    words = "catching up: 0 of 1 servers"
+    async with held(given, monkeypatch) as (running, release):
+        app = make_service_app(running.service)
+        async with TestClient(TestServer(app)) as client:
+
+            async def page(path: str) -> str:
+                return await (await client.get(path)).text()
+
+            assert words in await page("/p/test/monitor")
+            assert words in await page("/p/test/t/INT")
+            assert (await (await client.get("/p/test/t/INT.json")).json())["catching_up"] == words
+            assert "metaserver_lanes_behind 1.0" in await page("/metrics")
+            assert (await client.get("/readyz")).status == 200
+            board = await running.do("boards.get", phase="test", task="INT")
+            assert (board.catching_up, board.rows) == (words, ())
+            assert (await running.do("phases.get", phase="test")).catching_up == words
+            assert (await running.do("hub.status")).lanes_behind == 1
+            release.set()
+            await running.caught_up()
+            assert what_is_shown(running) == shown
+            assert "catching up" not in await page("/p/test/monitor")
+            assert "catching up" not in await page("/p/test/t/INT")
+            assert "metaserver_lanes_behind 0.0" in await page("/metrics")
+            assert (await running.do("phases.get", phase="test")).catching_up == ""
+
+
+async def test_nothing_is_decided_by_boards_that_are_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No board is frozen, no state is stored, and a change of gold waits."""
+    given, _ = await worked(tmp_path)
+    query = "SELECT count(*) FROM state_changes"
+    with closing(stored(given)) as store:
+        [(known,)] = store.execute(query).fetchall()
+    async with held(given, monkeypatch) as (running, release):
+        await running.do("phases.freeze", phase="test")
+        phase = running.service.phase("test")
+        await running.service.archiver.look(phase)
+        await running.service.state_recorder.record()
+        assert await running.do("boards.frozen", phase="test") == []
+        with closing(stored(given)) as store:
+            assert store.execute(query).fetchall() == [(known,)]
+        content = (DEMO / "gold_int.tsv").read_bytes().splitlines(keepends=True)[:-1]
+        wanted = {"phase": "test", "task": "INT", "content": b"".join(content), "source": "g.tsv"}
+        setting = asyncio.create_task(running.do("gold.set", **wanted))
+        jobs = running.service.jobs
+        async with patience():
+            while not any("catching up" in job.progress.step for job in jobs.list_all()):
+                await asyncio.sleep(0.01)
+        assert not setting.done()
+        release.set()
+        changed = await setting
+        assert [run.run for run in changed.runs] == [ONE]
+        async with patience():
+            while len(await running.do("boards.frozen", phase="test")) < 4:
+                await asyncio.sleep(0.05)  # three tasks, and the gold before
+        for frozen in await running.do("boards.frozen", phase="test"):
+            board = await running.do("boards.get-frozen", board=frozen.board)
+            assert [row.articles_scored for row in board.rows] == [board.rows[0].articles_in_gold]
+
+
+async def test_a_hub_that_is_stopped_while_it_catches_up_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, shown = await worked(tmp_path)
+    for _ in range(2):
+        async with held(given, monkeypatch) as (running, _release):
+            assert running.service.phase("test").is_behind
+        with closing(stored(given)) as store:  # nothing is kept of what was not read
+            assert store.execute("SELECT count(*) FROM checkpoints").fetchall() == [(0,)]
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+
+
+async def test_the_doctor_finds_and_repairs_a_checkpoint_that_differs(tmp_path: Path) -> None:
+    given, shown = await worked(tmp_path)
+    config = tmp_path / "hub.json"
+    config.write_bytes(msgspec.json.encode(given))
+    arguments = ("doctor", "--deep", "--config", config)
+    found = await metaserver(*arguments)
+    assert (found.status, found.stderr) == (0, "")
+    assert f"1 checkpoints of {ARTICLES} attempts, 0 differ from the log" in found.stdout
+
+    kept = opened(content_of(given))
+    monitor = msgspec.structs.replace(kept.monitor, answered=kept.monitor.answered - 1)
+    runs = list(kept.runs)
+    empty = {run.task: run for run in runs}["INT"]._replace(data=b"")
+    runs = [empty if (run.task, run.view) == (empty.task, empty.view) else run for run in runs]
+    wrong = msgspec.structs.replace(kept, monitor=monitor, runs=tuple(runs))
+    change(given, "UPDATE checkpoints SET content = ?", encode(wrong))
+    async with at_work(given) as running:  # it need not be stopped to be checked
+        found = await metaserver(*arguments)
+        assert found.status == 1
+        place = f"phase test, {ONE}: "
+        assert f"{place}the monitor's answered differs" in found.stdout
+        assert f"{place}the INT run (raw): " in found.stdout
+        assert "to repair: stop the hub" in found.stdout
+        refused = await metaserver(*arguments, "--repair")
+        assert refused.status != 0
+        assert "in use by another running hub" in refused.stderr
+        assert what_is_shown(running) != shown
+    repaired = await metaserver(*arguments, "--repair")
+    assert (repaired.status, repaired.stderr) == (0, "")
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
