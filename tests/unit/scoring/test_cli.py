@@ -147,7 +147,7 @@ def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[s
 def test_a_plot_of_runs_that_found_nothing(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     (folder / "empty.tsv").write_text("")
-    for kind in ("curves", "scatter", "articles"):
+    for kind in ("curves", "scatter", "intervals", "articles"):
         out = str(folder / f"{kind}.svg")
         assert run(folder, "plot", *INT, "empty.tsv", "--kind", kind, "--out", out) == 0
 
@@ -356,7 +356,7 @@ def test_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "none\n"
 
 
-@pytest.mark.parametrize("kind", ["curves", "scatter", "articles"])
+@pytest.mark.parametrize("kind", ["curves", "scatter", "intervals", "articles"])
 @pytest.mark.parametrize("task", [INT, ACT])
 def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], folder: Path) -> None:
     pytest.importorskip("matplotlib")
