@@ -115,12 +115,12 @@ def main() -> None:
         bootstrap = timed(lambda: compare(gold, cards, pairs=False))
         print(f"bootstrap, 10,000 resamples of {runs} runs: {bootstrap:.2f} s")
         both = timed(lambda: compare(gold, cards))
-        print(f"with {runs * (runs - 1) // 2} paired tests of 10,000 flips: {both:.2f} s")
+        print(f"with {runs * (runs - 1) // 2} intervals and tests of 10,000 flips: {both:.2f} s")
     gold, cards = classified(runs)
     bootstrap = timed(lambda: compare(gold, cards, pairs=False))
     print(f"bootstrap of AUC iP/R, 10,000 resamples of {runs} ACT runs: {bootstrap:.2f} s")
     both = timed(lambda: compare(gold, cards))
-    print(f"with paired tests of accuracy: {both:.2f} s")
+    print(f"with paired bootstrap tests: {both:.2f} s")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Errors and power of `scoring compare` on simulated runs.
 
-`python -m benchmarks significance`; CAMPAIGNS=1000 makes the first table finer. A campaign is a
+`python -m benchmarks significance`; CAMPAIGNS=1000 makes the tables finer. A campaign is a
 matrix of scores: 1/rank of the one correct item of each article, 0 from rank 10 on. Runs share the
 difficulty of the articles and have an ability each. *Size* is the share of campaigns in which any
 two runs of equal ability differ significantly at 0.05; *power* the share of pairs of unequal runs
-that do. Holm's correction of the same p-values is printed beside step-down maxT.
+that do. Holm's correction of the same p-values is printed beside step-down maxT. *Coverage* is the
+share of campaigns whose 95 % interval holds the true score, or difference, of a run. The size of
+the bootstrap tests is that of lists of ACT: runs that see the articles' relevance equally well.
 """
 
 import os
@@ -14,11 +16,16 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import nct, t
 
+from scoring import ActGold, Classification, RunScorer, Scorecard, compare
+from scoring.bounds import IntervalKind, bias_of, bounds
+from scoring.power import articles_needed, power
+from scoring.resampling import leave_one_out, resampled, weighted_means
 from scoring.sign_flips import PairTests, sign_flip_tests
 
 ALPHA = 0.05
-FLIPS, FEW_FLIPS = 10_000, 999
+FLIPS, FEW_FLIPS, RESAMPLES = 10_000, 999, 999
 SIZES = ((3, 10), (6, 40), (20, 100), (134, 595))  # runs, articles
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -112,9 +119,101 @@ def print_power() -> None:
         )
 
 
+def print_coverage(campaigns: int) -> None:
+    """Print how often intervals hold the true scores of four runs, and the difference of two."""
+    abilities = np.array([-0.5, 0.0, 0.5, 1.0])
+    means = campaign(np.random.default_rng(1), 1_000_000, abilities).mean(axis=0)
+    true = np.append(means, means[2] - means[1])
+    print(f"\ncoverage of 95 % intervals, {campaigns} campaigns, {RESAMPLES} resamples")
+    print("articles  interval    scores of four runs         difference")
+    kinds: tuple[IntervalKind, ...] = ("percentile", "bca", "expanded")
+    for articles in (10, 20, 30, 61, 100):
+        rng = np.random.default_rng(2009)
+        held = {kind: np.zeros(len(true)) for kind in kinds}
+        for _ in range(campaigns):
+            values = campaign(rng, articles, abilities)
+            values = np.column_stack([values, values[:, 2] - values[:, 1]])
+            weights = np.concatenate(list(resampled(rng, articles, RESAMPLES)))
+            found = weighted_means(values, weights)
+            without = np.concatenate([weighted_means(values, w) for w in leave_one_out(articles)])
+            bias = bias_of(values.mean(axis=0), found, without)
+            for kind in kinds:
+                low, high = bounds(found, 0.95, kind, np.full(len(true), float(articles)), bias)
+                held[kind] += (low <= true) & (true <= high)
+        for kind, counts in held.items():
+            shares = "  ".join(f"{share:.3f}" for share in counts / campaigns)
+            print(f"{articles:8d}  {kind:10s}  {shares}")
+
+
+def classified(rng: np.random.Generator, gold: ActGold, runs: int) -> list[Scorecard]:
+    """Return scorecards of runs that see the relevance of the articles equally well."""
+    truth = gold.truth
+    seen = truth + rng.normal(0, 0.7, len(truth))
+    cards = []
+    for number in range(runs):
+        leaning = seen + rng.normal(0, 0.7, len(truth)) - 0.5
+        scorer = RunScorer("ACT", gold, run=f"run{number}")
+        for article, value in zip(gold.articles, leaning.tolist(), strict=True):
+            scorer.put(article, Classification(value > 0, min(1.0, abs(value) / 9 + 1e-6)))
+        cards.append(scorer.scorecard())
+    return cards
+
+
+def print_list_sizes(campaigns: int) -> None:
+    """Print how often the bootstrap tests find any two of equally good ACT runs different."""
+    error = 2 * np.sqrt(ALPHA * (1 - ALPHA) / campaigns)
+    print(f"\nsize of the bootstrap tests at {ALPHA}, ACT, {campaigns} campaigns, +- {error:.3f}")
+    for articles, relevant in ((40, 10), (200, 40), (595, 63)):
+        for runs in (2, 6):
+            rng = np.random.default_rng(2009)
+            wrong = {"auc_ipr": 0, "mcc": 0}
+            for _ in range(campaigns):
+                # Each campaign has articles of its own, of the same two kinds.
+                labels = {f"a{place:03d}": place < relevant for place in range(articles)}
+                gold = ActGold(relevant=labels)
+                cards = classified(rng, gold, runs)
+                for measure in wrong:
+                    seed = int(rng.integers(1 << 30))
+                    found = compare(gold, cards, measure=measure, resamples=FEW_FLIPS, seed=seed)
+                    wrong[measure] += any(pair.p_adjusted <= ALPHA for pair in found.pairs)
+            shares = "   ".join(f"{name} {count / campaigns:.3f}" for name, count in wrong.items())
+            print(f"{runs} runs {articles:4d} articles, {relevant} relevant   {shares}")
+
+
+def print_articles_needed() -> None:
+    """Print the power at the articles needed, of scores and of normal differences."""
+    print("\narticles needed for a power of 0.8, from 61 articles, and the true power there")
+    for better in (0.2, 0.4, 0.8):
+        needed = []
+        for seed in range(20):
+            values = campaign(np.random.default_rng(seed), 61, np.array([0.0, better]))
+            needed.append(articles_needed(values[:, 1] - values[:, 0], seed=seed) or 20_000)
+        values = campaign(np.random.default_rng(99), 200_000, np.array([0.0, better]))
+        differences = values[:, 1] - values[:, 0]
+        true = articles_needed(differences)
+        low, middle, high = np.quantile(needed, [0.1, 0.5, 0.9])
+        effect = differences.mean() / differences.std()
+        print(
+            f"ability +{better}: effect {effect:.2f}, truly {true}; from 61 articles "
+            f"{middle:.0f} (80 % of campaigns: {low:.0f} to {high:.0f})"
+        )
+    normal = np.random.default_rng(1).normal(0, 1, 100_000)
+    for effect, articles in ((0.2, 200), (0.5, 34)):
+        border, centre = t.ppf(1 - ALPHA / 2, articles - 1), effect * np.sqrt(articles)
+        by_t = 1 - nct.cdf(border, articles - 1, centre) + nct.cdf(-border, articles - 1, centre)
+        print(
+            f"normal differences, effect {effect}, {articles} articles: power "
+            f"{power(normal + effect, articles):.3f}, of the t test {by_t:.3f}"
+        )
+
+
 def main() -> None:
-    print_sizes(int(os.environ.get("CAMPAIGNS", "100")))
+    campaigns = int(os.environ.get("CAMPAIGNS", "100"))
+    print_sizes(campaigns)
     print_power()
+    print_coverage(campaigns)
+    print_list_sizes(campaigns // 2)
+    print_articles_needed()
 
 
 if __name__ == "__main__":

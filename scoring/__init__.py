@@ -8,15 +8,18 @@ runs. What each measure means is in docs/scoring.md.
 It imports neither `metaserver` nor `annotators`.
 """
 
+from scoring.agreement import Agreement, agree
 from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty, article_ranks
 from scoring.article_scores import ArticleScore
 from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
 from scoring.cross_validation import CrossValidation, TeamChoice, cross_validate
+from scoring.doubtful import DoubtfulItem, changed_gold, doubtful_items
 from scoring.ensemble import Ensemble, train
 from scoring.errors import FileProblem, FormatError, OptionError, ScoringError
 from scoring.evaluation import evaluate_files, evaluate_runs
 from scoring.files import Run, read_gold, read_run, result_lines
+from scoring.frames import leaderboard
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.measures import MEASURES, mean_of
 from scoring.ranking import Curve, Matches
@@ -31,6 +34,14 @@ from scoring.scorecard import (
 )
 from scoring.sign_flips import PairTest, PairTests
 from scoring.significance import Comparison, Interval, compare
+from scoring.strata import (
+    Strata,
+    StratumDifference,
+    StratumScore,
+    read_strata,
+    stratum_differences,
+    stratum_scores,
+)
 from scoring.tasks import Classification, Hit, Item, Task, pair
 from scoring.views import VIEWS, View, select_views
 
@@ -40,6 +51,7 @@ __all__ = [
     "VIEWS",
     "ActGold",
     "ActScorecard",
+    "Agreement",
     "Answer",
     "ArticleDifficulty",
     "ArticleRank",
@@ -50,6 +62,7 @@ __all__ = [
     "Confusion",
     "CrossValidation",
     "Curve",
+    "DoubtfulItem",
     "Ensemble",
     "FileProblem",
     "FormatError",
@@ -69,20 +82,30 @@ __all__ = [
     "Scorecard",
     "ScoringError",
     "Signature",
+    "Strata",
+    "StratumDifference",
+    "StratumScore",
     "Task",
     "TeamChoice",
     "View",
+    "agree",
     "article_difficulty",
     "article_ranks",
+    "changed_gold",
     "compare",
     "cross_validate",
+    "doubtful_items",
     "evaluate_files",
     "evaluate_runs",
+    "leaderboard",
     "mean_of",
     "pair",
     "read_gold",
     "read_run",
+    "read_strata",
     "result_lines",
     "select_views",
+    "stratum_differences",
+    "stratum_scores",
     "train",
 ]

@@ -359,6 +359,7 @@ class ActScorer:
                 tn=int(np.count_nonzero(~truth & ~relevant)),
             ),
             matches=Matches(tuple(ranks.tolist()), len(listed), self._gold.positives),
+            articles=self._gold.articles,
             ranked=listed,
             called=relevant,
             signature=self._signature,

@@ -1,27 +1,57 @@
 """Result files matched against a gold standard at the speed of reading them.
 
-Only INT and IPT files in good order take this way. For any other, `match_file` returns None and
-`scoring.files.read_run` reads it line by line and reports what is wrong, if anything is. Nothing
-is approximate: items with equal hashes are compared again.
+Well-formed INT and IPT files take this way, whatever the order of their lines and the characters
+in their names. For any other, `match_file` returns None and `scoring.files.read_run` reads it line
+by line and reports what is wrong. Nothing is approximate: items with equal hashes are compared
+again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.columns import ByteColumn, Places, Words, split_columns
+from scoring.columns import ByteColumn, Places, Truths, Words, split_columns
 from scoring.ranking import Matches
-from scoring.tasks import Item, Task
+from scoring.tasks import Hit, Item, Task, pair
 
 Number = TypeVar("Number", bound=np.generic)
 
 _MULTIPLIERS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
-_NUMBERED = 0xFF << 56  # no text has 0xFF as its eighth byte
+_FOLD = np.uint64(0xD6E8FEB86659FD93)
+_SHORT = 16
+"""Bytes of an accession that are compared as they are; a longer one gets a number."""
+_NUMBERED = 0xFF << 56  # no text has 0xFF as its sixteenth byte
+_FEW = 4
+"""Rows an article in a block, at least, where articles are together."""
+
+
+class Members(NamedTuple):
+    """A column of accessions: their first eight bytes and the next eight, if any has more."""
+
+    words: Words
+    more: Words | None
+
+    def at(self, rows: Places) -> Members:
+        """Return some rows of the column."""
+        return Members(self.words[rows], None if self.more is None else self.more[rows])
+
+    def folded(self) -> Words:
+        """Return one word a row, which depends on all bytes."""
+        return self.words if self.more is None else self.words ^ (self.more * _FOLD)
+
+    def equals(self, other: Members) -> Truths:
+        """Return, for each row, whether it has the same bytes as the other's."""
+        same: Truths = self.words == other.words
+        if self.more is not None or other.more is not None:
+            same &= _or_zeros(self) == _or_zeros(other)
+        return same
 
 
 class GoldIndex:
@@ -38,37 +68,44 @@ class GoldIndex:
         ]
         articles = np.array([place for place, _ in pairs], dtype=np.int64)
         columns = zip(*(members for _, members in pairs), strict=True)
-        members = _ordered([self._words(column) for column in columns])
+        members = _ordered([self._members_of(column) for column in columns])
         hashes = _hashes(articles, members)
         order = np.argsort(hashes)
         self._hashes = hashes[order]
         self.ambiguous = _any_equal(hashes)  # two items with one hash: cannot be looked up
         self._articles = articles[order]
-        self._members = [member[order] for member in members]
+        self._members = [member.at(order) for member in members]
         self._known = np.zeros(1 << 16, dtype=bool)  # by the hashes' upper bits
         self._known[self._hashes >> np.uint64(48)] = True
 
-    def _words(self, accessions: Iterable[str]) -> Words:
+    def _members_of(self, accessions: Iterable[str]) -> Members:
         texts = [accession.encode() for accession in accessions]
-        return np.array([_word(text, self.numbers) for text in texts], dtype=np.uint64)
+        pairs = [_two_words(text, self.numbers) for text in texts]
+        words, more = np.array(pairs, dtype=np.uint64).T
+        return Members(words, more)
 
-    def find(self, articles: Places, members: Sequence[Words], hashes: Words) -> Places:
+    def find(self, articles: Places, members: Sequence[Members], hashes: Words) -> Places:
         """Return the rows whose item is in the gold of their article."""
         rows = np.flatnonzero(self._known[hashes >> np.uint64(48)])
         found = np.searchsorted(self._hashes, hashes[rows])
         found = np.minimum(found, len(self._hashes) - 1)
         same = self._articles[found] == articles[rows]
         for ours, theirs in zip(self._members, members, strict=True):
-            same &= ours[found] == theirs[rows]
+            same &= ours.at(found).equals(theirs.at(rows))
         matched: Places = rows[same]
         return matched
 
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedFile:
-    """A result file's articles, each with its matches; `rising` are (line, rank) of warnings."""
+    """A result file's articles, each with its matches, and what is odd in the file.
+
+    `wide` is the first line with more columns, if any; `rising` are (line, rank) of confidences
+    that rise.
+    """
 
     matches: Mapping[str, Matches]
+    wide: int | None
     rising: Sequence[tuple[int, int]]
 
 
@@ -79,61 +116,137 @@ def match_file(
 
     `blocks` are the file's bytes as `scoring.text.line_blocks` has them.
     """
-    parts = _Parts(task, index)
+    parts = _Parts(task, index.place, index.numbers)
     if index.ambiguous or not all(map(parts.add, blocks)) or not parts.ranks:
         return None
     rows = _Rows(parts)
     if not rows.ranked(lenient=lenient_ranks):
         return None
-    members = _ordered([rows.ordered(column) for column in parts.members()])
+    members = _ordered([rows.members(column) for column in parts.members()])
     hashes = _hashes(rows.articles, members)
     if _any_equal(hashes):
         return None
     return MatchedFile(
         matches=rows.matches(index.find(rows.articles, members, hashes), index),
+        wide=parts.wide,
         rising=rows.rising(),
     )
 
 
-class _Parts:
-    """The columns of a file, collected block by block; articles and long accessions as numbers."""
+@dataclass(frozen=True, kw_only=True)
+class HitsFile:
+    """A result file's hits by article, both in file order, and what is odd in the file.
 
-    def __init__(self, task: Task, index: GoldIndex) -> None:
+    `wide` and `rising` are those of `MatchedFile`.
+    """
+
+    answers: Mapping[str, list[Hit]]
+    wide: int | None
+    rising: Sequence[tuple[int, int]]
+
+
+def read_hits(
+    blocks: Iterable[bytes], task: Task, *, lenient_ranks: bool = False
+) -> HitsFile | None:
+    """Return an INT or IPT file's hits, or None unless every line is well-formed."""
+    parts = _PartsWithHits(task)
+    if not all(map(parts.add, blocks)) or not parts.ranks:
+        return None
+    rows = _Rows(parts)
+    if not rows.ranked(lenient=lenient_ranks):
+        return None
+    members = _ordered([rows.members(column) for column in parts.members()])
+    if _any_equal(_hashes(rows.articles, members)):
+        return None
+    return HitsFile(answers=parts.answers, wide=parts.wide, rising=rows.rising())
+
+
+class _Parts:
+    """The columns of a file, collected block by block; articles and long accessions as numbers.
+
+    `articles` and `accessions` are numbers that are known already.
+    """
+
+    def __init__(
+        self, task: Task, articles: Mapping[str, int], accessions: Mapping[bytes, int]
+    ) -> None:
         self._width = 4 if task is Task.INT else 5
-        self._accessions = dict(index.numbers)
-        self.article_numbers = dict(index.place)  # the gold's articles first
+        self._accessions = dict(accessions)
+        self.article_numbers = dict(articles)
         self.articles: list[Places] = []
         self.ranks: list[Words] = []
         self.confidences: list[NDArray[np.float64]] = []
-        self._members: list[list[Words]] = []
+        self.wide: int | None = None
+        self._lines = 0
+        self._members: list[list[Members]] = []
 
     def add(self, block: bytes) -> bool:
         """Add one block; return False where any of its lines is malformed."""
-        columns = split_columns(block, self._width)
-        if columns is None:
+        split = split_columns(block, self._width, self._width - 2)
+        if split is None:
             return False
-        article, *accessions, rank, confidence = columns
+        article, *accessions, rank, confidence = split.columns
         ranks, fits = rank.integers()
         confidences = confidence.numbers()
         if not fits.all() or not ranks.all():
             return False
         if not ((confidences > 0) & (confidences <= 1)).all():
             return False
+        if self.wide is None and split.wide is not None:
+            self.wide = self._lines + split.wide + 1
+        self._lines += split.lines
         self.articles.append(self._numbered(article))
         self.ranks.append(ranks)
         self.confidences.append(confidences)
-        self._members.append([_words(column, self._accessions) for column in accessions])
+        self._members.append([_members(column, self._accessions) for column in accessions])
+        self._taken(accessions)
         return True
 
-    def members(self) -> list[Words]:
+    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
+        """Take note of a block that was added; there is nothing more to take from it."""
+
+    def members(self) -> list[Members]:
         """Return a whole-file column for each accession of an item."""
-        return [np.concatenate(column) for column in zip(*self._members, strict=True)]
+        return [_joined(column) for column in zip(*self._members, strict=True)]
 
     def _numbered(self, article: ByteColumn) -> Places:
+        """Return the articles' numbers; the text of an article is looked at as rarely as can be."""
         heads = np.flatnonzero(np.concatenate([[True], ~article.repeats()]))
-        names = [article.text(row).decode() for row in heads.tolist()]
-        numbers = [self.article_numbers.setdefault(n, len(self.article_numbers)) for n in names]
-        return np.repeat(np.array(numbers), np.diff(heads, append=len(article.starts)))
+        if len(heads) * _FEW <= len(article.starts):
+            numbers = self._numbers(article.texts(heads))
+            return np.repeat(numbers, np.diff(heads, append=len(article.starts)))
+        rows, which = article.distinct()
+        return self._numbers(article.texts(rows))[which]
+
+    def _numbers(self, names: Iterable[bytes]) -> Places:
+        known = self.article_numbers
+        return np.array([known.setdefault(name.decode(), len(known)) for name in names])
+
+
+class _PartsWithHits(_Parts):
+    """The columns of a file, and its hits with their names."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task, {}, {})
+        self.answers: dict[str, list[Hit]] = {}
+        self._names: list[str] = []
+
+    def _taken(self, accessions: Sequence[ByteColumn]) -> None:
+        articles = self.articles[-1]
+        rows = np.arange(len(articles))
+        items: Iterable[Item] = map(bytes.decode, accessions[0].texts(rows))
+        if len(accessions) == 2:
+            items = map(
+                pair,
+                map(bytes.decode, accessions[0].texts(rows)),
+                map(bytes.decode, accessions[1].texts(rows)),
+            )
+        fields = zip(items, self.ranks[-1].tolist(), self.confidences[-1].tolist(), strict=True)
+        hits = list(map(partial(tuple.__new__, Hit), fields))
+        self._names += list(self.article_numbers)[len(self._names) :]
+        starts = _changes(articles).tolist()
+        for start, end in pairwise([*starts, len(hits)]):
+            self.answers.setdefault(self._names[articles[start]], []).extend(hits[start:end])
 
 
 class _Rows:
@@ -141,13 +254,8 @@ class _Rows:
 
     def __init__(self, parts: _Parts) -> None:
         self._names = list(parts.article_numbers)
-        self._order: Places | None = None
         articles, ranks = np.concatenate(parts.articles), np.concatenate(parts.ranks)
-        starts = _changes(articles)
-        together = len(starts) == len(set(articles[starts].tolist()))
-        rising = (ranks[1:] > ranks[:-1]) | (articles[1:] != articles[:-1])
-        if not (together and rising.all()):
-            self._order = np.lexsort((ranks, articles))
+        self._order = _order(articles, ranks)
         self.articles, self._ranks = self.ordered(articles), self.ordered(ranks)
         self._confidences = self.ordered(np.concatenate(parts.confidences))
         self._starts = _changes(self.articles)
@@ -156,6 +264,10 @@ class _Rows:
     def ordered(self, column: NDArray[Number]) -> NDArray[Number]:
         """Return a column of the file in the order of the rows."""
         return column if self._order is None else column[self._order]
+
+    def members(self, column: Members) -> Members:
+        """Return a column of accessions in the order of the rows."""
+        return column if self._order is None else column.at(self._order)
 
     def ranked(self, *, lenient: bool) -> bool:
         """Return whether each article's ranks are 1, 2, 3, ...; lenient: whether none is twice."""
@@ -200,33 +312,77 @@ def _counted(lengths: Places) -> Places:
     return np.arange(1, ends[-1] + 1) - np.repeat(ends - lengths, lengths)
 
 
-def _words(column: ByteColumn, numbers: dict[bytes, int]) -> Words:
-    """Return accessions as words: their own bytes up to eight, a number for a longer one."""
+def _order(articles: Places, ranks: Words) -> Places | None:
+    """Return the order by article and rank, or None where the rows have it.
+
+    Where an article's ranks are 1 to n, each row's place follows from the counts of the articles.
+    """
+    starts = _changes(articles)
+    together = len(starts) == len(set(articles[starts].tolist()))
+    if together and ((ranks[1:] > ranks[:-1]) | (articles[1:] != articles[:-1])).all():
+        return None
+    counts = np.bincount(articles)
+    if (ranks <= counts[articles]).all():
+        order = np.full(len(ranks), -1)
+        firsts = np.cumsum(counts) - counts - 1
+        order[firsts[articles] + ranks.astype(np.int64)] = np.arange(len(ranks))
+        if (order >= 0).all():  # no rank twice
+            return order
+    return np.lexsort((ranks, articles))
+
+
+def _members(column: ByteColumn, numbers: dict[bytes, int]) -> Members:
+    """Return accessions as words: their own bytes up to sixteen, a number for a longer one."""
     words = column.prefixes()
-    if column.longest > 8:
-        for row in np.flatnonzero(column.lengths > 8).tolist():
-            words[row] = _word(column.text(row), numbers)
-    return words
+    if column.longest <= 8:
+        return Members(words, None)
+    more = column.windows(8)
+    for row in np.flatnonzero(column.lengths > _SHORT).tolist():
+        words[row], more[row] = _two_words(column.text(row), numbers)
+    return Members(words, more)
 
 
-def _word(text: bytes, numbers: dict[bytes, int]) -> int:
-    if len(text) <= 8:
-        return int.from_bytes(text, "little")
-    return _NUMBERED | numbers.setdefault(text, len(numbers))
+def _two_words(text: bytes, numbers: dict[bytes, int]) -> tuple[int, int]:
+    if len(text) <= _SHORT:
+        return int.from_bytes(text[:8], "little"), int.from_bytes(text[8:], "little")
+    return numbers.setdefault(text, len(numbers)), _NUMBERED
 
 
-def _ordered(members: Sequence[Words]) -> list[Words]:
+def _joined(parts: Sequence[Members]) -> Members:
+    words = np.concatenate([part.words for part in parts])
+    if all(part.more is None for part in parts):
+        return Members(words, None)
+    return Members(words, np.concatenate([_or_zeros(part) for part in parts]))
+
+
+def _or_zeros(members: Members) -> Words:
+    return np.zeros_like(members.words) if members.more is None else members.more
+
+
+def _ordered(members: Sequence[Members]) -> list[Members]:
     """Return the members of unordered pairs in one order; a single member as it is."""
     if len(members) == 1:
         return list(members)
-    return [np.minimum(*members), np.maximum(*members)]
+    one, other = members
+    if one.more is None and other.more is None:
+        lower, upper = np.minimum(one.words, other.words), np.maximum(one.words, other.words)
+        return [Members(lower, None), Members(upper, None)]
+    mores = _or_zeros(one), _or_zeros(other)
+    swap = (one.words > other.words) | ((one.words == other.words) & (mores[0] > mores[1]))
+    return [
+        Members(np.where(swap, b, a), np.where(swap, more_b, more_a))
+        for (a, more_a), (b, more_b) in (
+            ((one.words, mores[0]), (other.words, mores[1])),
+            ((other.words, mores[1]), (one.words, mores[0])),
+        )
+    ]
 
 
-def _hashes(articles: Places, members: Sequence[Words]) -> Words:
+def _hashes(articles: Places, members: Sequence[Members]) -> Words:
     """Return 64 mixed bits of each (article, item): equal for equals, almost surely not else."""
     mixed = articles.astype(np.uint64)
     for member in members:
-        mixed = (mixed * _MULTIPLIERS[0]) ^ member
+        mixed = (mixed * _MULTIPLIERS[0]) ^ member.folded()
         mixed ^= mixed >> np.uint64(32)
         mixed *= _MULTIPLIERS[1]
         mixed ^= mixed >> np.uint64(29)

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 from scoring import commands
 from scoring.errors import FormatError, ScoringError
 
-COMMANDS = tuple(module.name for module in iter_modules(commands.__path__))
+COMMANDS = tuple(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
 """The subcommands: every module of `scoring.commands` has an `add_parser(subparsers)`."""
 
 
@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for name in COMMANDS:
-        import_module(f"scoring.commands.{name}").add_parser(subparsers)
+        import_module(f"scoring.commands.{name.replace('-', '_')}").add_parser(subparsers)
     return parser
 
 

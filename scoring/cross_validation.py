@@ -86,6 +86,7 @@ def cross_validate(
     author: Run | None = None,
     folds: int = 10,
     training_cutoff: int = CUTOFF,
+    selection_cutoff: int | None = None,
     cutoff: int | None = CUTOFF,
     seed: int = 2009,
 ) -> CrossValidation:
@@ -105,7 +106,13 @@ def cross_validate(
         fold = frozenset(held_out.tolist())
         places = choice.best(counted - fold) if choice else range(len(runs))
         chosen = [*(runs[place] for place in places), *authors]
-        ensemble = train(gold, chosen, training_cutoff=training_cutoff, articles=counted - fold)
+        ensemble = train(
+            gold,
+            chosen,
+            training_cutoff=training_cutoff,
+            selection_cutoff=selection_cutoff,
+            articles=counted - fold,
+        )
         ranked.update(ensemble.rank(chosen, cutoff=cutoff, articles=fold))
         members.append(tuple(places))
     hits = _as_many_as(item_hits(author), ranked) if author else ranked

@@ -31,13 +31,15 @@ LEAST_CONFIDENCE = 1e-9
 class Ensemble:
     """A trained consensus: the members' names, and a weight for each member's three features.
 
-    `training_cutoff` is how many of each member's best ranks are candidates.
+    `training_cutoff` is how many of each member's best ranks it has learned from,
+    `selection_cutoff` how many are candidates when it ranks.
     """
 
     members: tuple[str, ...]
     weights: NDArray[np.float64]  # (members, 3)
     bias: float
     training_cutoff: int = CUTOFF
+    selection_cutoff: int = CUTOFF
 
     def rank(
         self,
@@ -58,7 +60,7 @@ class Ensemble:
         for article in _articles(hits):
             if articles is not None and article not in articles:
                 continue
-            items, rows = candidate_features(hits, article, self.training_cutoff)
+            items, rows = candidate_features(hits, article, self.selection_cutoff)
             scores = rows.reshape(len(items), -1) @ self.weights.ravel() + self.bias
             order = sorted(range(len(items)), key=lambda row: (-scores[row], items[row]))
             ranked[article] = [
@@ -70,7 +72,7 @@ class Ensemble:
     def explain(self, runs: Sequence[Run], article: str, item: Item) -> Mapping[str, float]:
         """Return what each member adds to the log-odds that a candidate is correct, and `bias`."""
         hits = [item_hits(run) for run in runs]
-        items, rows = candidate_features(hits, article, self.training_cutoff)
+        items, rows = candidate_features(hits, article, self.selection_cutoff)
         if item not in items:
             raise OptionError(f"no run has {item!r} among its candidates for {article!r}")
         parts = (rows[items.index(item)] * self.weights).sum(axis=1)
@@ -82,9 +84,14 @@ def train(
     runs: Sequence[Run],
     *,
     training_cutoff: int = CUTOFF,
+    selection_cutoff: int | None = None,
     articles: frozenset[str] | None = None,
 ) -> Ensemble:
-    """Train a consensus on runs and gold, on the gold's articles or on some of them."""
+    """Train a consensus on runs and gold, on the gold's articles or on some of them.
+
+    It learns from the `training_cutoff` best ranks of each run, and is to select from the
+    `selection_cutoff` best (by default as many).
+    """
     # These take a second to load: only when training.
     from scipy.sparse import csr_array, vstack
     from sklearn.linear_model import LogisticRegression
@@ -106,6 +113,7 @@ def train(
         weights=model.coef_.reshape(len(runs), len(FEATURES)),
         bias=float(model.intercept_[0]),
         training_cutoff=training_cutoff,
+        selection_cutoff=selection_cutoff or training_cutoff,
     )
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bulk import match_file
 from scoring.errors import FileProblem, FormatError, OptionError
-from scoring.files import Run, read_gold, read_run, rising_confidence, run_name
+from scoring.files import Run, odd_lines, read_gold, read_run, run_name
 from scoring.gold import Gold, ItemGold
 from scoring.scorecard import ArticlePolicy, Scorecard, Signature
 from scoring.tasks import Classification, Task
-from scoring.text import line_blocks
+from scoring.text import Source, line_blocks, rereadable
 from scoring.views import RAW, View
 
 
@@ -80,7 +80,7 @@ def evaluate_runs(
     problems: list[FileProblem] = []
     for run in runs:
         try:
-            scorecards += _evaluate_file(gold, Path(run), signature, views)
+            scorecards += _evaluate_file(gold, rereadable(Path(run)), signature, views)
         except FormatError as error:
             problems += error.problems
     if problems:
@@ -92,11 +92,21 @@ def evaluate(gold: Gold, run: Run, signature: Signature, view: View = RAW) -> Sc
     """Score a run that was read already, as its signature says."""
     signature = replace(signature, view=view.name, files=view.files)
     scorer = new_scorer(gold, signature, run.name)
-    for article, answer in run.answers.items():
-        if isinstance(gold, ItemGold) and not isinstance(answer, Classification):
-            answer = view.apply(answer, gold.items.get(article, frozenset()))
+    for article, answer in in_view(gold, run, view).answers.items():
         scorer.put(article, answer)
     return replace(scorer.scorecard(), warnings=run.warnings)
+
+
+def in_view(gold: Gold, run: Run, view: View) -> Run:
+    """Return a run as a view shows it; articles that are not in the gold stay as they are."""
+    if view == RAW or not isinstance(gold, ItemGold):
+        return run
+    answers = {
+        article: view.apply(answer, gold.items.get(article, frozenset()))
+        for article, answer in run.answers.items()
+        if not isinstance(answer, Classification)
+    }
+    return replace(run, answers=answers)
 
 
 @cache
@@ -111,7 +121,7 @@ def _keep_freed_memory() -> None:
 
 
 def _evaluate_file(
-    gold: Gold, path: Path, signature: Signature, views: Sequence[View]
+    gold: Gold, path: Source, signature: Signature, views: Sequence[View]
 ) -> list[Scorecard]:
     if isinstance(gold, ItemGold) and tuple(views) == (RAW,):
         scorecard = _evaluate_in_bulk(gold, path, signature)
@@ -121,7 +131,7 @@ def _evaluate_file(
     return [evaluate(gold, run, signature, view) for view in views]
 
 
-def _evaluate_in_bulk(gold: ItemGold, path: Path, signature: Signature) -> Scorecard | None:
+def _evaluate_in_bulk(gold: ItemGold, path: Source, signature: Signature) -> Scorecard | None:
     """Return the raw score of a well-formed file, or None: it must be read line by line."""
     lenient = signature.ranks == "lenient"
     matched = match_file(line_blocks(path), gold.task, gold.index, lenient_ranks=lenient)
@@ -130,5 +140,5 @@ def _evaluate_in_bulk(gold: ItemGold, path: Path, signature: Signature) -> Score
     scorer = ItemScorer(gold, signature, run_name(path))
     for article, matches in matched.matches.items():
         scorer.put_matches(article, matches)
-    warnings = (rising_confidence(path, gold.task, line, rank) for line, rank in matched.rising)
-    return replace(scorer.scorecard(), warnings=tuple(warnings))
+    warnings = odd_lines(path, gold.task, matched.wide, matched.rising)
+    return replace(scorer.scorecard(), warnings=warnings)

@@ -12,10 +12,19 @@ from itertools import pairwise
 from pathlib import Path
 
 from scoring.biocreative import Answer
+from scoring.bulk import read_hits
 from scoring.errors import FileProblem
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.rows import GOLD_COLUMNS, RESULT_COLUMNS, ResultLine, TabFile, result_rows
+from scoring.rows import (
+    GOLD_COLUMNS,
+    RESULT_COLUMNS,
+    ResultLine,
+    TabFile,
+    extra_columns,
+    result_rows,
+)
 from scoring.tasks import Classification, Hit, Item, Task, by_rank
+from scoring.text import Source, line_blocks, rereadable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +40,7 @@ class Run:
     warnings: tuple[FileProblem, ...] = ()
 
 
-def run_name(path: Path) -> str:
+def run_name(path: Source) -> str:
     """Return the name of a result file's run: the file's name without its suffixes."""
     name = path.name.removesuffix(".gz")
     return name.rsplit(".", 1)[0] or name
@@ -77,14 +86,25 @@ def _item_gold(sheet: TabFile, task: Task) -> ItemGold:
     )
 
 
-def read_run(task: Task | str, path: Path | str, *, lenient_ranks: bool = False) -> Run:
+def read_run(task: Task | str, path: Source | str, *, lenient_ranks: bool = False) -> Run:
     """Read a result file: the gold's columns, then rank and confidence.
 
     Raises `FormatError` with every problem: columns, ranks that are not 1, 2, 3, ... within an
     article (ACT: within a class) unless `lenient_ranks`, confidences outside ]0, 1], an item or
     rank twice, an ACT article twice.
     """
-    task, path = Task(task), Path(path)
+    task = Task(task)
+    path = rereadable(Path(path) if isinstance(path, str) else path)
+    if task is not Task.ACT:
+        found = read_hits(line_blocks(path), task, lenient_ranks=lenient_ranks)
+        if found:
+            warnings = odd_lines(path, task, found.wide, found.rising)
+            return Run(task=task, name=run_name(path), answers=found.answers, warnings=warnings)
+    return read_run_by_line(task, path, lenient_ranks=lenient_ranks)
+
+
+def read_run_by_line(task: Task, path: Source, *, lenient_ranks: bool = False) -> Run:
+    """Read a result file line by line, as `read_run` does where there may be a problem."""
     sheet = TabFile(path, RESULT_COLUMNS[task])
     rows = list(result_rows(sheet, task))
     answers = _classifications(sheet, rows) if task is Task.ACT else _hits(sheet, rows)
@@ -150,15 +170,33 @@ def _warn_rising(sheet: TabFile, task: Task, group: Sequence[ResultLine]) -> Non
             return
 
 
-def rising_confidence(path: Path, task: Task, line: int, rank: int) -> FileProblem:
+def rising_confidence(path: Source, task: Task, line: int, rank: int) -> FileProblem:
     """Return the warning that a hit is more confident than the hit ranked above it."""
     message = f"confidence rises with rank {rank}; expected it to fall"
     return FileProblem(str(path), line, len(RESULT_COLUMNS[task]), message)
 
 
+def odd_lines(
+    path: Source, task: Task, wide: int | None, rising: Iterable[tuple[int, int]]
+) -> tuple[FileProblem, ...]:
+    """Return the warnings of a file that was read in bulk (`bulk.MatchedFile`)."""
+    widened = [] if wide is None else [extra_columns(path, RESULT_COLUMNS[task], wide)]
+    return (*widened, *(rising_confidence(path, task, line, rank) for line, rank in rising))
+
+
 def item_text(item: Item) -> str:
     """Return an item as text: an accession, or a pair in its stored order."""
     return repr(item) if isinstance(item, str) else f"the pair {item[0]!r}, {item[1]!r}"
+
+
+def gold_lines(gold: Gold) -> Iterator[str]:
+    """Yield a gold file line by line, with line ends: articles in gold order, items sorted."""
+    if isinstance(gold, ActGold):
+        yield from (f"{article}\t{relevant:d}\n" for article, relevant in gold.relevant.items())
+        return
+    for article, items in gold.items.items():
+        texts = (item if isinstance(item, str) else "\t".join(item) for item in items)
+        yield from (f"{article}\t{text}\n" for text in sorted(texts))
 
 
 def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:

@@ -8,14 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import get_args
 
-from scoring.errors import FileProblem
+from scoring.errors import FileProblem, OptionError
 from scoring.evaluation import evaluate_runs
-from scoring.gold import Gold
+from scoring.gold import Gold, ItemGold
+from scoring.measures import MEASURES, measure_named
 from scoring.report import FORMATS
 from scoring.resampling import MOST_RESAMPLES
 from scoring.scorecard import ArticlePolicy, Scorecard
+from scoring.tables import latex_float
 from scoring.tasks import Task
-from scoring.views import RAW, View
+from scoring.views import RAW, VIEWS, View, select_views
 
 _SHOWN = 5  # warnings of one file
 
@@ -32,8 +34,8 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="result files")
 
 
-def add_policy(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say which articles and ranks count."""
+def add_policy(parser: argparse.ArgumentParser, *, all_views: bool = False) -> None:
+    """Add the options that say which articles, ranks and hits count; `all_views` at once or one."""
     add_articles(parser)
     parser.add_argument(
         "--cutoff", type=positive, metavar="N", help="score only the N best ranks of each article"
@@ -42,6 +44,31 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--beta", type=float, default=1.0, help="weight of recall in F_beta (default 1)"
     )
+    add_views(parser, all_views=all_views)
+
+
+def add_views(parser: argparse.ArgumentParser, *, all_views: bool = False) -> None:
+    """Add `--map`, `--taxa` and `--views`, which `views_of` reads."""
+    parser.add_argument(
+        "--map", type=Path, metavar="FILE", help="homologs: gold accession<TAB>accession,..."
+    )
+    parser.add_argument("--taxa", type=Path, metavar="FILE", help="organisms: accession<TAB>taxon")
+    parser.add_argument(
+        "--views",
+        choices=[*VIEWS, "all"] if all_views else VIEWS,
+        help="default: the one that uses the files given",
+    )
+
+
+def views_of(args: argparse.Namespace, gold: Gold) -> tuple[View, ...]:
+    """Return the views asked for; without `--views`, the one that uses all the files given."""
+    name = args.views or VIEWS[bool(args.map) + 2 * bool(args.taxa)]
+    if name == "raw":
+        return (RAW,)
+    if not isinstance(gold, ItemGold):
+        raise OptionError("--map, --taxa and --views do not apply to ACT")
+    names = VIEWS if name == "all" else (name,)
+    return tuple(select_views(gold, names, homologs=args.map, taxa=args.taxa))
 
 
 def add_articles(parser: argparse.ArgumentParser) -> None:
@@ -61,17 +88,28 @@ def add_lenient_ranks(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add `--format` and its short form `--json`."""
+def add_format(parser: argparse.ArgumentParser, *, captions: bool = True) -> None:
+    """Add `--format`, its short form `--json`, and what `framed` reads unless not `captions`."""
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--format", choices=FORMATS, default="text", help="default: text")
     output.add_argument("--json", dest="format", action="store_const", const="json")
+    if not captions:
+        return
+    parser.add_argument("--caption", default="", metavar="TEXT", help="of a LaTeX table")
+    parser.add_argument("--label", default="", metavar="NAME", help="of a LaTeX table, for \\ref")
 
 
-def scorecards_of(
-    args: argparse.Namespace, gold: Gold, views: Iterable[View] = (RAW,)
-) -> list[Scorecard]:
-    """Score the runs as the shared options say; warnings go to stderr."""
+def framed(args: argparse.Namespace, report: str) -> str:
+    """Return a report as it is to be printed: a LaTeX table with its caption and label."""
+    if not args.caption and not args.label:
+        return report
+    if args.format != "latex":
+        raise OptionError("--caption and --label are of --format latex")
+    return latex_float(report, args.caption, args.label)
+
+
+def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
+    """Score the runs, in each view, as the shared options say; warnings go to stderr."""
     scorecards = evaluate_runs(
         args.task,
         gold,
@@ -80,7 +118,7 @@ def scorecards_of(
         cutoff=args.cutoff,
         lenient_ranks=args.lenient_ranks,
         beta=args.beta,
-        views=tuple(views),
+        views=views_of(args, gold),
     )
     warn(warning for scorecard in scorecards for warning in scorecard.warnings)
     return scorecards
@@ -112,6 +150,32 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add `--seed`."""
     parser.add_argument("--seed", type=natural, default=2009, metavar="N")
+
+
+def add_team(parser: argparse.ArgumentParser, effect: str) -> None:
+    """Add `--team`, with its effect; `scoring.teams.team_of` applies it."""
+    parser.add_argument(
+        "--team",
+        metavar="REGEX",
+        help=f"its first group in a run's name is the team; {effect}",
+    )
+
+
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    """Add `--measures`; `check_measures` refuses unknown names."""
+    parser.add_argument(
+        "--measures",
+        type=lambda text: text.split(","),
+        default=[],
+        metavar="M,...",
+        help=f"besides: {', '.join(MEASURES)}",
+    )
+
+
+def check_measures(names: Iterable[str]) -> None:
+    """Raise `OptionError` for an unknown name, before any file is read."""
+    for name in names:
+        measure_named(name)
 
 
 def positive(text: str) -> int:

@@ -47,12 +47,21 @@ class Ppi3dScorecard:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Curves:
-    """Both curves against recall, from recall 0; arrays of one length each."""
+    """Both curves against recall, from recall 0, then those of PR and ROC."""
 
     recall1: Points
     ratio: Points  # (tp/fp) / max(tp/fp), 1 where fp is 0
     recall2: Points  # without the thresholds where tn is 0
     specificity: Points  # 1 - fp/tn
+    recall: Points
+    precision: Points  # tp/(tp + fp); before the first threshold that of the first
+    false_rate: Points  # fp over all other pairs
+    roc_recall: Points
+
+    @property
+    def above(self) -> Points:
+        """The second curve where it is not below 0, which it has no lower limit to."""
+        return np.maximum(self.specificity, 0.0)
 
 
 def evaluate(
@@ -81,7 +90,7 @@ def evaluate(
 def curves(
     labels: Sequence[bool] | NDArray[np.bool_], confidences: Sequence[float] | Points
 ) -> Curves:
-    """Return the two curves whose areas `evaluate` multiplies."""
+    """Return the two curves whose areas `evaluate` multiplies, and those of PR and ROC."""
     return _curves(*_counts(labels, confidences))
 
 
@@ -109,6 +118,10 @@ def _curves(tp: Points, fp: Points) -> Curves:
         ratio=np.append(1.0, ratio),
         recall2=np.append(0.0, recall[kept]),
         specificity=np.append(1.0, 1 - fp[kept] / tn[kept]),
+        recall=np.append(0.0, recall),
+        precision=(tp / (tp + fp))[[0, *range(len(tp))]],
+        false_rate=np.append(0.0, fp / fp[-1]),
+        roc_recall=np.append(0.0, recall),
     )
 
 

@@ -1,20 +1,40 @@
-"""Scorecards and comparisons for people and programs: text, JSON, CSV and LaTeX."""
+"""Scorecards and articles for people and programs: text, JSON, CSV and LaTeX."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from scoring.analysis import ArticleDifficulty, ArticleRank
+from scoring.doubtful import DoubtfulItem
+from scoring.frames import flat
 from scoring.measures import mean_of
 from scoring.scorecard import ItemScorecard, Scorecard
-from scoring.sign_flips import PairTest, PairTests
-from scoring.significance import Comparison, Interval
-from scoring.tables import Cell, Table, csv_table, latex_table, text_table
+from scoring.sign_flips import PairTest
+from scoring.significance import Interval
+from scoring.strata import StratumDifference
+from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
 
-Records: TypeAlias = Sequence[Interval | PairTest | ArticleRank | ArticleDifficulty]
+
+class Counted(Protocol):
+    """A result that is scored on some articles of a gold."""
+
+    @property
+    def articles_scored(self) -> int:
+        """The number of articles of the gold that were scored."""
+        ...
+
+    @property
+    def articles_in_gold(self) -> int:
+        """The number of articles of the gold."""
+        ...
+
+
+Records: TypeAlias = Sequence[
+    Interval | PairTest | ArticleRank | ArticleDifficulty | StratumDifference
+]
 
 _ITEM_COLUMNS = {
     "tp": "TP",
@@ -42,7 +62,15 @@ _ACT_COLUMNS = {
     "auc_ipr": "AUC iP/R",
 }
 
+BETTER_HIGH = {*_ITEM_COLUMNS.values(), *_ACT_COLUMNS.values()} - {"TP", "FP", "FN", "TN"}
+"""The columns of scores, of which the highest is the best."""
+
 FORMATS = ("text", "json", "csv", "latex")
+_STYLES: Mapping[str, Callable[[Table], str]] = {
+    "text": text_table,
+    "csv": csv_table,
+    "latex": latex_table,
+}
 
 
 def scores_report(
@@ -63,63 +91,27 @@ def scores_report(
     if style == "json":
         return json.dumps(values, indent=2)
     if style == "csv":
-        flat = [_flat(one) for one in values]
-        return csv_table([list(flat[0]), *(list(one.values()) for one in flat)])
+        rows = [flat(one) for one in values]
+        return csv_table([list(rows[0]), *(list(one.values()) for one in rows)])
     columns = {f"measures.{name}": name for name in measures}
     columns |= {name: name for more in extra for name in more}
-    table = _score_table(scorecards, [_flat(one) for one in values], columns)
+    table = score_table(scorecards, [flat(one) for one in values], columns)
     signatures = list(dict.fromkeys(str(scorecard.signature) for scorecard in scorecards))
     if style == "latex":
-        return "\n".join([*(f"% {signature}" for signature in signatures), latex_table(table)])
+        best = best_cells(table, dict.fromkeys(BETTER_HIGH | set(measures), False))
+        tabular = latex_table(table, best)
+        return "\n".join([*(f"% {signature}" for signature in signatures), tabular])
     return "\n".join([text_table(table), "", *signatures])
 
 
-def comparison_report(comparison: Comparison, style: str) -> str:
-    """Return a comparison in one of `FORMATS`; CSV and LaTeX have its intervals only."""
-    tests, signature = comparison.tests, str(comparison.signature)
+def doubtful_report(items: Sequence[DoubtfulItem], style: str) -> str:
+    """Return doubtful items in one of `FORMATS`; pairs are two accessions with a space between."""
+    rows = [asdict(one) | {"accessions": " ".join(one.accessions)} for one in items]
     if style == "json":
-        notes = list(floor_notes(tests, comparison.alpha)) if tests else []
-        content = asdict(comparison) | {"notes": notes, "signature": signature}
-        return json.dumps(content, indent=2)
-    if style == "csv":
-        return csv_table(record_table(comparison.intervals))
-    if style == "latex":
-        table = latex_table(record_table(comparison.intervals, counted=True))
-        return f"% {signature}\n{table}"
-    title = f"{comparison.measure}: {comparison.level:.0%} intervals"
-    parts = [
-        f"{title}, {comparison.resamples} resamples",
-        text_table(record_table(comparison.intervals, counted=True)),
-        *(_tests_text(tests, comparison) if tests and tests.pairs else ()),
-    ]
-    return "\n".join([*parts, "", signature])
-
-
-def _tests_text(tests: PairTests, comparison: Comparison) -> Iterator[str]:
-    yield f"\npaired sign-flip tests of {comparison.tested}, {_flips(tests)}, step-down maxT"
-    yield text_table(record_table(tests.pairs, counted=True))
-    yield from floor_notes(tests, comparison.alpha)
-
-
-def floor_notes(tests: PairTests, alpha: float) -> Iterator[str]:
-    """Yield notes on tests that could not be significant at `alpha`, whatever the differences."""
-    few = sum(test.p_floor > alpha for test in tests.pairs)
-    if tests.pairs and tests.p_floor > alpha:
-        yield (
-            f"note: with {_flips(tests)} no p_adjusted can be below {tests.p_floor:.3g}, "
-            f"so that nothing can be found at {alpha:g}"
-        )
-    if few:
-        yield (
-            f"note: {few} of {len(tests.pairs)} pairs have a p_floor above {alpha:g}: "
-            "they differ on too few articles, or there are too few flips"
-        )
-
-
-def _flips(tests: PairTests) -> str:
-    if tests.flips == 1 and tests.exact:
-        return "the only flip"
-    return f"all {tests.flips} flips" if tests.exact else f"{tests.flips} random flips"
+        return json.dumps([asdict(one) for one in items], indent=2)
+    if not rows:
+        return "none" if style == "text" else ""
+    return _STYLES[style]([list(rows[0]), *(list(row.values()) for row in rows)])
 
 
 def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: str) -> str:
@@ -128,12 +120,7 @@ def articles_report(records: Sequence[ArticleRank | ArticleDifficulty], style: s
         return json.dumps([asdict(record) for record in records], indent=2)
     if not records:
         return "none" if style == "text" else ""
-    styles: Mapping[str, Callable[[Table], str]] = {
-        "text": text_table,
-        "csv": csv_table,
-        "latex": latex_table,
-    }
-    return styles[style](record_table(records))
+    return _STYLES[style](record_table(records))
 
 
 def record_table(records: Records, *, counted: bool = False) -> Table:
@@ -155,7 +142,7 @@ def _cell(record: Any, name: str) -> Cell:
     return value
 
 
-def n_of_gold(scored: Scorecard | Interval | PairTest) -> str:
+def n_of_gold(scored: Counted) -> str:
     """Return n/N: the articles that were scored, of those in the gold."""
     return f"{scored.articles_scored}/{scored.articles_in_gold}"
 
@@ -167,13 +154,17 @@ def _values(scorecard: Scorecard, measures: Sequence[str]) -> dict[str, Any]:
     return values
 
 
-def _score_table(
+def score_table(
     scorecards: Sequence[Scorecard],
     values: Sequence[Mapping[str, Any]],
-    more: Mapping[str, str],
+    more: Mapping[str, str] | None = None,
 ) -> Table:
+    """Return scorecards of one task as a table; `values` are their flat values.
+
+    `more` maps further keys of the values to the names of their columns.
+    """
     items = isinstance(scorecards[0], ItemScorecard)
-    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **more}
+    columns = {**(_ITEM_COLUMNS if items else _ACT_COLUMNS), **(more or {})}
     views = len({scorecard.signature.view for scorecard in scorecards}) > 1
     table = [["run", *["view"] * views, "articles", *columns.values()]]
     for scorecard, one in zip(scorecards, values, strict=True):
@@ -181,12 +172,3 @@ def _score_table(
         counts = n_of_gold(scorecard)
         table.append([scorecard.run, *view, counts, *(one[key] for key in columns)])
     return table
-
-
-def _flat(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return nested objects as `outer.inner` columns."""
-    flat: dict[str, Any] = {}
-    for key, value in values.items():
-        inner = value.items() if isinstance(value, Mapping) else ()
-        flat.update({f"{key}.{name}": number for name, number in inner} or {key: value})
-    return flat

@@ -54,6 +54,14 @@ def _part(articles: int) -> int:
     return max(1, _DRAWN_AT_ONCE // max(1, articles))
 
 
+def leave_one_out(articles: int) -> Iterator[Matrix]:
+    """Yield blocks of rows that each leave one article out, in turn."""
+    at_once = max(1, CELLS // max(1, articles))
+    for start in range(0, articles, at_once):
+        left_out = np.arange(start, min(start + at_once, articles))
+        yield (left_out[:, None] != np.arange(articles)).astype(np.float64)
+
+
 def on_resamples(
     gold: Gold, scorecards: Sequence[Scorecard], measure: str
 ) -> tuple[Matrix, Scores]:
@@ -66,14 +74,14 @@ def on_resamples(
         by_measure: dict[str, Scores] = {
             "auc_ipr": lambda weights: _weighted_auc(gold, runs, weights),
             "mcc": lambda weights: _weighted_mcc(gold, runs, weights),
-            "accuracy": lambda weights: _weighted_means(correct, weights),
+            "accuracy": lambda weights: weighted_means(correct, weights),
         }
         return correct, by_measure[measure]
     if measure not in ITEM_MEASURES:
         raise OptionError(f"measure {measure!r}; expected one of {', '.join(ITEM_MEASURES)}")
     cards = [card for card in scorecards if isinstance(card, ItemScorecard)]
     values = article_values(gold, cards, measure)
-    return values, lambda weights: _weighted_means(values, weights)
+    return values, lambda weights: weighted_means(values, weights)
 
 
 def article_values(gold: ItemGold, scorecards: Sequence[ItemScorecard], measure: str) -> Matrix:
@@ -88,7 +96,8 @@ def article_values(gold: ItemGold, scorecards: Sequence[ItemScorecard], measure:
     return values
 
 
-def _weighted_means(values: Matrix, weights: Matrix) -> Matrix:
+def weighted_means(values: Matrix, weights: Matrix) -> Matrix:
+    """Return the means of columns (rows a resample), articles weighted, NaN left out; 0 of none."""
     scored = ~np.isnan(values)
     sums = weights @ np.where(scored, values, 0.0)
     counts = weights @ scored.astype(np.float64)

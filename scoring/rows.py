@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from scoring.errors import FileProblem, Problems
 from scoring.tasks import Item, Task, pair
-from scoring.text import read_lines
+from scoring.text import Source, read_lines
 
 _RANK = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(
@@ -37,7 +36,7 @@ class ResultLine(NamedTuple):
 class TabFile:
     """A tab-separated file being read: its lines, and the problems found so far."""
 
-    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+    def __init__(self, path: Source, columns: Sequence[str]) -> None:
         self.path = path
         self.columns = columns
         self.problems = Problems()
@@ -47,10 +46,6 @@ class TabFile:
     def problem(self, line: int, column: int, message: str) -> None:
         """Keep a problem; lines and columns count from 1, 0 where there is none."""
         self.problems.add(self.path, line, column, message)
-
-    def warn(self, line: int, column: int, message: str) -> None:
-        """Keep something odd that does not stop the evaluation."""
-        self.warnings.append(FileProblem(str(self.path), line, column, message))
 
     def finish(self) -> None:
         """Raise every problem kept, in line order."""
@@ -75,7 +70,7 @@ class TabFile:
                 self.problem(number, 0, f"blank line; expected {names}")
             elif len(fields) > count and extra:
                 if not widened:
-                    self.warn(number, count + 1, f"extra columns ignored; expected {names}")
+                    self.warnings.append(extra_columns(self.path, self.columns, number))
                 widened = True
                 yield number, fields[:count]
             else:
@@ -117,6 +112,12 @@ class TabFile:
             return float(field)
         self.problem(line, column, f"confidence {field!r}; expected a number in ]0, 1]")
         return None
+
+
+def extra_columns(path: Source, columns: Sequence[str], line: int) -> FileProblem:
+    """Return the warning that a line, and perhaps others below, has more columns."""
+    message = f"extra columns ignored; expected {', '.join(columns)}"
+    return FileProblem(str(path), line, len(columns) + 1, message)
 
 
 def result_rows(sheet: TabFile, task: Task) -> Iterator[ResultLine]:

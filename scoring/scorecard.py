@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 
-from scoring import ranking
+from scoring import frames, ranking
 from scoring.article_scores import ArticleScores
 from scoring.averages import deviation, macro_curve, mean, micro_auc
 from scoring.columns import Places, Truths
@@ -95,8 +96,18 @@ class Averaged(NamedTuple):
     sd_auc_ipr: float
 
 
+class _Shown:
+    """A scorecard as people see it: a line, a small table, a frame."""
+
+    def __str__(self) -> str:
+        return frames.line_of(cast("Scorecard", self))
+
+    def _repr_html_(self) -> str:
+        return frames.html_of(cast("Scorecard", self))
+
+
 @dataclass(frozen=True, kw_only=True)
-class ItemScorecard:
+class ItemScorecard(_Shown):
     """The score of an INT or IPT run.
 
     `articles` holds the scored articles in gold order; `hits_ignored` are hits on articles that
@@ -105,7 +116,7 @@ class ItemScorecard:
     """
 
     run: str
-    articles: ArticleScores
+    articles: ArticleScores = field(repr=False)
     articles_in_gold: int
     articles_ignored: int
     hits_ignored: int
@@ -171,6 +182,10 @@ class ItemScorecard:
         """The macro-averaged interpolated curve; the area under it is the macro AUC iP/R."""
         return macro_curve(self.articles.lists, self.articles.gold)
 
+    def to_frame(self) -> frames.Frame:
+        """Return a row for each article that was scored, in gold order (`frames.Frame`)."""
+        return frames.framed(frames.item_rows(self))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON-ready builtins, the objects that `--json` prints."""
         return {
@@ -191,20 +206,21 @@ class ItemScorecard:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActScorecard:
+class ActScorecard(_Shown):
     """The score of an ACT run.
 
     `confusion` counts the articles the run classified. `matches` is its ranked list: every
-    relevant article of the gold is to be found, reported or not. `ranked` is that list as places
-    among the gold's articles sorted by id; `called` is, for each, whether the run calls it
-    relevant.
+    relevant article of the gold is to be found, reported or not. `articles` are those of the gold,
+    sorted by id; `ranked` is the list as places among them; `called` is, for each, whether the run
+    calls it relevant.
     """
 
     run: str
     articles_in_gold: int
     articles_ignored: int
     confusion: Confusion
-    matches: Matches
+    matches: Matches = field(repr=False)
+    articles: Sequence[str] = field(compare=False, repr=False)
     ranked: Places = field(compare=False, repr=False)
     called: Truths = field(compare=False, repr=False)
     signature: Signature
@@ -234,6 +250,10 @@ class ActScorecard:
     def curve(self) -> Curve:
         """The run's interpolated precision/recall curve."""
         return ranking.curve(self.matches)
+
+    def to_frame(self) -> frames.Frame:
+        """Return a row for each article that was classified, in list order (`frames.Frame`)."""
+        return frames.framed(frames.act_rows(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the score as JSON-ready builtins, the objects that `--json` prints."""

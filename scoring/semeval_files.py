@@ -1,4 +1,4 @@
-"""The files of SemEval-2013 task 9.1: the DDI corpus (XML), runs and tables (tab-separated).
+"""The files of SemEval-2013 task 9.1: the DDI corpus (XML), runs (XML or tab-separated), tables.
 
 `charOffset`s are inclusive, fragments separated by a semicolon: `12-15;21-25`. A gold table has the
 columns of a run, with whole articles in place of sentences.
@@ -16,6 +16,7 @@ from xml.parsers import expat
 from scoring.alignment import Span, length, span
 from scoring.errors import FileProblem, FormatError, Problems
 from scoring.semeval_ner import TYPES, MentionSpan
+from scoring.semeval_program import WrittenMention
 from scoring.text import read_bytes, read_lines
 
 _OFFSETS = re.compile(r"\d{1,9}-\d{1,9}(;\d{1,9}-\d{1,9})*", re.ASCII)
@@ -40,7 +41,17 @@ class MentionCorpus:
 
     sentences: Mapping[str, Sentence]
     mentions: tuple[MentionSpan, ...]
+    written: tuple[WrittenMention, ...]  # the same mentions, in the order of the corpus
     complete: bool = True
+
+
+class _Row(NamedTuple):
+    """A mention's fields (place, offsets, text, type) with their place, and all that is wrong."""
+
+    path: Path
+    line: int
+    fields: Sequence[str]
+    faults: Sequence[tuple[int, str]]  # a column, 0 for the line, and a message
 
 
 def read_ner_gold(path: Path | str) -> MentionCorpus:
@@ -51,76 +62,107 @@ def read_ner_gold(path: Path | str) -> MentionCorpus:
     offsets, a text of another length, a mention that comes twice.
     """
     path = Path(path)
-    if (
-        not path.is_dir()
-        and path.suffix != ".xml"
-        and not read_bytes(path).lstrip().startswith(b"<")
-    ):
+    if not _is_xml(path):
         return _read_table(path)
-    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
-    if not files:
-        raise FormatError([FileProblem(str(path), 0, 0, "no .xml file in this folder")])
     corpus = _Corpus()
-    for file in files:
+    for file in _xml_files(path):
         corpus.read(file)
     if not corpus.sentences and not corpus.problems:
         message = "no <sentence> element; expected the corpus XML of SemEval-2013 task 9"
         corpus.problems.add(path, 0, 0, message)
     corpus.problems.finish()
-    return MentionCorpus(sentences=corpus.sentences, mentions=tuple(corpus.mentions))
+    return MentionCorpus(
+        sentences=corpus.sentences,
+        mentions=tuple(corpus.mentions),
+        written=tuple(corpus.written),
+    )
 
 
 def read_ner_run(path: Path | str, gold: MentionCorpus) -> list[MentionSpan]:
-    """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`; the text is not compared.
+    """Read a run: `sentence<TAB>charOffset<TAB>text<TAB>type`, or XML as the corpus is.
 
-    The organisers' own separator `|` is read too. Raises `FormatError` with every problem: columns,
-    a sentence that is not in the gold, offsets, a type, a prediction that comes twice. Where the
-    gold is a table, other sentences are left out, and a type that it does not name is wrong.
+    The text is not compared, and the organisers' own separator `|` is read too; XML is a file or a
+    folder. Raises `FormatError` with every problem: columns, a sentence that is not in the gold,
+    offsets, a type, a prediction that comes twice. Where the gold is a table, other sentences are
+    left out, and a type that it does not name is wrong.
     """
-    types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
-    rows = ((number, _fields(line)) for number, line in enumerate(read_lines(Path(path)), start=1))
-    mentions = _mentions(
-        Path(path),
-        ((number, fields, list(_faults(fields, gold, types))) for number, fields in rows),
-        "prediction",
-    )
+    mentions = _mentions(_run_rows(Path(path), gold), "prediction")
     return [mention for mention in mentions if mention.place in gold.sentences]
+
+
+def read_written_run(path: Path | str, gold: MentionCorpus) -> list[WrittenMention]:
+    """Read a run for `scoring.semeval_program`: as `read_ner_run`, but repetitions are kept."""
+    written: list[WrittenMention] = []
+    problems = Problems()
+    for row in _run_rows(Path(path), gold):
+        for column, message in row.faults:
+            problems.add(row.path, row.line, column, message)
+        if not row.faults and row.fields[0] in gold.sentences:
+            written.append(_written(row.fields))
+    problems.finish()
+    return written
+
+
+def _is_xml(path: Path) -> bool:
+    return path.is_dir() or path.suffix == ".xml" or read_bytes(path).lstrip().startswith(b"<")
+
+
+def _xml_files(path: Path) -> list[Path]:
+    files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
+    if not files:
+        raise FormatError([FileProblem(str(path), 0, 0, "no .xml file in this folder")])
+    return files
+
+
+def _written(fields: Sequence[str]) -> WrittenMention:
+    return WrittenMention(fields[0], fields[1], fields[3])
+
+
+def _run_rows(path: Path, gold: MentionCorpus) -> Iterator[_Row]:
+    """Yield a run's predictions, each with all that is wrong with it."""
+    types = dict.fromkeys([*TYPES, *(mention.type for mention in gold.mentions)])
+    if _is_xml(path):
+        rows = [row for file in _xml_files(path) for row in _XmlRun(file).rows]
+    else:
+        lines = enumerate(read_lines(path), start=1)
+        rows = [(path, number, _fields(line)) for number, line in lines]
+    for file, number, fields in rows:
+        yield _Row(file, number, fields, list(_faults(fields, gold, types)))
 
 
 def _read_table(path: Path) -> MentionCorpus:
     rows = [(number, _fields(line)) for number, line in enumerate(read_lines(path), start=1)]
+    named = [row for row in rows if len(row[1]) > 1 or not row[1][0]]
     mentions = _mentions(
-        path,
-        (
-            (number, fields, list(_table_faults(fields)))
-            for number, fields in rows
-            if len(fields) > 1 or not fields[0]
-        ),
+        (_Row(path, number, fields, list(_table_faults(fields))) for number, fields in named),
         "mention",
     )
-    sentences = {fields[0]: Sentence(fields[0], None) for _, fields in rows}
-    return MentionCorpus(sentences=sentences, mentions=tuple(mentions), complete=False)
+    return MentionCorpus(
+        sentences={fields[0]: Sentence(fields[0], None) for _, fields in rows},
+        mentions=tuple(mentions),
+        written=tuple(_written(fields) for _, fields in named),
+        complete=False,
+    )
 
 
 def _fields(line: str) -> list[str]:
     return line.split("\t" if "\t" in line else "|")
 
 
-def _mentions(
-    path: Path, rows: Iterable[tuple[int, Sequence[str], Sequence[tuple[int, str]]]], what: str
-) -> list[MentionSpan]:
-    """Return the mentions of numbered lines; raises `FormatError` with all that is wrong."""
+def _mentions(rows: Iterable[_Row], what: str) -> list[MentionSpan]:
+    """Return the mentions of rows; raises `FormatError` with all that is wrong."""
     seen: dict[MentionSpan, int] = {}
     problems = Problems()
-    for number, fields, faults in rows:
+    for path, number, fields, faults in rows:
         for column, message in faults:
             problems.add(path, number, column, message)
         if faults:
             continue
         mention = MentionSpan(fields[0], parse_offsets(fields[1]), fields[3])
-        if (line := seen.setdefault(mention, number)) != number:
-            message = f"the same {what} as line {line}; expected it once"
+        if mention in seen:
+            message = f"the same {what} as line {seen[mention]}; expected it once"
             problems.add(path, number, 0, message)
+        seen.setdefault(mention, number)
     problems.finish()
     return list(seen)
 
@@ -136,7 +178,7 @@ def parse_offsets(text: str) -> Span:
 
 
 def _faults(
-    fields: list[str], gold: MentionCorpus, types: Mapping[str, None]
+    fields: Sequence[str], gold: MentionCorpus, types: Mapping[str, None]
 ) -> Iterator[tuple[int, str]]:
     """Yield column (0: the line) and message of everything wrong with a line of a run."""
     if len(fields) != 4:
@@ -181,6 +223,7 @@ class _Corpus:
     def __init__(self) -> None:
         self.sentences: dict[str, Sentence] = {}
         self.mentions: dict[MentionSpan, None] = {}
+        self.written: list[WrittenMention] = []
         self.problems = Problems()
         self._path = Path()
         self._document = self._sentence = ""
@@ -224,7 +267,43 @@ class _Corpus:
             if mention in self.mentions:
                 self._problem("the same entity as one before it; expected it once")
             self.mentions[mention] = None
+            self.written.append(
+                WrittenMention(mention.place, attributes["charOffset"], mention.type)
+            )
 
     def _problem(self, message: str, line: int | None = None) -> None:
         line = self._parser.CurrentLineNumber if line is None else line
         self.problems.add(self._path, line, 0, message)
+
+
+class _XmlRun:
+    """The predictions of an XML file, as rows of the columns of a table.
+
+    Attributes that are missing are empty fields, which the check of the rows refuses. Only what a
+    run needs is read: sentences need no text.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.rows: list[tuple[Path, int, list[str]]] = []
+        self._path = path
+        self._sentence: str | None = None
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        try:
+            self._parser.Parse(read_bytes(path), True)
+        except expat.ExpatError as error:
+            message = f"broken XML: {expat.ErrorString(error.code)}"
+            raise FormatError([FileProblem(str(path), error.lineno, 0, message)]) from error
+        except (LookupError, ValueError) as error:  # the encoding it declares cannot be read
+            raise FormatError([FileProblem(str(path), 0, 0, f"broken XML: {error}")]) from error
+        if self._sentence is None:
+            message = "no <sentence> element; expected XML as the corpus is"
+            raise FormatError([FileProblem(str(path), 0, 0, message)])
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "sentence":
+            self._sentence = attributes.get("id", "")
+        elif tag == "entity":
+            names = ("charOffset", "text", "type")
+            fields = [self._sentence or "", *(attributes.get(name, "") for name in names)]
+            self.rows.append((self._path, self._parser.CurrentLineNumber, fields))

@@ -36,7 +36,7 @@ class Criterion(StrEnum):
 class Compat(StrEnum):
     """A program whose arithmetic is followed where it differs from the definitions."""
 
-    SEMEVAL2013 = "semeval2013"  # partial precision is COR/ACT, as the organisers' table prints it
+    SEMEVAL2013 = "semeval2013"  # the organisers' program: `scoring.semeval_program`
 
 
 class MentionSpan(NamedTuple):
@@ -48,7 +48,10 @@ class MentionSpan(NamedTuple):
 
 
 class MentionCounts(NamedTuple):
-    """Mentions by outcome (all >= 0); counts of several places may be added member by member."""
+    """Mentions by outcome; counts of several places may be added member by member.
+
+    All are >= 0, but for MIS as the organisers' program counts (`scoring.semeval_program`).
+    """
 
     cor: int = 0
     inc: int = 0
@@ -147,7 +150,6 @@ def evaluate(
     gold: Iterable[MentionSpan],
     run: Iterable[MentionSpan],
     *,
-    compat: Compat | None = None,
     article_of: Mapping[str, str] | None = None,
 ) -> NerScorecard:
     """Score predicted mentions against gold mentions; the order of either has no effect.
@@ -166,7 +168,7 @@ def evaluate(
         name: total(count_by_place(_only(gold, name), _only(run, name)).values())
         for name in dict.fromkeys([*TYPES, *(mention.type for mention in gold)])
     }
-    return NerScorecard(by_article=by_article, per_type=per_type, compat=compat)
+    return NerScorecard(by_article=by_article, per_type=per_type)
 
 
 def total(tables: Iterable[Table]) -> Table:
@@ -250,6 +252,39 @@ def pair_mentions(gold: Sequence[MentionSpan], run: Sequence[MentionSpan]) -> Pa
     ranked = 1.0 + scale * (same_type + scale * found.jaccard)
     chosen = np.concatenate([first, _chosen(found, np.flatnonzero(free), ranked)])
     return Pairing(found.left[chosen], found.right[chosen], same_span[chosen], same_type[chosen])
+
+
+class MentionPair(NamedTuple):
+    """A gold mention and the prediction paired with it; either may be missing."""
+
+    reference: MentionSpan | None
+    prediction: MentionSpan | None
+
+    def outcome(self, criterion: Criterion) -> str:
+        """Return COR, INC, PAR, MIS or SPU."""
+        if self.prediction is None:
+            return "MIS"
+        if self.reference is None:
+            return "SPU"
+        kind = (
+            self.reference.span == self.prediction.span,
+            self.reference.type == self.prediction.type,
+        )
+        counts = _pair_counts({**dict.fromkeys(_KINDS, 0), kind: 1}, 1, 1)[criterion]
+        return next(name.upper() for name, count in counts._asdict().items() if count)
+
+
+def list_pairs(gold: Iterable[MentionSpan], run: Iterable[MentionSpan]) -> list[MentionPair]:
+    """Return the pairs that `evaluate` counts, then what is missing, then what is spurious."""
+    gold, run = _checked(gold, "gold"), _checked(run, "run")
+    pairing = pair_mentions(gold, run)
+    found = dict(sorted(zip(pairing.gold.tolist(), pairing.run.tolist(), strict=True)))
+    used = set(found.values())
+    return [
+        *(MentionPair(gold[left], run[right]) for left, right in found.items()),
+        *(MentionPair(one, None) for place, one in enumerate(gold) if place not in found),
+        *(MentionPair(None, one) for place, one in enumerate(run) if place not in used),
+    ]
 
 
 def _chosen(found: Overlaps, candidates: Indices, weights: NDArray[np.float64]) -> Indices:

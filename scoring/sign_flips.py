@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,15 @@ _TIE = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class PairTest:
-    """A paired sign-flip test of two runs on the articles both are scored on.
+    """A paired test of two runs on the articles both are scored on.
 
-    `difference` is the mean of `a` less the mean of `b` there, None where there are none. `p` is
-    two-sided; `p_adjusted` is corrected for all pairs compared. `p_floor` is the least that `p`
-    could have been: 2^(1-n) for n articles on which the two differ, or what the number of flips
-    allows if that is more. All three lie in ]0, 1].
+    `difference` is the mean of `a` less the mean of `b` there (of a measure of whole lists, the
+    score of `a` less that of `b`), None where there are none; `low` and `high` are its interval.
+    `effect` is the difference in standard deviations of an article's difference, None where these
+    are all equal. `p` is two-sided; `p_adjusted` is corrected for all pairs compared. `p_floor` is
+    the least that `p` could have been: 2^(1-n) for n articles on which the two differ, or what the
+    number of flips allows if that is more. All three lie in ]0, 1]. `articles_needed` is how many
+    articles would separate the two (`scoring.power`), None where not asked for or too many.
     """
 
     a: str
@@ -40,20 +43,25 @@ class PairTest:
     articles_scored: int
     articles_in_gold: int
     difference: float | None
+    low: float | None = None
+    high: float | None = None
+    effect: float | None = None
     p: float
     p_adjusted: float
     p_floor: float
+    articles_needed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairTests:
-    """The tests of all pairs, made on the same flips.
+    """The tests of all pairs, made on the same flips, or (`bootstrap`) on as many resamples.
 
     `exact`: the `flips` are all that there are, not a random part of them. `p_floor` is the least
     that the `p_adjusted` of any pair could have been, had all its differences had one sign.
     """
 
     pairs: Sequence[PairTest]
+    kind: Literal["sign flips", "bootstrap"] = "sign flips"
     flips: int
     exact: bool
     p_floor: float

@@ -12,10 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.gold import ActGold, Gold
-from scoring.resampling import Matrix, on_resamples, resampled
+from scoring.bootstrap_tests import bootstrap_tests
+from scoring.bounds import KINDS, Floats, IntervalKind, bias_of, bounds
+from scoring.differences import Differences
+from scoring.errors import OptionError
+from scoring.gold import Gold, ItemGold
+from scoring.resampling import Matrix, Scores, leave_one_out, on_resamples, resampled
 from scoring.scorecard import Scorecard, Signature
 from scoring.sign_flips import PairTest, PairTests, sign_flip_tests
+
+LIST_MEASURES = ("auc_ipr", "mcc")
+"""The measures of ACT that only a whole list has."""
+MOST_LEFT_OUT = 5_000
+"""Articles of which one at a time can be left out, for BCa intervals."""
+FEW_ARTICLES = 30
+"""Fewer articles than this are too few for intervals that hold as often as they say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +49,15 @@ class Interval:
 class Comparison:
     """Runs compared on one measure, best first, and the tests of all pairs.
 
-    `tested` is what the pairs are tested on: `measure`, or accuracy for ACT. `tests` is None where
-    the tests were left out.
+    `interval` is how the intervals are made (`scoring.bounds`). `tests` is None where the tests
+    were left out; `power` says whether they have `articles_needed`.
     """
 
     measure: str
-    tested: str
     resamples: int
     level: float
+    interval: IntervalKind
+    power: bool
     intervals: Sequence[Interval]
     tests: PairTests | None
     signature: Signature
@@ -70,36 +82,73 @@ def compare(
     level: float = 0.95,
     seed: int = 2009,
     pairs: bool = True,
+    interval: IntervalKind = "expanded",
+    power: bool = False,
 ) -> Comparison:
     """Compare runs on `measure` by `resamples` resamples of the gold's articles.
 
     INT and IPT runs are compared on macro-averages (`resampling.ITEM_MEASURES`), ACT runs on
-    `resampling.ACT_MEASURES`; the pairs of ACT runs are tested on accuracy, the one measure that
-    articles have one by one. `level` is the intervals' probability, in ]0, 1[.
+    `resampling.ACT_MEASURES`. Pairs are tested by sign flips on the articles; on AUC iP/R and MCC
+    of ACT, which no article has by itself, by the bootstrap. `level` is the intervals'
+    probability, in ]0, 1[; `power` adds the articles that would separate each pair.
     """
+    if interval not in KINDS:
+        raise OptionError(f"interval {interval!r}; expected one of {', '.join(KINDS)}")
     rng = np.random.default_rng(seed)
     values, scores = on_resamples(gold, scorecards, measure)
-    blocks = resampled(rng, len(values), resamples)
-    found = np.concatenate([scores(weights) for weights in blocks])
-    intervals = _intervals(scorecards, scores(np.ones((1, len(values))))[0], found, level)
+    found = np.concatenate([scores(weights) for weights in resampled(rng, len(values), resamples)])
+    observed = scores(np.ones((1, len(values))))[0]
+    left_out = _left_out(scores, len(values)) if interval == "bca" else None
+    articles = (~np.isnan(values)).sum(axis=0).astype(np.float64)
+    bias = None if left_out is None else bias_of(observed, found, left_out)
+    low, high = bounds(found, level, interval, articles, bias)
+    tests = None
+    if pairs:
+        names = [card.run for card in scorecards]
+        by_article = measure not in LIST_MEASURES or isinstance(gold, ItemGold)
+        tests = (
+            sign_flip_tests(names, values, rng, resamples)
+            if by_article
+            else bootstrap_tests(names, found, observed, values)
+        )
+        differences = Differences(
+            values,
+            observed,
+            found,
+            lambda: resampled(np.random.default_rng(seed), len(values), resamples),
+            left_out,
+            by_article=by_article,
+        )
+        tests = differences.described(tests, level, interval, power=power, seed=seed)
+    intervals = _intervals(scorecards, observed, found, level, low, high)
     return Comparison(
         measure=measure,
-        tested="accuracy" if isinstance(gold, ActGold) else measure,
         resamples=resamples,
         level=level,
-        intervals=sorted(intervals, key=lambda interval: (interval.rank, interval.run)),
-        tests=sign_flip_tests([card.run for card in scorecards], values, rng, resamples)
-        if pairs
-        else None,
+        interval=interval,
+        power=power,
+        intervals=sorted(intervals, key=lambda one: (one.rank, one.run)),
+        tests=tests,
         signature=replace(scorecards[0].signature, seed=seed),
     )
 
 
+def _left_out(scores: Scores, articles: int) -> Matrix:
+    """Return the scores with each article left out, a row an article."""
+    if articles > MOST_LEFT_OUT:
+        raise OptionError(f"bca of {articles} articles; expected at most {MOST_LEFT_OUT}")
+    return np.concatenate([scores(weights) for weights in leave_one_out(articles)])
+
+
 def _intervals(
-    scorecards: Sequence[Scorecard], observed: Matrix, scores: Matrix, level: float
+    scorecards: Sequence[Scorecard],
+    observed: Floats,
+    scores: Matrix,
+    level: float,
+    low: Floats,
+    high: Floats,
 ) -> list[Interval]:
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(scores, tails, axis=0)
     ranks = _ranked(scores)
     best, worst = np.quantile(ranks, tails, axis=0, method="closest_observation")
     leads = ranks == 1

@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from scoring.errors import FileProblem, FormatError
 
@@ -26,12 +26,43 @@ TOO_DENSE = f"unpacks to more than {MOST_RATIO} times its size; expected less, o
 TOO_LONG = f"a line of more than {MOST_LINE:,} bytes; expected lines of tab-separated text"
 
 
-def read_bytes(path: Path) -> bytes:
+class Piped:
+    """The content of a pipe, which can be read only once, kept in memory to be read again."""
+
+    def __init__(self, path: Path) -> None:
+        self.name, self._path = path.name, path
+        with path.open("rb") as pipe:
+            self.content = pipe.read(MOST_UNPACKED + 1)
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def open(self) -> io.BufferedReader:
+        """Return the bytes as an open file."""
+        return io.BufferedReader(io.BytesIO(self.content))
+
+
+Source: TypeAlias = Path | Piped
+"""A file, or a pipe's content: both can be read more than once."""
+
+
+def rereadable(path: Path | Piped) -> Source:
+    """Return a path as it is, or what comes through a pipe; raises `FormatError`."""
+    if isinstance(path, Piped) or path.is_file() or not path.exists() or path.is_dir():
+        return path  # what cannot be read is reported where it is read
+    try:
+        return Piped(path)
+    except OSError as error:
+        message = f"cannot be read ({error.strerror}); expected a text file, plain or gzip"
+        raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
+
+
+def read_bytes(path: Source) -> bytes:
     """Return a file's bytes, decompressed where they are gzip, without a UTF-8 byte order mark."""
     return b"".join(_chunks(path))
 
 
-def line_blocks(path: Path) -> Iterator[bytes]:
+def line_blocks(path: Source) -> Iterator[bytes]:
     """Yield a file in blocks of whole lines, each line ended by LF (CRLF becomes LF).
 
     A block and all that is computed from it stay in a processor's cache. Raises `FormatError` for
@@ -55,16 +86,20 @@ def _with_plain_ends(block: bytes) -> bytes:
     return block.replace(b"\r\n", b"\n") if b"\r" in block else block
 
 
-def _chunks(path: Path) -> Iterator[bytes]:
+def _chunks(path: Source) -> Iterator[bytes]:
     """Yield a file's bytes piece by piece; refuses a file that unpacks to too many."""
     size = 0
     with _opened(path) as (file, packed):
-        most, message = _most(path.stat().st_size, packed=packed)
+        most, message = _most(_size(path), packed=packed)
         while chunk := file.read(_BLOCK):
             size += len(chunk)
             if size > most:
                 raise FormatError([FileProblem(str(path), 0, 0, message)])
             yield chunk
+
+
+def _size(path: Source) -> int:
+    return path.stat().st_size if isinstance(path, Path) else len(path.content)
 
 
 def _most(size: int, *, packed: bool) -> tuple[int, str]:
@@ -79,10 +114,10 @@ def _most(size: int, *, packed: bool) -> tuple[int, str]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
+def _opened(path: Source) -> Iterator[tuple[BinaryIO, bool]]:
     """Open a file after its byte order mark; say whether it is gzip, which is read through."""
     try:
-        with path.open("rb") as raw:
+        with path.open("rb") if isinstance(path, Path) else path.open() as raw:
             packed = raw.peek(len(_GZIP)).startswith(_GZIP)
             file = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if packed else raw
             if file.peek(len(_BOM)).startswith(_BOM):
@@ -94,7 +129,7 @@ def _opened(path: Path) -> Iterator[tuple[BinaryIO, bool]]:
         raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Source) -> Iterator[str]:
     """Yield a file's lines without their ends (LF or CRLF); raises `FormatError`.
 
     One block of the file is held at a time.

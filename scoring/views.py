@@ -43,12 +43,17 @@ class View:
             hits = list(_mapped(hits, gold, self.homologs))
         if gold and self.taxa is not None:
             taxa = {self.taxa[accession] for item in gold for accession in members(item)}
+            taxon = self.taxa.get
             hits = [
                 hit
                 for hit in hits
-                if all(self.taxa.get(accession) in taxa for accession in members(hit.item))
+                if (
+                    taxon(hit.item) in taxa
+                    if isinstance(hit.item, str)
+                    else all(taxon(accession) in taxa for accession in hit.item)
+                )
             ]
-        return [Hit(hit.item, rank, hit.confidence) for rank, hit in enumerate(hits, start=1)]
+        return [Hit(item, rank, sure) for rank, (item, _, sure) in enumerate(hits, start=1)]
 
 
 def _mapped(

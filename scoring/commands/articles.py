@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from pathlib import Path
 
-from scoring.analysis import article_difficulty, article_ranks
-from scoring.files import read_gold
-from scoring.gold import ActGold
-from scoring.options import add_format, add_policy, add_runs, add_task_and_gold, scorecards_of
-from scoring.report import articles_report
+from scoring.analysis import ArticleRank, article_difficulty, article_ranks
+from scoring.doubtful import DoubtfulItem, changed_gold, doubtful_items
+from scoring.errors import OptionError
+from scoring.evaluation import in_view
+from scoring.files import gold_lines, read_gold, read_run
+from scoring.gold import ActGold, Gold, ItemGold
+from scoring.options import (
+    add_format,
+    add_policy,
+    add_runs,
+    add_task_and_gold,
+    add_team,
+    framed,
+    scorecards_of,
+    views_of,
+    warn,
+)
+from scoring.report import articles_report, doubtful_report
 from scoring.scorecard import ActScorecard, ItemScorecard
+from scoring.teams import team_of
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,20 +37,65 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_runs(parser)
     add_policy(parser)
     parser.add_argument(
-        "--doubtful", action="store_true", help="ACT: only articles whose label is doubtful"
+        "--doubtful",
+        action="store_true",
+        help="only articles (ACT) or items (INT, IPT) whose annotation is doubtful",
+    )
+    parser.add_argument(
+        "--doubt",
+        choices=["missing", "unsupported"],
+        help="INT, IPT: only items that the gold lacks, or only items that no team has",
+    )
+    add_team(parser, "with --doubtful, what any run of a team has counts once")
+    parser.add_argument(
+        "--gold-out", type=Path, metavar="FILE", help="write the gold with the doubtful changed"
     )
     add_format(parser)
     parser.set_defaults(command=articles)
 
 
 def articles(args: argparse.Namespace) -> int:
-    """Print the articles, easiest first."""
+    """Print the articles, easiest first, or what is doubtful."""
     gold = read_gold(args.task, args.gold)
+    if not args.doubtful and (args.gold_out or args.doubt or args.team):
+        raise OptionError("--gold-out, --doubt and --team need --doubtful")
+    if isinstance(gold, ItemGold) and args.doubtful:
+        return _doubtful_items(args, gold)
     cards = scorecards_of(args, gold)
     if isinstance(gold, ActGold):
+        if args.doubt or args.team:
+            raise OptionError("--doubt and --team do not apply to ACT")
         ranks = article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
-        print(articles_report([r for r in ranks if r.doubtful or not args.doubtful], args.format))
+        found = [rank for rank in ranks if rank.doubtful or not args.doubtful]
+        _write(args, _relabelled(gold, found))
+        print(framed(args, articles_report(found, args.format)))
     else:
         runs = [card for card in cards if isinstance(card, ItemScorecard)]
-        print(articles_report(article_difficulty(gold, runs), args.format))
+        print(framed(args, articles_report(article_difficulty(gold, runs), args.format)))
     return 0
+
+
+def _doubtful_items(args: argparse.Namespace, gold: ItemGold) -> int:
+    (view,) = views_of(args, gold)
+    runs = [read_run(args.task, path, lenient_ranks=args.lenient_ranks) for path in args.runs]
+    warn(warning for run in runs for warning in run.warnings)
+    found: list[DoubtfulItem] = doubtful_items(
+        gold,
+        [in_view(gold, run, view) for run in runs],
+        teams=[team_of(args.team, run.name) for run in runs],
+        cutoff=args.cutoff,
+    )
+    found = [one for one in found if args.doubt in (None, one.doubt)]
+    _write(args, changed_gold(gold, found))
+    print(framed(args, doubtful_report(found, args.format)))
+    return 0
+
+
+def _relabelled(gold: ActGold, found: list[ArticleRank]) -> Gold:
+    doubtful = {one.article: True for one in found if one.doubtful}
+    return replace(gold, relevant={**gold.relevant, **doubtful})
+
+
+def _write(args: argparse.Namespace, gold: Gold) -> None:
+    if args.gold_out:
+        args.gold_out.write_text("".join(gold_lines(gold)))

@@ -10,9 +10,14 @@ from typing import Any
 
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
 from scoring.biotope_scores import BiotopeScores, Sums
+from scoring.files import run_name
 from scoring.intervals import Bounds, interval, resample_count
 from scoring.knowledge_base import KnowledgeBaseScores
+from scoring.options import add_format, framed
+from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import text_table
+
+_NOT_CELLS = {"name", "interval"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +28,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--gold", required=True, type=Path, metavar="ZIP_OR_DIR", help=".txt, .a1 and .a2 files"
     )
     parser.add_argument(
-        "--run", required=True, type=Path, metavar="ZIP_OR_DIR", help=".a2 files of the same names"
+        "--run",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="ZIP_OR_DIR",
+        help=".a2 files of the same names; several runs are ranked",
     )
     parser.add_argument(
         "--ontology", type=Path, metavar="PAIRS_OR_OBO", help="child<TAB>parent lines or OBO"
@@ -32,25 +42,57 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_format(parser)
     parser.set_defaults(command=score_biotopes)
 
 
 def score_biotopes(args: argparse.Namespace) -> int:
-    """Print the scorecard of one run, and its pairs where asked for."""
-    card = evaluate_paths(args.task, args.gold, args.run, args.ontology)
-    values = card.to_dict()
-    for scores, one in zip(card.scores, values["scores"], strict=True):
-        one["interval"] = _bounds(scores, args.resamples)
-    if args.json:
-        pairs = {"pairs": list(_pair_values(card))} if args.pairs else {}
-        print(json.dumps({**values, **pairs}, indent=2))
+    """Print the scorecard of one run or the ranking of several, and the pairs where asked for."""
+    cards = {path: evaluate_paths(args.task, args.gold, path, args.ontology) for path in args.run}
+    values = {path: _values(path, card, args.resamples) for path, card in cards.items()}
+    if args.format == "json":
+        for path, card in cards.items():
+            if args.pairs:
+                values[path]["pairs"] = list(_pair_values(card))
+        print(json.dumps(list(values.values()), indent=2))
         return 0
-    print(_report(values))
-    if args.pairs:
-        rows = [list(one.values()) for one in _pair_values(card)]
-        print(f"\n{text_table([['article', 'reference', 'prediction', 'S_p'], *rows])}")
+    if args.format == "text" and len(cards) == 1:
+        print(*map(_report, values.values()))
+    else:
+        print(framed(args, _ranking(list(values.values()), args.format)))
+    if args.format == "text" and args.pairs:
+        for path, card in cards.items():
+            rows = [list(one.values()) for one in _pair_values(card)]
+            name = f"{run_name(path)}\n" if len(cards) > 1 else ""
+            table = text_table([["article", "reference", "prediction", "S_p"], *rows])
+            print(f"\n{name}{table}")
     return 0
+
+
+def _values(path: Path, card: BiotopeScorecard, resamples: int) -> dict[str, Any]:
+    values = {"run": run_name(path), **card.to_dict()}
+    for scores, one in zip(card.scores, values["scores"], strict=True):
+        one["interval"] = _bounds(scores, resamples)
+    return values
+
+
+def _ranking(values: list[dict[str, Any]], style: str) -> str:
+    """Return the runs by the first measure of the main score; SER, an error rate, rises."""
+    main = [one["scores"][0] for one in values]
+    measure = next(name for name in main[0] if name not in _NOT_CELLS)
+    ranked = [
+        RankedRun(
+            run=one["run"],
+            score=scores[measure],
+            bounds=scores["interval"],
+            cells={name: scores[name] for name in scores if name not in _NOT_CELLS | {measure}}
+            | {"articles": f"{one['articles_answered']}/{one['articles_in_gold']}"},
+        )
+        for one, scores in zip(values, main, strict=True)
+    ]
+    lowest_first = measure == "ser"
+    table = ranking_table(ranked, measure, lowest_first=lowest_first)
+    return ranking_report(table, style, measure, lowest_first=lowest_first)
 
 
 def _bounds(scores: BiotopeScores | KnowledgeBaseScores, resamples: int) -> Bounds | None:
@@ -65,7 +107,7 @@ def _bounds(scores: BiotopeScores | KnowledgeBaseScores, resamples: int) -> Boun
 
 def _report(values: dict[str, Any]) -> str:
     first, *_ = values["scores"]
-    names = [name for name in first if name not in ("name", "interval")]
+    names = [name for name in first if name not in _NOT_CELLS]
     main = names[0]
     header = ["score", *names, f"95 % of {main}"]
     rows = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scoring.bounds import KINDS
+from scoring.comparison_report import TABLES, comparison_report
 from scoring.files import read_gold
 from scoring.options import (
     add_format,
@@ -11,10 +13,11 @@ from scoring.options import (
     add_resampling,
     add_runs,
     add_task_and_gold,
+    framed,
     scorecards_of,
 )
-from scoring.report import comparison_report
 from scoring.resampling import ACT_MEASURES, ITEM_MEASURES
+from scoring.scorecard import Scorecard
 from scoring.significance import compare
 
 
@@ -25,7 +28,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     add_task_and_gold(parser)
     add_runs(parser)
-    add_policy(parser)
+    add_policy(parser, all_views=True)
     parser.add_argument(
         "--measure",
         default="auc_ipr",
@@ -33,21 +36,38 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=f"default auc_ipr; {', '.join(ITEM_MEASURES)}; ACT: {', '.join(ACT_MEASURES)}",
     )
     add_resampling(parser)
+    parser.add_argument(
+        "--interval", choices=KINDS, default="expanded", help="kind of interval (default expanded)"
+    )
     parser.add_argument("--no-pairs", action="store_true", help="leave the paired tests out")
+    parser.add_argument(
+        "--power", action="store_true", help="add how many articles would separate each pair"
+    )
+    parser.add_argument(
+        "--table", choices=TABLES, help="only this table (CSV: runs without this option)"
+    )
     add_format(parser)
     parser.set_defaults(command=compare_runs)
 
 
 def compare_runs(args: argparse.Namespace) -> int:
-    """Print the comparison."""
+    """Print the comparison, one a view."""
     gold = read_gold(args.task, args.gold)
-    comparison = compare(
-        gold,
-        scorecards_of(args, gold),
-        measure=args.measure,
-        resamples=args.resamples,
-        seed=args.seed,
-        pairs=not args.no_pairs,
-    )
-    print(comparison_report(comparison, args.format))
+    views: dict[str, list[Scorecard]] = {}
+    for card in scorecards_of(args, gold):
+        views.setdefault(card.signature.view, []).append(card)
+    comparisons = [
+        compare(
+            gold,
+            cards,
+            measure=args.measure,
+            resamples=args.resamples,
+            seed=args.seed,
+            pairs=not args.no_pairs,
+            interval=args.interval,
+            power=args.power,
+        )
+        for cards in views.values()
+    ]
+    print(framed(args, comparison_report(comparisons, args.format, args.table)))
     return 0

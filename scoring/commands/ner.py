@@ -5,14 +5,31 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
+from scoring.errors import OptionError
+from scoring.files import run_name
 from scoring.intervals import Bounds, interval, resample_count
-from scoring.semeval_files import read_ner_gold, read_ner_run
-from scoring.semeval_ner import TYPES, Compat, Criterion, MentionCounts, NerScorecard, evaluate
+from scoring.options import add_format, framed
+from scoring.rankings import RankedRun, ranking_report, ranking_table
+from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
+from scoring.semeval_ner import (
+    TYPES,
+    Compat,
+    Criterion,
+    MentionCounts,
+    MentionPair,
+    MentionSpan,
+    NerScorecard,
+    evaluate,
+    list_pairs,
+)
+from scoring.semeval_program import evaluate as evaluate_as_program
 from scoring.tables import text_table
 
 _COUNTS = ("cor", "inc", "par", "mis", "spu", "pos", "act")
 _SCORES = ("precision", "recall", "f_score")
+_FIRST = "strict F1"
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -26,34 +43,115 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="corpus XML, or a table: article, charOffset, text, type",
     )
     parser.add_argument(
-        "--run", required=True, type=Path, metavar="FILE", help="sentence, charOffset, text, type"
+        "--run",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="sentence, charOffset, text, type; or XML as the corpus, a file or a folder",
     )
     parser.add_argument(
         "--compat",
         type=Compat,
         choices=list(Compat),
-        help="semeval2013: partial precision is COR/ACT, as the organisers' program has it",
+        help="semeval2013: pair and count as the organisers' program does",
     )
+    parser.add_argument("--pairs", action="store_true", help="print which names were paired")
     parser.add_argument(
         "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_format(parser)
     parser.set_defaults(command=score_names)
 
 
 def score_names(args: argparse.Namespace) -> int:
-    """Print the scorecard of one run."""
+    """Print the scorecard of one run, or the ranking of several."""
+    if args.pairs and args.compat:
+        raise OptionError("--pairs: the organisers' program pairs nothing, it counts predictions")
     gold = read_ner_gold(args.gold)
-    run = read_ner_run(args.run, gold)
-    article_of = {name: sentence.document for name, sentence in gold.sentences.items()}
-    card = evaluate(gold.mentions, run, compat=args.compat, article_of=article_of)
-    bounds = {criterion: _bounds(card, criterion, args.resamples) for criterion in Criterion}
-    if args.json:
-        intervals = {str(criterion): found for criterion, found in bounds.items()}
-        print(json.dumps({**card.to_dict(), "f_score_intervals": intervals}, indent=2))
+    cards = {path: _score(args, gold, path) for path in args.run}
+    bounds = {
+        path: {criterion: _bounds(card, criterion, args.resamples) for criterion in Criterion}
+        for path, card in cards.items()
+    }
+    pairs = {path: _pairs(gold, path) for path in args.run if args.pairs}
+    if args.format == "json":
+        print(json.dumps([_values(p, cards[p], bounds[p], pairs.get(p)) for p in cards], indent=2))
+    elif args.format == "text" and len(cards) == 1:
+        print(*(_report(card, bounds[path]) for path, card in cards.items()))
     else:
-        print(_report(card, bounds))
+        ranked = [_ranked(path, card, bounds[path]) for path, card in cards.items()]
+        table = ranking_table(ranked, _FIRST)
+        print(framed(args, ranking_report(table, args.format, _FIRST)))
+    if args.format == "text":
+        for path, listed in pairs.items():
+            header = ["place", "gold", "type", "predicted", "type", *Criterion]
+            rows = [list(_pair_values(pair).values()) for pair in listed]
+            print(f"\n{run_name(path)}\n{text_table([header, *rows])}")
     return 0
+
+
+def _score(args: argparse.Namespace, gold: MentionCorpus, path: Path) -> NerScorecard:
+    article_of = {name: sentence.document for name, sentence in gold.sentences.items()}
+    if args.compat:
+        return evaluate_as_program(gold.written, read_written_run(path, gold), article_of)
+    return evaluate(gold.mentions, read_ner_run(path, gold), article_of=article_of)
+
+
+def _pairs(gold: MentionCorpus, path: Path) -> list[MentionPair]:
+    pairs = list_pairs(gold.mentions, read_ner_run(path, gold))
+    return sorted(pairs, key=lambda pair: pair.reference or pair.prediction or ())
+
+
+def _pair_values(pair: MentionPair) -> dict[str, str]:
+    one = pair.reference or pair.prediction
+    assert one is not None
+    return {
+        "place": one.place,
+        "gold": _offsets(pair.reference),
+        "gold_type": pair.reference.type if pair.reference else "-",
+        "predicted": _offsets(pair.prediction),
+        "predicted_type": pair.prediction.type if pair.prediction else "-",
+        **{str(criterion): pair.outcome(criterion) for criterion in Criterion},
+    }
+
+
+def _offsets(mention: MentionSpan | None) -> str:
+    """Return inclusive offsets, as the files have them."""
+    if mention is None:
+        return "-"
+    return ";".join(f"{start}-{end - 1}" for start, end in mention.span)
+
+
+def _values(
+    path: Path,
+    card: NerScorecard,
+    bounds: dict[Criterion, Bounds | None],
+    pairs: list[MentionPair] | None,
+) -> dict[str, Any]:
+    intervals = {str(criterion): found for criterion, found in bounds.items()}
+    values = {"run": run_name(path), **card.to_dict(), "f_score_intervals": intervals}
+    if pairs is not None:
+        values["pairs"] = [_pair_values(pair) for pair in pairs]
+    return values
+
+
+def _ranked(path: Path, card: NerScorecard, bounds: dict[Criterion, Bounds | None]) -> RankedRun:
+    micro = card.micro
+    strict = micro[Criterion.STRICT]
+    others = [criterion for criterion in Criterion if criterion is not Criterion.STRICT]
+    return RankedRun(
+        run=run_name(path),
+        score=strict.f_score(card.compat),
+        bounds=bounds[Criterion.STRICT],
+        cells={
+            "strict P": strict.precision(card.compat),
+            "strict R": strict.recall(),
+            **{f"{other} F1": micro[other].f_score(card.compat) for other in others},
+            f"macro F1 of the {len(TYPES)}": card.macro()["f_score"],
+            "predictions": strict.act,
+        },
+    )
 
 
 def _bounds(card: NerScorecard, criterion: Criterion, resamples: int) -> Bounds | None:

@@ -5,53 +5,75 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from scoring import plots
+from scoring import figures
+from scoring.files import run_name
 from scoring.intervals import Bounds, resample_count
-from scoring.ppi3d import Curves, curves, evaluate, intervals, read_scores
+from scoring.options import add_format, framed
+from scoring.pictures import add_pictures, check_pictures, save_pictures
+from scoring.ppi3d import Ppi3dScorecard, curves, evaluate, intervals, read_scores
+from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import Cell, text_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = subparsers.add_parser("ppi3d", help="score 3-D protein interaction predictors")
     parser.add_argument(
-        "--scores", required=True, type=Path, metavar="TSV", help="label (0 or 1), confidence"
+        "--scores",
+        required=True,
+        nargs="+",
+        type=Path,
+        metavar="TSV",
+        help="label (0 or 1), confidence; several files are ranked",
     )
     parser.add_argument(
         "--resamples", type=resample_count, default=1000, metavar="N", help="0: no intervals"
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw both curves: SVG, PNG, PDF")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_pictures(parser)
+    add_format(parser)
     parser.set_defaults(command=score_pairs)
 
 
 def score_pairs(args: argparse.Namespace) -> int:
-    """Print the measures of one list of scored pairs."""
-    if args.plot:
-        plots.check(args.plot)
-    labels, confidences = read_scores(args.scores)
-    values = evaluate(labels, confidences).to_dict()
-    bounds = intervals(labels, confidences, resamples=args.resamples) if args.resamples else {}
-    if args.plot:
-        plots.save(_figure(curves(labels, confidences)), args.plot)
-    if args.json:
-        print(json.dumps({**values, "intervals": bounds}, indent=2))
-        return 0
-    shown = {name: str(Bounds(*found)) for name, found in bounds.items()}
-    rows: list[list[Cell]] = [[name, value, shown.get(name, "")] for name, value in values.items()]
-    print(text_table([["measure", "value", "95 %"], *rows]))
+    """Print the measures of one list of scored pairs, or the ranking of several."""
+    check_pictures(args)
+    pairs = {path: read_scores(path) for path in args.scores}
+    cards = {path: evaluate(*scored) for path, scored in pairs.items()}
+    bounds = {
+        path: intervals(*scored, resamples=args.resamples) if args.resamples else {}
+        for path, scored in pairs.items()
+    }
+    if args.out or args.html:
+        drawn = {run_name(p): (curves(*pairs[p]), card.score) for p, card in cards.items()}
+        save_pictures(args, figures.predictors(drawn))
+    if args.format == "json":
+        values = [
+            {"run": run_name(path), **card.to_dict(), "intervals": bounds[path]}
+            for path, card in cards.items()
+        ]
+        print(json.dumps(values, indent=2))
+    elif args.format == "text" and len(cards) == 1:
+        print(*(_report(card, bounds[path]) for path, card in cards.items()))
+    else:
+        table = ranking_table([_ranked(p, card, bounds[p]) for p, card in cards.items()], "score")
+        print(framed(args, ranking_report(table, args.format, "score")))
     return 0
 
 
-def _figure(both: Curves) -> Figure:
-    figure, axes = plots.new_figure()
-    axes.plot(both.recall1, both.ratio, label="(tp/fp) / max(tp/fp)")
-    axes.plot(both.recall2, both.specificity, label="1 - fp/tn")
-    axes.set(xlabel="recall", ylabel="value", xlim=(0, 1), ylim=(min(0, *both.specificity), 1.02))
-    axes.legend(fontsize="small")
-    return figure
+def _ranked(path: Path, card: Ppi3dScorecard, bounds: dict[str, tuple[float, float]]) -> RankedRun:
+    values = card.to_dict()
+    return RankedRun(
+        run=run_name(path),
+        score=card.score,
+        bounds=Bounds(*bounds["score"]) if bounds else None,
+        cells={name: values[name] for name in values if name != "score"},
+    )
+
+
+def _report(card: Ppi3dScorecard, bounds: dict[str, tuple[float, float]]) -> str:
+    shown = {name: str(Bounds(*found)) for name, found in bounds.items()}
+    rows: list[list[Cell]] = [
+        [name, value, shown.get(name, "")] for name, value in card.to_dict().items()
+    ]
+    return text_table([["measure", "value", "95 %"], *rows])

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from scoring.semeval_files import parse_offsets
-from scoring.semeval_ner import TYPES, Compat, MentionSpan, NerScorecard, evaluate
+from scoring.semeval_ner import TYPES, MentionSpan, NerScorecard, evaluate
+from scoring.semeval_program import WrittenMention
+from scoring.semeval_program import evaluate as evaluate_as_program
 from tests.shared import shared
 
 
@@ -47,7 +49,11 @@ def test_per_type_and_the_printed_table_of_the_example() -> None:
         assert per_type[name]["strict"]["precision"] == pytest.approx(expected["P"])
         assert per_type[name]["strict"]["recall"] == pytest.approx(expected["R"])
         assert per_type[name]["strict"]["f_score"] == pytest.approx(expected["F1"])
-    partial = evaluate(gold, run, compat=Compat.SEMEVAL2013).to_dict()["micro"]["partial"]
+    written = (
+        [WrittenMention(*map(str, one)) for one in example[side]] for side in ("gold", "pred")
+    )
+    places = {mention.place: mention.place for mention in [*gold, *run]}
+    partial = evaluate_as_program(*written, places).to_dict()["micro"]["partial"]
     printed = example["printed_table2"]["partial"]
     assert round(partial["precision"], 2) == printed["P"]
     assert round(partial["recall"], 2) == printed["R"]

@@ -1,5 +1,7 @@
 """Bacteria Biotope 2016: real data, equivalent entities, files and the command."""
 
+import csv
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -140,10 +142,48 @@ def test_the_command_prints_pairs_and_intervals(
         ["doc", "R2", "-", "0.000"],
     ]
     assert main([*words, "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
+    (values,) = json.loads(capsys.readouterr().out)
     assert values["scores"][0]["recall"] == 0.5
     assert values["scores"][0]["interval"] == [2 / 3, 2 / 3]
     assert len(values["pairs"]) == 2
+
+
+def test_several_runs_become_one_ranking(
+    gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = _folder(tmp_path / "one", a2="R7\tLives_In Bacteria:T4 Location:T2\n")
+    both = tmp_path / "both"
+    both.mkdir()
+    (both / "doc.a2").write_text((gold / "doc.a2").read_text())
+    words = ["bb", "--task", "event", "--gold", str(gold), "--run", str(one), str(both)]
+    assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["rank"], row["run"], row["f1"]) for row in rows] == [
+        ("1", "both", "1.0"),
+        ("2", "one", str(2 / 3)),
+    ]
+    assert main([*words, "--resamples", "0", "--pairs"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if line in ("one", "both")] == [
+        "one",
+        "both",
+    ]
+
+
+def test_an_error_rate_is_ranked_lowest_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "pairs.tsv").write_text(PAIRS)
+    entity = A1.splitlines(keepends=True)[1]
+    category = "N2\tOntoBiotope Annotation:T2 Referent:O:2\n"
+    gold = _folder(tmp_path / "gold", txt=TEXT, a1="", a2=entity + category)
+    right = _folder(tmp_path / "right", a2=entity + category)
+    wrong = _folder(tmp_path / "wrong", a2=entity + category.replace("O:2", "O:3"))
+    words = ["bb", "--task", "cat+ner", "--gold", str(gold), "--run", str(wrong), str(right)]
+    words += ["--ontology", str(tmp_path / "pairs.tsv"), "--resamples", "0", "--format", "csv"]
+    assert main(words) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["rank"], row["run"]) for row in rows] == [("1", "right"), ("2", "wrong")]
+    assert float(rows[0]["ser"]) == 0 < float(rows[1]["ser"])
 
 
 def test_categories_need_the_ontology(gold: Path) -> None:
@@ -235,7 +275,7 @@ def test_facts_are_paired_with_the_nearest_reference(
     run = _folder(tmp_path / "run", a2=taxon + habitats + A2)
     words = ["bb", "--task", "kb", "--gold", str(gold), "--run", str(run)]
     assert main([*words, "--ontology", str(tmp_path / "pairs.tsv"), "--pairs", "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
+    (values,) = json.loads(capsys.readouterr().out)
     assert values["scores"][0]["mean"] == 0.5
     assert [tuple(pair.values()) for pair in values["pairs"]] == [
         ("corpus", "660 O:2", "660 O:2", 1.0),

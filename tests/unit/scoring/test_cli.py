@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring import evaluate_runs, plots, read_gold
+from scoring import evaluate_runs, figures, read_gold
 from scoring.cli import build_parser, main
 from scoring.files import result_lines
 from tests.loading import commands, loaded
@@ -118,7 +118,7 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
         (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
         (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
-        (("ensemble", *INT, "run.tsv", "--team", "("), "--team '('"),
+        (("ensemble", *INT, "run.tsv", "--team", "("), "'(' names no teams"),
         (("ensemble", *INT, "run.tsv", "one.tsv"), "no article of the gold is answered by all"),
         (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
@@ -147,7 +147,7 @@ def test_many_warnings_are_counted(folder: Path, capsys: pytest.CaptureFixture[s
 def test_a_plot_of_runs_that_found_nothing(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     (folder / "empty.tsv").write_text("")
-    for kind in ("curves", "scatter", "articles"):
+    for kind in ("curves", "scatter", "intervals", "articles"):
         out = str(folder / f"{kind}.svg")
         assert run(folder, "plot", *INT, "empty.tsv", "--kind", kind, "--out", out) == 0
 
@@ -156,7 +156,7 @@ def test_compare(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "best.tsv").write_text("a\tP1\t1\t0.9\na\tP2\t2\t0.8\nb\tP3\t1\t0.7\n")
     assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--resamples", "99") == 0
     text = capsys.readouterr().out
-    assert text.startswith("auc_ipr: 95% intervals, 99 resamples")
+    assert text.startswith("auc_ipr: 95% intervals (expanded), 99 resamples")
     assert "seed:2009" in text
     assert run(folder, "compare", *INT, "run.tsv", "best.tsv", "--json", "--no-pairs") == 0
     values = json.loads(capsys.readouterr().out)
@@ -176,7 +176,7 @@ def test_a_comparison_has_counts_of_articles_in_every_format(
     lines = outputs["text"].splitlines()
     assert lines[1].split()[:3] == ["run", "articles", "score"]
     assert [line.split()[:2] for line in lines[2:4]] == [["half", "1/2"], ["run", "2/2"]]
-    assert lines[6].split()[:5] == ["a", "b", "articles", "difference", "p"]
+    assert lines[6].split()[:5] == ["a", "b", "articles", "difference", "low"]
     assert lines[7].split()[:4] == ["run", "half", "1/2", "-0.500"]
     values = json.loads(outputs["json"])
     found = [(one["articles_scored"], one["articles_in_gold"]) for one in values["intervals"]]
@@ -188,8 +188,91 @@ def test_a_comparison_has_counts_of_articles_in_every_format(
         ("1", "2"),
         ("2", "2"),
     ]
-    assert r"half & 1/2 & 1.000" in outputs["latex"]
+    assert r"half & 1/2 & \textbf{1.000} & [" in outputs["latex"]
     assert outputs["latex"].startswith("% INT|gold:")
+
+
+VIEWS = ("--map", "map.tsv", "--taxa", "taxa.tsv", "--views")
+
+
+@pytest.fixture
+def viewed(folder: Path) -> Path:
+    """Files of views, in which the run's wrong hit of `a` counts as P2."""
+    (folder / "map.tsv").write_text("P2\tX\n")
+    (folder / "taxa.tsv").write_text("P1\t9606\nP2\t9606\nP3\t9606\nX\t10090\nY\t9606\n")
+    (folder / "best.tsv").write_text("a\tP1\t1\t0.9\na\tP2\t2\t0.8\nb\tP3\t1\t0.7\n")
+    return folder
+
+
+def test_views_are_compared_each(viewed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("compare", *INT, "run.tsv", "best.tsv", "--resamples", "50", *VIEWS)
+    assert run(viewed, *command, "all", "--json") == 0
+    found = {one["view"]: one for one in json.loads(capsys.readouterr().out)}
+    assert list(found) == ["raw", "mapped", "filtered", "both"]
+    scores = {
+        view: {each["run"]: each["score"] for each in one["intervals"]}["run"]
+        for view, one in found.items()
+    }
+    assert scores == {"raw": 0.5, "mapped": 0.75, "filtered": 0.5, "both": 0.75}
+    assert "|view:both|files:" in found["both"]["signature"]
+    assert run(viewed, *command, "all", "--format", "csv", "--table", "pairs") == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(row["view"], row["difference"]) for row in rows] == [
+        ("raw", "-0.5"),
+        ("mapped", "-0.25"),
+        ("filtered", "-0.5"),
+        ("both", "-0.25"),
+    ]
+    assert run(viewed, *command, "both", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["view"] == "both"
+
+
+def test_other_commands_take_a_view(viewed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(viewed, "articles", *INT, "run.tsv", *VIEWS, "mapped", "--json") == 0
+    found = {one["article"]: one["mean"] for one in json.loads(capsys.readouterr().out)}
+    assert found == {"a": 1.0, "b": 0.5}
+    (viewed / "gold4.tsv").write_text("".join(f"{one}\tP1\n{one}\tP2\n" for one in "abcd"))
+    lines = "".join(f"{one}\tP1\t1\t1\n{one}\tW\t2\t1\n{one}\tX\t3\t1\n" for one in "abcd")
+    (viewed / "run4.tsv").write_text(lines)
+    options = ("--folds", "2", *VIEWS, "mapped", "--json")
+    command = ("ensemble", "--task", "INT", "--gold", "gold4.tsv", "run4.tsv")
+    assert run(viewed, *command, *options) == 0
+    first, consensus = json.loads(capsys.readouterr().out)
+    assert (first["view"], first["tp"]) == ("mapped", 8)
+    assert "|view:mapped|files:" in consensus["signature"]
+    assert consensus["tp"] == 8
+    pytest.importorskip("matplotlib")
+    out = str(viewed / "x.svg")
+    assert run(viewed, "plot", *INT, "run.tsv", *VIEWS, "mapped", "--out", out) == 0
+    assert run(viewed, "articles", *ACT, "act_run.tsv", "--views", "mapped") == 2
+    assert "do not apply to ACT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("style", ["text", "json", "csv", "latex"])
+def test_differences_in_every_format(
+    style: str, viewed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("compare", *INT, "run.tsv", "best.tsv", "--resamples", "99", "--power")
+    options = ("--table", "pairs") if style == "csv" else ()
+    assert run(viewed, *command, "--interval", "percentile", "--format", style, *options) == 0
+    text = capsys.readouterr().out
+    for name in ("difference", "low", "high", "effect", "p_adjusted", "articles_needed"):
+        assert name.replace("_", r"\_" if style == "latex" else "_") in text
+    if style == "text":
+        assert text.startswith("auc_ipr: 95% intervals (percentile), 99 resamples")
+        assert "note: 2 of 2 runs are scored on fewer than 30 articles" in text
+        assert "note: articles_needed is for a power of 80% at 0.05" in text
+    assert run(viewed, *command[:-1], "--format", style, *options) == 0
+    assert ("needed" in capsys.readouterr().out) == (style == "json")
+
+
+def test_one_run_has_no_pairs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("compare", *INT, "run.tsv", "--resamples", "20")
+    assert run(folder, *command) == 0
+    assert "sign-flip" not in capsys.readouterr().out
+    for style in ("text", "csv", "latex"):
+        assert run(folder, *command, "--table", "pairs", "--format", style) == 2
+        assert "no pairs of runs were compared" in capsys.readouterr().err
 
 
 def test_a_comparison_of_all_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -224,7 +307,7 @@ def test_a_comparison_says_what_it_could_not_find(
     )
     assert "note: 1 of 1 pairs have a p_floor above 0.05" in text
     assert run(tmp_path, *command, "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)["notes"]) == 2
+    assert len(json.loads(capsys.readouterr().out)["notes"]) == 3  # few articles, too
 
 
 def test_runs_with_no_article_in_common(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,7 +316,7 @@ def test_runs_with_no_article_in_common(folder: Path, capsys: pytest.CaptureFixt
     assert run(folder, "compare", *INT, "first.tsv", "second.tsv", "--resamples", "20") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[5] == "paired sign-flip tests of auc_ipr, the only flip, step-down maxT"
-    assert lines[7].split() == ["first", "second", "0/2", "n/a", *["1.000"] * 3]
+    assert lines[7].split() == ["first", "second", "0/2", *["n/a"] * 4, *["1.000"] * 3]
 
 
 @pytest.mark.parametrize(
@@ -273,7 +356,7 @@ def test_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "none\n"
 
 
-@pytest.mark.parametrize("kind", ["curves", "scatter", "articles"])
+@pytest.mark.parametrize("kind", ["curves", "scatter", "intervals", "articles"])
 @pytest.mark.parametrize("task", [INT, ACT])
 def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], folder: Path) -> None:
     pytest.importorskip("matplotlib")
@@ -288,15 +371,11 @@ def test_plots_are_the_same_bytes_each_time(kind: str, task: tuple[str, ...], fo
 
 
 def test_plots_name_the_articles_that_count(folder: Path) -> None:
-    pytest.importorskip("matplotlib")
     gold = read_gold("INT", folder / "gold.tsv")
     (folder / "half.tsv").write_text("b\tP3\t1\t0.7\n")
     cards = evaluate_runs("INT", gold, [folder / "run.tsv", folder / "half.tsv"])
-    legend = plots.curves(cards).axes[0].get_legend()
-    assert legend is not None
-    names = [text.get_text() for text in legend.get_texts()]
-    assert names == [text.get_text() for text in plots.scatter(cards).axes[0].texts]
-    assert names == ["run (2/2)", "half (1/2)"]
+    for chart in (figures.curves(cards), figures.scatter(cards)):
+        assert [one.name for one in chart.panels[0].series] == ["run (2/2)", "half (1/2)"]
 
 
 def test_ensemble_writes_what_evaluate_reads(
@@ -380,3 +459,32 @@ def test_the_module_is_the_command() -> None:
         [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
     )
     assert found.stdout.startswith("usage: scoring ")
+
+
+def test_authors_and_systems_are_scored_on_the_authors_articles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, runs = campaign(articles=30)
+    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
+    (tmp_path / "gold.tsv").write_text("".join(lines))
+    for run_ in runs[:2]:
+        result = "".join(result_lines("INT", run_.answers.items()))
+        (tmp_path / f"{run_.name}.tsv").write_text(result)
+    authored = list(gold.items)[:12]
+    answers = [f"{one}\t{min(gold.items[one])}\t1\t1\n" for one in authored]
+    (tmp_path / "author.tsv").write_text("".join(answers))
+    command = ["ensemble", "--task", "INT", "--gold", str(tmp_path / "gold.tsv")]
+    command += [str(tmp_path / f"{run_.name}.tsv") for run_ in runs[:2]]
+    command += ["--author", str(tmp_path / "author.tsv"), "--team", r"(T\d)_R\d"]
+    for policy in ("answered", "all"):
+        assert main([*command, "--articles", policy, "--json"]) == 0
+        output = capsys.readouterr()
+        assert "18 of 30 gold articles are left out: their authors gave no answer" in output.err
+        cards = json.loads(output.out)
+        counts = {(card["articles_scored"], card["articles_in_gold"]) for card in cards}
+        assert counts == {(12, 12)}
+        assert cards[0]["folds"].endswith("/5")
+        assert cards[-1]["tp"] + cards[-1]["fp"] == 12  # as many as the authors gave
+    (tmp_path / "author.tsv").write_text("zzz\tP1\t1\t1\n")
+    assert main(command) == 2
+    assert "author has answers for no article of the gold" in capsys.readouterr().err

@@ -232,3 +232,16 @@ def test_nothing_to_learn_from() -> None:
     run = Run(task=Task.INT, name="x", answers={"a": [Hit("P1", 1, 0.5)]})
     with pytest.raises(OptionError, match="no correct and wrong candidates"):
         train(gold, [run])
+
+
+def test_the_selection_cutoff_bounds_what_is_ranked() -> None:
+    gold, runs = campaign(articles=20)
+    whole = train(gold, runs)
+    assert (whole.training_cutoff, whole.selection_cutoff) == (30, 30)
+    narrow = train(gold, runs, selection_cutoff=2)
+    assert np.array_equal(whole.weights, narrow.weights)
+    for article, hits in narrow.rank(runs).items():
+        best = {hit.item for run in runs for hit in item_hits(run)[article] if hit.rank <= 2}
+        assert {hit.item for hit in hits} == best
+    validated = cross_validate(gold, runs, selection_cutoff=1, folds=2).hits
+    assert all(len(hits) <= len(runs) for hits in validated.values())

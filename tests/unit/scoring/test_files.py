@@ -242,3 +242,26 @@ def test_written_runs_read_back(tmp_path: Path) -> None:
     assert read_run("IPT", path).answers == {
         "a": [Hit(("P1", "P1"), 1, 1 / 3), Hit(("P1", "P2"), 2, 0.25)]
     }
+
+
+def test_what_is_malformed_in_a_pipe_is_reported(tmp_path: Path) -> None:
+    """A pipe can be read once only: what is malformed in it must not be lost."""
+    gold = read_gold("INT", write(tmp_path, "a\tP1\n"))
+    for text, problem in (("a\tP1\t1\t0.5\n", None), ("a\tP1\t0\t0.5\n", "rank '0'")):
+        for read in (
+            lambda path: evaluate_files("INT", gold, path).to_dict()["tp"],
+            lambda path: len(read_run("INT", path).answers),
+        ):
+            reading, writing = os.pipe()
+            os.write(writing, text.encode())
+            os.close(writing)
+            try:
+                path = Path(f"/dev/fd/{reading}")
+                if problem:
+                    with pytest.raises(FormatError, match=problem) as raised:
+                        read(path)
+                    assert raised.value.problems[0].file == str(path)
+                else:
+                    assert read(path) == 1
+            finally:
+                os.close(reading)

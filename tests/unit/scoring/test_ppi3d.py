@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+from scoring import figures
 from scoring.cli import main
 from scoring.errors import OptionError
-from scoring.ppi3d import evaluate, expected_score, intervals, simulate
+from scoring.ppi3d import curves, evaluate, expected_score, intervals, simulate
 
 _PAIRS = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=2, max_size=30)
 
@@ -62,9 +63,9 @@ def test_intervals_hold_the_value_and_repeat() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scores, plot = tmp_path / "s.tsv", tmp_path / "s.svg"
     scores.write_text("1\t0.9\n1\t.8\n0\t7e-1\n1\t0.6\n0\t0.4\n0\t-2\n")
-    words = ["ppi3d", "--scores", str(scores), "--resamples", "20", "--plot", str(plot)]
+    words = ["ppi3d", "--scores", str(scores), "--resamples", "20", "--out", str(plot)]
     assert main([*words, "--json"]) == 0
-    values = json.loads(capsys.readouterr().out)
+    (values,) = json.loads(capsys.readouterr().out)
     assert values["score"] == pytest.approx(17 / 18 * 5 / 6)
     assert set(values["intervals"]) == {"a1", "a2", "score", "auroc", "auprc"}
     assert plot.read_text().startswith("<?xml")
@@ -88,11 +89,46 @@ def test_bad_scores_are_refused_by_line(
 ) -> None:
     scores = tmp_path / "s.tsv"
     scores.write_text(content)
-    assert main(["ppi3d", "--scores", str(scores), "--plot", str(tmp_path / "p.svg")]) == 2
+    assert main(["ppi3d", "--scores", str(scores), "--out", str(tmp_path / "p.svg")]) == 2
     place = f"{scores}:{line}: " if line else f"{scores}: "
     assert capsys.readouterr().err.startswith(place)
     assert not (tmp_path / "p.svg").exists()
 
 
 def test_a_plot_of_an_unknown_kind_is_refused(tmp_path: Path) -> None:
-    assert main(["ppi3d", "--scores", "none", "--plot", str(tmp_path / "p.bmp")]) == 2
+    assert main(["ppi3d", "--scores", "none", "--out", str(tmp_path / "p.bmp")]) == 2
+
+
+def test_several_predictors_are_ranked_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for name, alpha in (("weak", 0.05), ("strong", 0.6)):
+        labels, confidences = simulate(alpha=alpha, beta=0.3, positive_share=0.3, pairs=200, seed=1)
+        files.append(tmp_path / f"{name}.tsv")
+        lines = (f"{label:d}\t{value}\n" for label, value in zip(labels, confidences, strict=True))
+        files[-1].write_text("".join(lines))
+    page = tmp_path / "p.html"
+    words = ["ppi3d", "--scores", *map(str, files), "--resamples", "0", "--html", str(page)]
+    assert main([*words, "--format", "csv"]) == 0
+    header, *rows = capsys.readouterr().out.splitlines()
+    assert header.startswith("run,rank,score,95 %,positives")
+    assert [row.split(",")[:2] for row in rows] == [["strong", "1"], ["weak", "2"]]
+    assert "strong (" in page.read_text()
+
+
+@given(pairs=_PAIRS)
+def test_drawn_curves_lie_in_the_unit_square_and_have_their_areas(
+    pairs: list[tuple[bool, int]],
+) -> None:
+    labels, confidences = [label for label, _ in pairs], [float(value) for _, value in pairs]
+    assume(len(set(labels)) == 2)
+    found, card = curves(labels, confidences), evaluate(labels, confidences)
+    drawn = figures.predictors({"run": (found, card.score)})
+    for panel in drawn.panels:
+        for series in panel.series:
+            assert len(series.x) == len(series.y)
+            assert all(0 <= value <= 1 for value in (*series.x, *series.y))
+    assert np.trapezoid(found.roc_recall, found.false_rate) == pytest.approx(card.auroc)
+    steps = np.diff(found.recall) * found.precision[1:]
+    assert steps.sum() == pytest.approx(card.auprc)

@@ -1,7 +1,10 @@
 """SemEval-2013 9.1: identities of the counts, nervaluate, files and the command."""
 
+import csv
+import io
 import json
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 from scoring.alignment import span
 from scoring.cli import main
 from scoring.errors import FormatError, OptionError
-from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run
+from scoring.semeval_files import parse_offsets, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import TYPES, Criterion, MentionSpan, evaluate
 
 # The sentence and the mentions of Tables 1 and 2 of the task description.
@@ -132,7 +135,7 @@ def test_the_example_of_the_task_description(
 ) -> None:
     gold, run = files
     assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)
     assert found["micro"]["partial"]["f_score"] == pytest.approx(2 / 3)
     assert found["macro"]["f_score"] == 0.125
     assert found["articles"] == 1
@@ -207,3 +210,95 @@ def test_other_types_of_the_gold_may_be_predicted(tmp_path: Path) -> None:
     card: Any = evaluate(gold.mentions, read_ner_run(tmp_path / "r.tsv", gold)).to_dict()
     assert card["per_type"]["gene"]["strict"]["f_score"] == 1
     assert card["macro"]["f_score"] == 0
+
+
+XML_RUN = """<document id="D1"><sentence id="D1.s0">
+<entity charOffset="24-30" type="brand"/><entity charOffset="124-134" type="drug"/>
+<entity charOffset="164-174" type="brand"/><entity charOffset="197-205" type="drug"/>
+<entity charOffset="208-219" type="drug"/><entity charOffset="225-243" type="drug"/>
+</sentence></document>"""
+
+
+def test_a_run_as_xml_is_the_run_as_a_table(files: tuple[Path, Path], tmp_path: Path) -> None:
+    corpus = read_ner_gold(files[0])
+    (tmp_path / "runs").mkdir()
+    xml = tmp_path / "runs" / "run.xml"
+    xml.write_text(XML_RUN)
+    assert read_ner_run(xml, corpus) == read_ner_run(files[1], corpus)
+    assert read_ner_run(xml.parent, corpus) == read_ner_run(files[1], corpus)
+    assert read_written_run(xml, corpus) == read_written_run(files[1], corpus)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("</sentence>", "", "broken XML"),
+        ('charOffset="24-30" ', "", "offsets ''; expected inclusive ones"),
+        (' type="brand"', "", "type ''; expected drug"),
+        ("D1.s0", "D9.s0", "sentence 'D9.s0' is not in the gold"),
+        ("sentence", "phrase", "no <sentence> element"),
+        ("208-219", "197-205", "the same prediction as line 3"),
+    ],
+)
+def test_a_bad_xml_run_is_refused(
+    files: tuple[Path, Path], tmp_path: Path, old: str, new: str, expected: str
+) -> None:
+    xml = tmp_path / "run.xml"
+    xml.write_text(XML_RUN.replace(old, new))
+    with pytest.raises(FormatError) as caught:
+        read_ner_run(xml, read_ner_gold(files[0]))
+    assert all(problem.file == str(xml) for problem in caught.value.problems)
+    assert expected in str(caught.value)
+
+
+def test_several_runs_become_one_ranking(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, run = files
+    (tmp_path / "best.tsv").write_text("D1.s0\t164-174\tx\tdrug\n" + RUN.splitlines()[4] + "\n")
+    words = ["ner", "--gold", str(gold), "--run", str(run), str(tmp_path / "best.tsv")]
+    assert main([*words, "--resamples", "0"]) == 0
+    header, *rows = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
+    assert header[0] == "run"
+    assert [row[0].strip() for row in rows] == ["best", "run"]
+    assert main([*words, "--resamples", "0", "--format", "csv"]) == 0
+    table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [(one["rank"], one["run"], one["strict F1"]) for one in table] == [
+        ("1", "best", "0.5"),
+        ("2", "run", str(1 / 3)),
+    ]
+    assert main([*words, "--resamples", "0", "--format", "latex"]) == 0
+    assert r"best & 1 & \textbf{0.500}" in capsys.readouterr().out
+
+
+def test_pairs_are_listed_with_their_outcomes(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, run = files
+    words = ["ner", "--gold", str(gold), "--run", str(run), "--pairs"]
+    assert main([*words, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    for criterion, counts in found["micro"].items():
+        outcomes = Counter(pair[criterion] for pair in found["pairs"])
+        assert [outcomes[name] for name in ("COR", "INC", "PAR", "MIS", "SPU")] == [
+            counts[name] for name in ("cor", "inc", "par", "mis", "spu")
+        ]
+    assert main([*words, "--resamples", "0"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["D1.s0", "127-134", "drug", "124-134", "drug", "INC", "INC", "PAR", "COR"] in rows
+    assert ["D1.s0", "-", "-", "24-30", "brand", "SPU", "SPU", "SPU", "SPU"] in rows
+    assert main([*words, "--compat", "semeval2013"]) == 2
+    assert "pairs nothing" in capsys.readouterr().err
+
+
+def test_the_program_counts_what_comes_twice_twice(
+    files: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold, run = files
+    run.write_text("D1.s0\t59-65\tx\tbrand\n" * 2)
+    words = ["ner", "--gold", str(gold), "--run", str(run), "--json", "--resamples", "0"]
+    assert main(words) == 2
+    assert "the same prediction as line 1" in capsys.readouterr().err
+    assert main([*words, "--compat", "semeval2013"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [found["micro"]["strict"][name] for name in ("cor", "mis", "act")] == [2, 4, 2]

@@ -71,5 +71,5 @@ def test_the_command_reads_a_table(gold: Path, capsys: pytest.CaptureFixture[str
     run = gold.with_name("run.tsv")
     run.write_text(TABLE.removesuffix("b\n"))
     assert main(["ner", "--gold", str(gold), "--run", str(run), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    (found,) = json.loads(capsys.readouterr().out)
     assert (found["articles"], found["micro"]["strict"]["f_score"]) == (2, 1.0)

@@ -1,0 +1,54 @@
+"""One ranked table of several runs, by their task's first measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from scoring.intervals import Bounds
+from scoring.tables import Cell, Table, best_cells, csv_table, latex_table, text_table
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedRun:
+    """A run's score in the measure that ranks it, None where it has none, and further cells."""
+
+    run: str
+    score: float | None
+    bounds: Bounds | None
+    cells: Mapping[str, Cell] = field(default_factory=dict)
+
+
+def ranking_table(runs: Sequence[RankedRun], measure: str, *, lowest_first: bool = False) -> Table:
+    """Return the runs, best first, as a table; equal scores share the best rank.
+
+    Runs without a score come last, without a rank. The order of equal runs is that of their names.
+    """
+    sign = 1 if lowest_first else -1
+    scored = sorted(
+        (one for one in runs if one.score is not None),
+        key=lambda one: (sign * (one.score or 0.0), one.run),
+    )
+    unscored = sorted((one for one in runs if one.score is None), key=lambda one: one.run)
+    ranks: list[int] = []
+    for place, one in enumerate(scored, start=1):
+        tied = place > 1 and one.score == scored[place - 2].score
+        ranks.append(ranks[-1] if tied else place)
+    header = ["run", "rank", measure, "95 %", *runs[0].cells]
+    return [
+        header,
+        *(
+            [one.run, rank, one.score, str(one.bounds or "n/a"), *one.cells.values()]
+            for one, rank in zip(scored, ranks, strict=True)
+        ),
+        *([one.run, None, None, "n/a", *one.cells.values()] for one in unscored),
+    ]
+
+
+def ranking_report(table: Table, style: str, measure: str, *, lowest_first: bool = False) -> str:
+    """Return a ranking table as text, CSV or LaTeX, the best score there in bold."""
+    if style == "csv":
+        return csv_table(table)
+    if style == "latex":
+        return latex_table(table, best_cells(table, {measure: lowest_first}))
+    return text_table(table)

@@ -1,0 +1,296 @@
+"""What the overview shows: usefulness, the corpus, the four tables; from files to text."""
+
+import contextlib
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.cli import main
+from scoring.corpora import (
+    check_words,
+    count_items,
+    count_species,
+    read_texts,
+    word_rates,
+)
+from scoring.errors import FormatError, OptionError
+from scoring.evaluation import evaluate_runs
+from scoring.files import read_gold
+from scoring.gold import ItemGold
+from scoring.scorecard import ItemScorecard
+from scoring.tasks import Item, Task, pair
+from scoring.usefulness import IDEAL, usefulness
+
+GOLD = "a\tP1\na\tP2\nb\tP3\n"
+RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\na\tP2\t3\t0.7\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
+POOR = "a\tX\t1\t0.9\na\tP1\t2\t0.8\n"
+ACT_GOLD = "a\t1\nb\t0\nc\t1\nd\t0\n"
+ACT_RUN = "a\t1\t1\t0.9\nb\t1\t2\t0.8\nc\t0\t2\t0.4\nd\t0\t1\t0.9\n"
+ACT_OTHER = "c\t1\t1\t0.9\na\t1\t2\t0.8\nb\t0\t2\t0.4\nd\t0\t1\t0.9\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    texts = {
+        "gold": GOLD,
+        "run": RUN,
+        "poor": POOR,
+        "ipt": "a\tP1\tP2\na\tP1\tP3\nb\tP4\tP4\n",
+        "ipt_run": "a\tP2\tP1\t1\t0.9\nb\tP4\tP5\t1\t0.9\n",
+        "act": ACT_GOLD,
+        "act_run": ACT_RUN,
+        "act_other": ACT_OTHER,
+        "taxa": "P1\thuman\nP2\thuman\nP3\tmouse\nP4\tyeast\nX\tmouse\nY\tmouse\n",
+        "map": "P3\tY\n",
+        "texts": "a\tInteraction of two.\nb\tNone.\nc\tThese interact; interactions\nd\t\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / f"{name}.tsv").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def rows_of(capsys: pytest.CaptureFixture[str]) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+
+
+USEFUL = ("usefulness", "--task", "INT", "--gold", "gold.tsv", "run.tsv", "poor.tsv")
+
+
+def test_usefulness_by_cutoff(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [*USEFUL, "--cutoffs", "2,1,30", "--authors", "poor.tsv", "--resamples", "50"]
+    assert main([*words, "--format", "csv"]) == 0
+    found = {(row["run"], row["cutoff"]): row for row in rows_of(capsys)}
+    assert list(found) == [
+        *((run, cutoff) for run in ("run", "poor", "ideal") for cutoff in ("1", "2", "30")),
+        ("poor", "all"),
+    ]
+    at_2 = found["run", "2"]
+    assert float(at_2["recall"]) == (1 / 2 + 1) / 2
+    assert float(at_2["candidates"]) == 2
+    assert float(at_2["minutes"]) == pytest.approx(20 / 60)
+    assert float(found["run", "30"]["candidates"]) == 2.5
+    f_10 = [101 * 1 / (100 * 2 + 2), 101 * 1 / (100 * 1 + 2)]
+    assert float(at_2["F_10"]) == pytest.approx(sum(f_10) / 2)
+    assert [found[IDEAL, cutoff]["recall"] for cutoff in ("1", "2")] == ["0.75", "1.0"]
+    assert float(found[IDEAL, "30"]["candidates"]) == 1.5
+    assert found["poor", "30"]["articles"] == "1/2"
+    assert float(found["poor", "all"]["minutes"]) == 15
+    low, high = json.loads(at_2["95 % of recall"])
+    assert low <= 0.75 <= high
+
+
+def test_usefulness_is_drawn_and_in_every_format(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*USEFUL, "--resamples", "0", "--authors", "poor.tsv"]
+    assert main([*words, "--out", "a.svg", "--html", "a.html", "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert {one["recall_bounds"] for one in values} == {None}
+    assert Path("a.svg").read_text().startswith("<?xml")
+    assert "ideal system" in Path("a.html").read_text()
+    assert main([*words, "--format", "latex", "--caption", "Use"]) == 0
+    assert r"\caption{Use}" in capsys.readouterr().out
+    assert main(words) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("INT|gold:")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--cutoff", "3"), "expected --cutoffs"),
+        (("--cutoffs", "0"), "expected an integer from 1"),
+        (("--seconds", "-1"), "expected a number above 0"),
+        (("--author-minutes", "soon"), "expected a number above 0"),
+        (("--out", "a.bmp"), "a.bmp: expected a name"),
+    ],
+)
+def test_options_of_usefulness_that_do_not_apply(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    with contextlib.suppress(SystemExit):  # raised for a value that no option may have
+        assert main([*USEFUL, *words]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_recall_at_a_cutoff_is_that_of_the_run_scored_with_it(folder: Path) -> None:
+    gold = read_gold("INT", "gold.tsv")
+    assert isinstance(gold, ItemGold)
+    (whole,) = evaluate_runs("INT", gold, ["run.tsv"], beta=10)
+    assert isinstance(whole, ItemScorecard)
+    for one in usefulness(gold, [whole], cutoffs=(1, 2, 3), resamples=0)[:3]:
+        (cut,) = evaluate_runs("INT", gold, ["run.tsv"], cutoff=one.cutoff, beta=10)
+        assert isinstance(cut, ItemScorecard)
+        assert (one.recall, one.f_score) == pytest.approx((cut.macro.recall, cut.macro.f_score))
+
+
+_ACCESSIONS = st.sampled_from(["P1", "P2", "P3", "P4"])
+_ITEMS = st.dictionaries(
+    st.sampled_from("abcde"),
+    st.frozensets(st.builds(pair, _ACCESSIONS, _ACCESSIONS), min_size=1, max_size=5),
+    min_size=1,
+)
+
+
+@given(items=_ITEMS, most=st.integers(1, 4))
+def test_counts_of_items_and_species(items: Mapping[str, frozenset[Item]], most: int) -> None:
+    gold = ItemGold(task=Task.IPT, items=items)
+    proteins, pairs = count_items(gold)
+    assert pairs.total == sum(map(len, items.values()))
+    assert sum(k * n for k, n in proteins.articles.items()) == proteins.total
+    assert proteins.mean == pytest.approx(proteins.total / len(items))
+    taxa = {"P1": "human", "P2": "human", "P3": "mouse", "P4": "yeast"}
+    found = count_species(gold, taxa, most)
+    kinds = [{taxa[one] for item in chosen for one in item} for chosen in items.values()]
+    articles = Counter(kind for one in kinds for kind in one)
+    names = [name for name in found.names if name != "others"]
+    assert len(names) == min(most, len(articles))
+    for x, a in enumerate(names):
+        assert found.together[x][x] == articles[a]
+        for y, b in enumerate(names):
+            assert found.together[x][y] == sum({a, b} <= one for one in kinds)
+    everywhere = {one for chosen in items.values() for item in chosen for one in item}
+    assert sum(found.proteins) == len(everywhere)
+    assert found.one_species == sum(len(one) == 1 for one in kinds)
+
+
+def test_rates_of_words() -> None:
+    texts = {"a": "Interaction, INTERACTS: x-y binding", "b": "no hits at all here", "c": ""}
+    groups = {"one": ["a", "b"], "none": ["c"]}
+    found = word_rates(texts, groups, ["interact*", "interacts", "x-y"], resamples=200)
+    rates = {(one.word, one.group): one for one in found}
+    assert rates["interact*", "one"].rate == pytest.approx(1000 * 2 / 9)
+    assert rates["interacts", "one"].occurrences == 1
+    assert rates["x-y", "one"].occurrences == 1
+    assert rates["interact*", "none"].rate is None
+    assert rates["interact*", "none"].bounds is None
+    bounds = rates["interact*", "one"].bounds
+    assert bounds is not None
+    assert math.isclose(bounds.low, 0)
+    assert bounds.high == pytest.approx(1000 * 2 / 4)
+
+
+@pytest.mark.parametrize("word", ["", "*", "two words", "in*ter"])
+def test_what_is_no_word_is_refused(word: str) -> None:
+    with pytest.raises(OptionError, match="expected one word"):
+        check_words([word])
+
+
+def test_texts_are_read_from_a_folder_or_a_table(folder: Path) -> None:
+    assert read_texts(folder / "texts.tsv", ["a", "d"])["d"] == ""
+    (folder / "texts").mkdir()
+    (folder / "texts" / "10.1_x.txt").write_text("one\ntwo")
+    assert read_texts(folder / "texts", ["10.1/x"]) == {"10.1/x": "one\ntwo"}
+    with pytest.raises(FormatError, match="no text of article 'b'") as caught:
+        read_texts(folder / "texts", ["10.1/x", "b", "../gold"])
+    assert len(caught.value.problems) == 2
+    (folder / "texts" / "b.txt").write_bytes(b"\xff")
+    with pytest.raises(FormatError, match="not UTF-8"):
+        read_texts(folder / "texts", ["b"])
+    (folder / "texts.tsv").write_text("a\tx\na\ty\n")
+    with pytest.raises(FormatError, match="'a' again"):
+        read_texts(folder / "texts.tsv", ["a"])
+
+
+def test_the_corpus_of_items(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["corpus", "--task", "IPT", "--gold", "ipt.tsv", "--taxa", "taxa.tsv"]
+    assert main([*words, "--out", "c.png", "--html", "c.html"]) == 0
+    text = capsys.readouterr().out
+    assert [line.split() for line in text.splitlines()[1:3]] == [
+        ["proteins", "2", "4", "2.000", "2.000", "3"],
+        ["pairs", "2", "3", "1.500", "1.500", "2"],
+    ]
+    assert Path("c.png").stat().st_size > 10_000
+    assert main([*words, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert values["species"]["names"] == ["human", "mouse", "yeast"]
+    assert values["species"]["together"] == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert values["species"]["one_species"] == 1
+
+
+def test_words_of_easy_and_hard_articles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["corpus", "--task", "ACT", "--gold", "act.tsv", "--texts", "texts.tsv"]
+    options = ["--words", "interact*", "--resamples", "20", "--out", "w.svg"]
+    assert main([*words, *options, "--format", "csv"]) == 0
+    found = {row["group"]: float(row["per 1,000 words"]) for row in rows_of(capsys)}
+    assert found == {"relevant": 500.0, "irrelevant": 0.0}
+    assert main([*words, "act_run.tsv", "act_other.tsv", *options, "--json"]) == 0
+    groups = [one["group"] for one in json.loads(capsys.readouterr().out)["words"]]
+    assert groups[-1] == "irrelevant"
+    assert all(group.startswith("relevant, ") for group in groups[:-1])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("INT", "gold.tsv", "run.tsv"), "result files are of ACT"),
+        (("INT", "gold.tsv", "--texts", "texts.tsv"), "--texts and result files are of ACT"),
+        (("ACT", "act.tsv"), "expected --texts"),
+        (("ACT", "act.tsv", "--taxa", "taxa.tsv"), "--taxa is of INT and IPT"),
+    ],
+)
+def test_a_corpus_with_what_does_not_apply(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], message: str
+) -> None:
+    task, gold, *more = words
+    assert main(["corpus", "--task", task, "--gold", gold, *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+REPORT = (
+    *("report", "--act", "act.tsv", "act_run.tsv", "act_other.tsv"),
+    *("--int", "gold.tsv", "poor.tsv", "run.tsv", "--ipt", "ipt.tsv", "ipt_run.tsv"),
+)
+
+
+def test_the_four_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*REPORT, "--json"]) == 0
+    values = json.loads(capsys.readouterr().out)
+    assert list(values) == ["act", "int", "ipt", "views"]
+    assert [one["run"] for one in values["act"]] == ["act_other", "act_run"]
+    assert [one["run"] for one in values["int"]] == ["run", "poor"]
+    assert [(one["task"], one["view"]) for one in values["views"]] == [
+        ("INT", "raw"),
+        ("IPT", "raw"),
+    ]
+    assert main(list(REPORT)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "ACT: article classification" in lines
+    (best,) = [line for line in lines if line.startswith("act_other")]
+    assert best.endswith("1.000*")
+    assert main([*REPORT, "--format", "latex", "--label", "t"]) == 0
+    latex = capsys.readouterr().out
+    assert [latex.count(rf"\label{{t:{name}}}") for name in values] == [1, 1, 1, 1]
+    assert main([*REPORT, "--format", "csv"]) == 0
+    assert len(capsys.readouterr().out.split("\n\n")) == 4
+
+
+def test_the_best_run_of_each_view(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "--int", "gold.tsv", "poor.tsv", "run.tsv", "--map", "map.tsv"]
+    assert main([*words, "--taxa", "taxa.tsv", "--json"]) == 0
+    views = json.loads(capsys.readouterr().out)["views"]
+    assert [one["view"] for one in views] == ["raw", "mapped", "filtered", "both"]
+    for one in views:
+        files = ["--map", "map.tsv", "--taxa", "taxa.tsv", "--views", one["view"]]
+        command = ["evaluate", "--task", "INT", "--gold", "gold.tsv", *files]
+        assert main([*command, "run.tsv", "poor.tsv", "--json"]) == 0
+        scores = json.loads(capsys.readouterr().out)
+        assert one["f_score"] == max(score["macro"]["f_score"] for score in scores)
+        assert one["auc_ipr"] == max(score["macro"]["auc_ipr"] for score in scores)
+
+
+def test_a_report_of_nothing_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report"]) == 2
+    assert "expected --act, --int or --ipt" in capsys.readouterr().err
+    assert main(["report", "--int", "gold.tsv"]) == 2
+    assert "expected result files" in capsys.readouterr().err
