@@ -5,7 +5,7 @@ and measures on it:
 
 - started: a hub whose lanes are paused, from the command to its pages, then until it is at rest;
 - asked: a hub whose lanes all ask a server that answers at once;
-- gold: another gold of INT, while the hub's heart beats;
+- gold: another gold of INT, while the hub is asked whether it lives;
 - export, backup, imported: each command in a process of its own.
 
 `--only export backup` measures some. The table is printed as Markdown: the figures, the exponent k

@@ -131,7 +131,8 @@ class Scenario:
             self.rng.shuffle(events)
         if publish:
             for event in events:
-                await self.phase.boards.prepare(event)
+                if (slow := self.phase.boards.prepare(event)) is not None:
+                    await slow
                 self.phase.published(event)
 
     def _entry(self, name: ServerName) -> AttemptRecord:

@@ -31,6 +31,7 @@ def phase(name: str = "test", **given: Any) -> PhaseDetail:
         "articles": 10,
         "gold": {"INT": 1},
         "servers": 1,
+        "catching_up": "",
     }
     return PhaseDetail(**(values | given))
 
