@@ -66,13 +66,13 @@ def _tails(
 
 
 def student_bounds(
-    observed: Floats, strays: tuple[Floats, Floats], articles: tuple[int, int], level: float
+    observed: Floats, strays: tuple[Floats, Floats], articles: tuple[Floats, Floats], level: float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the bounds and the two-sided p of differences of two samples, a value a column.
 
-    `strays` are how far each sample's values stray on its own resamples. The
-    normal quantiles are taken for Student's, with the degrees of freedom of Welch 1947, "The
-    generalization of Student's problem when several different population variances are involved".
+    `strays` are how far each sample's values stray on its own resamples, `articles` how many they
+    rest on, at least two. The normal quantiles are taken for Student's, with the degrees of
+    freedom of Welch 1947, "The generalization of Student's problem when several different population variances are involved".
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 

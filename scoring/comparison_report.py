@@ -83,6 +83,7 @@ def letters_of(comparison: Comparison) -> dict[str, str]:
 
 def _latex(comparison: Comparison, tables: Sequence[str]) -> Iterator[str]:
     yield f"% {comparison.signature}"
+    yield f"% {_title(comparison)}"
     if "runs" in tables:
         table = _paper_table(comparison)
         yield latex_table(table, best_cells(table, {comparison.measure: False}))
@@ -111,10 +112,15 @@ def _paper_table(comparison: Comparison) -> Table:
     return [[*header, *["letters"] * bool(marks)], *rows]
 
 
+def _title(comparison: Comparison) -> str:
+    """Return the measure, and what its intervals are."""
+    kind = f"{comparison.level:.0%} intervals ({comparison.interval})"
+    return f"{comparison.measure}: {kind}, {comparison.resamples} resamples"
+
+
 def _text(comparison: Comparison, tables: Sequence[str]) -> Iterator[str]:
     if "runs" in tables:
-        title = f"{comparison.measure}: {comparison.level:.0%} intervals ({comparison.interval})"
-        yield f"{title}, {comparison.resamples} resamples"
+        yield _title(comparison)
         yield text_table(comparison_table(comparison, "runs", counted=True))
         yield ""
     if "pairs" in tables and (comparison.pairs or len(tables) == 1):

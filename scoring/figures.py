@@ -81,8 +81,9 @@ def intervals(comparison: Comparison) -> Chart:
         texts=names,
     )
     low = 0.0 if all(one.low >= 0 for one in runs) else -1.0
+    kind = f"{comparison.level:.0%} interval ({comparison.interval})"
     panel = Panel(
-        x=Scale(label=f"{measure}, with its {comparison.level:.0%} interval", low=low, high=1.0),
+        x=Scale(label=f"{measure}, with its {kind}", low=low, high=1.0),
         y=Scale(label="", low=-0.5, high=len(runs) - 0.5, names=names),
         series=[series],
     )
@@ -160,6 +161,7 @@ def _ranks_panel(
                 texts=[one.article for one in members],
             )
             for cluster, members in clusters.items()
+            if members
         ),
     ]
     counts = ", ".join(f"{len(found)} {cluster}" for cluster, found in clusters.items() if found)

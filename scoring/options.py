@@ -10,6 +10,7 @@ from typing import get_args
 
 from scoring.errors import FileProblem, OptionError
 from scoring.evaluation import evaluate_runs
+from scoring.files import run_name
 from scoring.gold import Gold, ItemGold
 from scoring.measures import MEASURES, measure_named
 from scoring.report import FORMATS
@@ -110,6 +111,7 @@ def framed(args: argparse.Namespace, report: str) -> str:
 
 def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
     """Score the runs, in each view, as the shared options say; warnings go to stderr."""
+    check_names(args.runs)
     scorecards = evaluate_runs(
         args.task,
         gold,
@@ -122,6 +124,16 @@ def scorecards_of(args: argparse.Namespace, gold: Gold) -> list[Scorecard]:
     )
     warn(warning for scorecard in scorecards for warning in scorecard.warnings)
     return scorecards
+
+
+def check_names(runs: Iterable[Path]) -> None:
+    """Raise `OptionError` for files of one name: their lines and letters would be mixed."""
+    first: dict[str, Path] = {}
+    for run in runs:
+        other = first.setdefault(run_name(run), run)
+        if other is not run:
+            both = f"{other} and {run} are both runs {run_name(run)!r}"
+            raise OptionError(f"{both}; expected a file name a run")
 
 
 def warn(warnings: Iterable[FileProblem]) -> None:

@@ -78,8 +78,13 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
+def _plain(text: str) -> str:
+    """Return a text that Plotly shows as it is: it takes `<b>` and others for markup."""
+    return escape(text, quote=False)
+
+
 def _axis(axis: Scale) -> dict[str, Any]:
-    settings: dict[str, Any] = {"title": {"text": axis.label}}
+    settings: dict[str, Any] = {"title": {"text": _plain(axis.label)}}
     if axis.logarithmic:
         ticks = [digit * 10.0**power for power in range(-3, 6) for digit in (1, 2, 5)]
         settings |= {"type": "log", "tickvals": ticks, "ticktext": [f"{one:g}" for one in ticks]}
@@ -91,7 +96,10 @@ def _axis(axis: Scale) -> dict[str, Any]:
     elif axis.low is not None:
         settings |= {"autorangeoptions": {"include": axis.low}}
     if axis.names:
-        settings |= {"tickvals": list(range(len(axis.names))), "ticktext": list(axis.names)}
+        settings |= {
+            "tickvals": list(range(len(axis.names))),
+            "ticktext": list(map(_plain, axis.names)),
+        }
     return settings
 
 
@@ -100,11 +108,11 @@ def _trace(one: Series) -> dict[str, Any]:
     colour = GREY if one.style is None else COLOURS[style % len(COLOURS)]
     trace: dict[str, Any] = {
         "type": "bar" if one.kind == "bars" else "scatter",
-        "name": one.name,
+        "name": _plain(one.name),
         "x": list(one.x),
         "y": list(one.y),
         "marker": {"color": colour},
-        "legendgroup": one.name,
+        "legendgroup": _plain(one.name),
         "legendrank": 1000 + (style if one.style is not None else 900),
     }
     if one.kind == "cells":
@@ -112,7 +120,7 @@ def _trace(one: Series) -> dict[str, Any]:
         look = {"symbol": "square", "size": 28, "color": alphas}
         return trace | {"mode": "markers", "marker": look, "hoverinfo": "skip"}
     if one.texts:
-        trace["text"] = list(one.texts)
+        trace["text"] = list(map(_plain, one.texts))
         trace["textposition"] = "none" if one.kind == "bars" else None
         trace["hovertemplate"] = "%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>"
     if one.kind in ("line", "rule"):

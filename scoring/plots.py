@@ -24,6 +24,7 @@ _METADATA = {
 _MARKERS = "osD^vP*X"
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (3, 1)), (0, (1, 1)))
 _SMALL = 8.0
+_LISTED = " "  # begins the name of what the legend lists: matplotlib hides names in "_..."
 _POINT = 3.5  # half of a marker and a little, in points
 
 
@@ -85,14 +86,21 @@ def check(path: Path) -> None:
         raise OptionError(f"{path}: expected a name that ends in {', '.join(_METADATA)}")
 
 
+def _plain(text: str) -> str:
+    """Return a text as matplotlib shows it: no dollar sign begins a formula."""
+    return text.replace("$", r"\$")
+
+
 def _draw_panel(axes: Axes, panel: Panel) -> None:
     for one in best_first(panel.series):
         _draw_series(axes, one)
     for x, y, text in panel.notes:
-        axes.annotate(text, (x, y), fontsize=_SMALL, color="#444444", ha="center", va="center")
-    axes.set_xlabel(panel.x.label, fontsize=9)
-    axes.set_ylabel(panel.y.label, fontsize=9)
-    axes.set_title(panel.title, fontsize=9)
+        axes.annotate(
+            _plain(text), (x, y), fontsize=_SMALL, color="#444444", ha="center", va="center"
+        )
+    axes.set_xlabel(_plain(panel.x.label), fontsize=9)
+    axes.set_ylabel(_plain(panel.y.label), fontsize=9)
+    axes.set_title(_plain(panel.title), fontsize=9)
     axes.tick_params(labelsize=_SMALL)
     axes.spines[["top", "right"]].set_visible(False)
     _set_bounds(axes, panel.x, "x")
@@ -103,7 +111,8 @@ def _set_bounds(axes: Axes, axis: Scale, which: str) -> None:
     if axis.names:
         step = max(1, -(-len(axis.names) // 60))
         ticks = range(0, len(axis.names), step)
-        axes.set(**{f"{which}ticks": ticks, f"{which}ticklabels": axis.names[::step]})
+        shown = [_plain(name) for name in axis.names[::step]]
+        axes.set(**{f"{which}ticks": ticks, f"{which}ticklabels": shown})
         if which == "x":
             axes.tick_params(axis="x", labelrotation=90)
     if axis.logarithmic:
@@ -132,7 +141,10 @@ def _set_logarithmic(axes: Axes, axis: Scale, which: str) -> None:
 def _draw_series(axes: Axes, one: Series) -> None:
     grey = one.style is None
     colour = GREY if grey else COLOURS[(one.style or 0) % len(COLOURS)]
-    look: dict[str, Any] = {"color": colour, "label": "" if one.named else one.name}
+    look: dict[str, Any] = {
+        "color": colour,
+        "label": "" if one.named else _LISTED + _plain(one.name),
+    }
     look["zorder"] = 2 if grey else 3 + (one.style or 0) / 100
     if one.kind == "bars":
         axes.bar(one.x, one.y, 0.8, **look | {"label": ""})
@@ -168,9 +180,9 @@ def _add_legend(figure: Figure) -> None:
     grey: dict[str, Any] = {}
     for axes in figure.axes:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            if name and not name.startswith("_"):
+            if name.startswith(_LISTED):
                 kind = grey if _is_grey(handle) else entries
-                kind.setdefault(name, handle)
+                kind.setdefault(name.removeprefix(_LISTED), handle)
     if len(grey) == 1:
         entries |= grey
     elif grey:
@@ -192,7 +204,9 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
     named.sort(key=lambda one: one.style or 0)
     if not named:
         return
-    texts = [axes.annotate(one.name, (one.x[0], one.y[0]), fontsize=_SMALL) for one in named]
+    texts = [
+        axes.annotate(_plain(one.name), (one.x[0], one.y[0]), fontsize=_SMALL) for one in named
+    ]
     for text in texts:
         text.set_in_layout(False)  # the plot keeps its place whatever is written in it
     figure.draw_without_rendering()
@@ -214,7 +228,7 @@ def _write_names(figure: Figure, axes: Axes, series: Sequence[Series]) -> None:
         text.remove()
         line = {"arrowstyle": "-", "linewidth": 0.5, "color": "#888888", "shrinkA": 0, "shrinkB": 3}
         written = axes.annotate(
-            one.name,
+            _plain(one.name),
             (one.x[0], one.y[0]),
             xytext=(place.dx / scale, place.dy / scale),
             textcoords="offset points",

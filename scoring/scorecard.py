@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -21,6 +20,9 @@ from scoring.tasks import Task
 
 ArticlePolicy: TypeAlias = Literal["answered", "all"]
 """The gold articles that count: those with a hit in the run (BC II.5), or all of them."""
+
+MOST_BETA = 1e6
+"""A higher beta is refused: F is recall by then, and the square of more is no number any more."""
 
 SCORER_VERSION = "2"
 """Raised with every change that gives the same answers another score (ADR 10)."""
@@ -54,8 +56,9 @@ class Signature:
             raise OptionError("a cutoff does not apply to ACT")
         if self.cutoff is not None and self.cutoff < 1:
             raise OptionError(f"a cutoff of {self.cutoff}; expected at least 1")
-        if not 0 < self.beta < math.inf:
-            raise OptionError(f"a beta of {self.beta}; expected a number above 0")
+        if not 0 < self.beta <= MOST_BETA:
+            expected = f"a number above 0, at most {MOST_BETA:g}"
+            raise OptionError(f"a beta of {self.beta}; expected {expected}")
         if self.articles not in get_args(ArticlePolicy):
             raise OptionError(f"articles {self.articles!r}; expected answered or all")
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bounds import Floats, student_bounds
+from scoring.columns import Truths
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.resampling import Matrix, on_resamples, resampled
 from scoring.rows import TabFile
@@ -166,8 +167,10 @@ def _mean(own: Sequence[StratumScore], card: Scorecard) -> StratumScore:
 class StratumDifference:
     """The difference of the scores on two strata of one name, by an unpaired bootstrap.
 
-    `run` may be `ALL_RUNS`, the mean of their scores. `difference` is the score on `a` less that
-    on `b`; `p` is two-sided, not corrected. None where a stratum has fewer than two articles.
+    `run` may be `ALL_RUNS`, the mean of those that are scored on both. `articles_a` and
+    `articles_b` are scored. `difference` is the score on `a` less that on `b`, None where the run
+    is scored on no article of one; `p` is two-sided, not corrected. `low`, `high` and `p` are None
+    where it is scored on fewer than two.
     """
 
     name: str
@@ -176,7 +179,7 @@ class StratumDifference:
     run: str
     articles_a: int
     articles_b: int
-    difference: float
+    difference: float | None
     low: float | None
     high: float | None
     p: float | None
@@ -214,11 +217,11 @@ def stratum_differences(
 
 @dataclass(frozen=True)
 class _Sampled:
-    """Scores on one stratum: observed, on resamples, and articles; the last run is their mean."""
+    """Scores on one stratum: observed, on resamples, and which articles each run is scored on."""
 
     observed: Floats
     resamples: Matrix
-    articles: int
+    scored: Truths  # (articles, runs)
 
     @classmethod
     def of(
@@ -232,40 +235,54 @@ class _Sampled:
         values, scores = on_resamples(part, cards, measure)
         drawn = [scores(weights) for weights in resampled(rng, len(values), resamples)]
         every = np.concatenate([scores(np.ones((1, len(values)))), *drawn])
-        if len(cards) > 1:
-            every = np.column_stack([every, every.mean(axis=1)])
-        return cls(every[0], every[1:], len(values))
+        return cls(every[0], every[1:], ~np.isnan(values))
+
+    @property
+    def articles(self) -> Floats:
+        """The number of articles that each run is scored on."""
+        articles: Floats = self.scored.sum(axis=0).astype(np.float64)
+        return articles
+
+    def with_mean(self, runs: Truths) -> _Sampled:
+        """Return the scores with the mean of some runs as one run more."""
+        return _Sampled(
+            np.append(self.observed, self.observed[runs].mean()),
+            np.column_stack([self.resamples, self.resamples[:, runs].mean(axis=1)]),
+            np.column_stack([self.scored, self.scored[:, runs].any(axis=1)]),
+        )
 
 
 def _differences(
     name: str, pair: tuple[str, str], a: _Sampled, b: _Sampled, runs: Sequence[str], level: float
 ) -> list[StratumDifference]:
+    both = (a.articles > 0) & (b.articles > 0)
+    names = [*runs]
+    if len(runs) > 1 and both.any():
+        a, b, names = a.with_mean(both), b.with_mean(both), [*names, ALL_RUNS]
     observed = a.observed - b.observed
-    enough = min(a.articles, b.articles) > 1
-    low = high = p = np.full(len(observed), np.nan)
-    if enough:
-        strays, articles = (_strays(a), _strays(b)), (a.articles, b.articles)
-        low, high, p = student_bounds(observed, strays, articles, level)
+    fewest = np.minimum(a.articles, b.articles)
+    articles = (np.maximum(a.articles, 2), np.maximum(b.articles, 2))  # of one nothing is shown
+    low, high, p = student_bounds(observed, (_strays(a), _strays(b)), articles, level)
     return [
         StratumDifference(
             name=name,
             a=pair[0],
             b=pair[1],
             run=run,
-            articles_a=a.articles,
-            articles_b=b.articles,
-            difference=float(observed[column]),
-            low=float(low[column]) if enough else None,
-            high=float(high[column]) if enough else None,
-            p=float(p[column]) if enough else None,
+            articles_a=int(a.articles[column]),
+            articles_b=int(b.articles[column]),
+            difference=float(observed[column]) if fewest[column] else None,
+            low=float(low[column]) if fewest[column] > 1 else None,
+            high=float(high[column]) if fewest[column] > 1 else None,
+            p=float(p[column]) if fewest[column] > 1 else None,
         )
-        for column, run in enumerate([*runs, *[ALL_RUNS] * (len(runs) > 1)])
+        for column, run in enumerate(names)
     ]
 
 
 def _strays(sampled: _Sampled) -> Matrix:
     """Return how far resamples stray, widened from a sample's own spread to its estimate."""
     widened: Matrix = (sampled.resamples - sampled.observed) * np.sqrt(
-        sampled.articles / (sampled.articles - 1)
+        sampled.articles / np.maximum(sampled.articles - 1, 1)
     )
     return widened

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scoring.errors import OptionError
 from scoring.gold import ItemGold
 from scoring.intervals import LEVEL, Bounds
 from scoring.ranking import Matches, f_beta, recall
@@ -62,6 +63,10 @@ def usefulness(
     F weighs recall by the beta of the runs' signature. Intervals are of resamples of the articles
     that a run is scored on, the same resamples for every cutoff; 0 resamples leave them out.
     """
+    if any(card.run == IDEAL for card in runs):
+        raise OptionError(
+            f"a run is named {IDEAL!r}, as the ideal system is; expected another name"
+        )
     found = []
     beta = runs[0].signature.beta
     for card in runs:

@@ -14,7 +14,7 @@ from scoring.evaluation import evaluate_runs
 from scoring.files import read_gold
 from scoring.frames import flat
 from scoring.gold import ItemGold
-from scoring.options import add_articles, add_format, add_lenient_ranks, warn
+from scoring.options import add_articles, add_format, add_lenient_ranks, check_names, warn
 from scoring.report import BETTER_HIGH, score_table
 from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.tables import (
@@ -99,6 +99,7 @@ def report(args: argparse.Namespace) -> int:
 
 def _score(args: argparse.Namespace, task: Task, given: Sequence[Path]) -> list[Scorecard]:
     """Return a task's scorecards, best first, in every view whose files are there."""
+    check_names(given[1:])
     gold = read_gold(task, given[0])
     views = [RAW]
     if isinstance(gold, ItemGold):
@@ -151,13 +152,14 @@ def _views_part(cards: Sequence[ItemScorecard]) -> _Part:
         of_task = [rows[0], *rows[first:]]
         cells = best_cells(of_task, {"F": False, "AUC iP/R": False})
         best |= {(row + first - 1, column) for row, column in cells}
+    by_view = sorted(cards, key=lambda card: (card.task, VIEWS.index(card.signature.view)))
     return _Part(
         name="views",
         caption=_VIEWS_CAPTION,
         table=rows,
         values=values,
         best=best,
-        signatures=list(dict.fromkeys(str(card.signature) for card in cards)),
+        signatures=list(dict.fromkeys(str(card.signature) for card in by_view)),
     )
 
 

@@ -16,10 +16,11 @@ from scoring.charts import MOST_NAMED, Chart, Panel, Scale, Series, best_first, 
 from scoring.cli import main
 from scoring.difficulty import Borders, Cluster, cluster_articles
 from scoring.errors import OptionError
-from scoring.gold import ActGold
+from scoring.gold import ActGold, ItemGold
 from scoring.labels import Box, place_labels
 from scoring.scorecard import Scorecard
-from scoring.tasks import Classification
+from scoring.significance import compare
+from scoring.tasks import Classification, Hit, Task
 from scoring.teams import best_of_teams
 
 
@@ -211,3 +212,32 @@ def test_a_plot_needs_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert "expected --out or --html" in capsys.readouterr().err
     assert main([*words, "--html", str(tmp_path / "a.svg")]) == 2
     assert "ends in .html" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["_hidden", "$x$", r"a$\bad$", "<b>bold<b>"])
+@pytest.mark.parametrize("kind", ["curves", "scatter", "intervals"])
+def test_any_name_of_a_run_is_shown_as_it_is(kind: str, name: str) -> None:
+    gold = ItemGold(task=Task.INT, items={"a": frozenset({"P1"})})
+    cards = []
+    for run, item in ((name, "P1"), ("other", "P2")):
+        scorer = RunScorer("INT", gold, run=run)
+        scorer.put("a", [Hit(item, 1, 0.5)])
+        cards.append(scorer.scorecard())
+    if kind == "intervals":
+        drawn = figures.intervals(compare(gold, cards, resamples=10))
+    else:
+        drawn = getattr(figures, kind)(cards)
+    picture = plots.draw(drawn)
+    picture.draw_without_rendering()  # raises for what is no formula
+    shown = [text.get_text().replace(r"\$", "$") for text in picture.findobj(Text)]
+    assert f"{name} (1/1)" in shown
+    written = str(pages.draw(drawn).to_plotly_json())
+    assert "<b>" not in written
+    assert ("&lt;b&gt;bold" in written) is ("<b>" in name)
+
+
+def test_clusters_without_articles_are_not_in_the_legend() -> None:
+    rows = [rank("a", 1, 0, relevant=True), rank("b", 2, 0, relevant=False)]
+    drawn = figures.difficulty(rows, positives=1, signature="")
+    named = {one.name for panel in drawn.panels for one in panel.series if one.kind == "points"}
+    assert named == {Cluster.EASY}

@@ -113,6 +113,8 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("evaluate", *INT, "run.tsv", "--views", "mapped"), "needs --map"),
         (("evaluate", *INT, "run.tsv", "--measures", "XYZ"), "measure 'XYZ'; expected one of"),
         (("evaluate", *INT, "run.tsv", "--beta", "0"), "a beta of 0.0"),
+        (("evaluate", *INT, "run.tsv", "--beta", "nan"), "a beta of nan"),
+        (("evaluate", *INT, "run.tsv", "--beta", "1e200"), "a beta of 1e+200"),
         (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in the gold"),
         (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in the gold"),
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
@@ -488,3 +490,26 @@ def test_authors_and_systems_are_scored_on_the_authors_articles(
     (tmp_path / "author.tsv").write_text("zzz\tP1\t1\t1\n")
     assert main(command) == 2
     assert "author has answers for no article of the gold" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", [["evaluate"], ["compare"], ["usefulness"], ["plot", "--out", "plot.svg"]]
+)
+def test_two_files_of_one_name_are_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    (folder / "other").mkdir()
+    other = folder / "other" / "run.tsv.gz"
+    other.touch()
+    assert run(folder, *command, *INT, "run.tsv", str(other)) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"{folder / 'run.tsv'} and {other} are both runs 'run'" in err
+
+
+def test_no_run_has_the_name_of_the_ideal_system(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "ideal.tsv").write_text(RUN)
+    assert run(folder, "usefulness", *INT, "ideal.tsv") == 2
+    assert "'ideal'" in capsys.readouterr().err

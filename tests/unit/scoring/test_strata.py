@@ -116,6 +116,28 @@ def test_unpaired_differences_are_welchs() -> None:
         assert (found[name].articles_a, found[name].articles_b) == (25, 35)
 
 
+def test_a_run_without_answers_in_a_stratum_is_not_compared_there() -> None:
+    late = run("late", [*[0] * 25, *[1, 2] * 17, 1])
+    found = {one.run: one for one in stratum_differences(GOLD, [*CARDS, late], STRATA)}
+    missing = found["late"]
+    assert (missing.articles_a, missing.articles_b) == (0, 35)
+    assert (missing.difference, missing.low, missing.high, missing.p) == (None, None, None, None)
+    without = {one.run: one for one in stratum_differences(GOLD, CARDS, STRATA)}
+    assert found == without | {"late": missing}  # nor is it in the mean of the runs
+
+
+def test_intervals_of_strata_rest_on_the_articles_that_a_run_answered() -> None:
+    few = run("few", [1, 2, 3, *[0] * 22, *[1, 2, 3, 4, 5] * 7])
+    (found,) = stratum_differences(GOLD, [few], STRATA, resamples=20_000)
+    assert (found.articles_a, found.articles_b) == (3, 35)
+    sides = [areas(few, side) for side in STRATA["part"].values()]
+    expected = stats.ttest_ind(*sides, equal_var=False)
+    assert found.p == pytest.approx(expected.pvalue, abs=0.1)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.high - found.low > 0.8  # 22 unanswered articles do not make it more certain
+
+
 def test_equal_strata_are_seldom_found_different() -> None:
     wrong = 0
     for seed in range(200):
