@@ -72,7 +72,8 @@ def student_bounds(
 
     `strays` are how far each sample's values stray on its own resamples, `articles` how many they
     rest on, at least two. The normal quantiles are taken for Student's, with the degrees of
-    freedom of Welch 1947, "The generalization of Student's problem when several different population variances are involved".
+    freedom of Welch 1947, "The generalization of Student's problem when several different
+    population variances are involved".
     """
     from scipy.special import ndtr, ndtri, stdtr, stdtrit
 

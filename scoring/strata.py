@@ -18,6 +18,7 @@ import numpy as np
 from scoring.biocreative import ItemScorer, new_scorer
 from scoring.bounds import Floats, student_bounds
 from scoring.columns import Truths
+from scoring.errors import OptionError
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.resampling import Matrix, on_resamples, resampled
 from scoring.rows import TabFile
@@ -31,6 +32,8 @@ COLUMNS = ("article", "name", "value")
 NONE = "(none)"
 """The value of articles that have none under a name."""
 ALL_RUNS = "mean of the runs"
+MOST_VALUES = 50
+"""Values of a name that are compared by pairs, at most."""
 
 
 def read_strata(path: Path, gold: Gold) -> tuple[Strata, int]:
@@ -201,6 +204,10 @@ def stratum_differences(
     spread of resamples widened to that of samples, and Student's quantile with the degrees of
     freedom of Welch 1947. An article that two strata share counts in both.
     """
+    for name, values in strata.items():
+        if len(values) > MOST_VALUES:
+            count = f"{len(values)} values of {name!r}"
+            raise OptionError(f"{count} to compare; expected at most {MOST_VALUES}")
     found = []
     for name, values in strata.items():
         sampled = {}

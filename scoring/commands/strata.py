@@ -75,9 +75,11 @@ def strata(args: argparse.Namespace) -> int:
         warn_of(f"{args.strata}: {ignored} lines of articles that are not in the gold")
     cards = scorecards_of(args, gold)
     scores = stratum_scores(gold, cards, found)
-    differences = stratum_differences(
-        gold, cards, found, measure=args.measure, resamples=args.resamples, seed=args.seed
-    )
+    differences: Sequence[StratumDifference] = ()
+    if args.table != "scores":
+        differences = stratum_differences(
+            gold, cards, found, measure=args.measure, resamples=args.resamples, seed=args.seed
+        )
     signature = f"{cards[0].signature}|seed:{args.seed}"
     print(_report(scores, differences, args.format, args.table, args.measure, signature))
     return 0

@@ -15,6 +15,7 @@ from scoring import (
     FormatError,
     Hit,
     ItemGold,
+    OptionError,
     RunScorer,
     evaluate_files,
     read_gold,
@@ -240,3 +241,10 @@ def test_options_that_do_not_apply(folder: Path, capsys: pytest.CaptureFixture[s
     assert "differences" not in capsys.readouterr().out
     assert strata_of(folder, "--table", "differences") == 2
     assert "one stratum only" in capsys.readouterr().err
+
+
+def test_many_strata_are_scored_but_not_compared() -> None:
+    strata = {"id": {article: frozenset({article}) for article in ARTICLES}}
+    with pytest.raises(OptionError, match="60 values of 'id' to compare; expected at most 50"):
+        stratum_differences(GOLD, CARDS, strata, resamples=1)
+    assert len(stratum_scores(GOLD, CARDS[:1], strata)) == 61
