@@ -18,7 +18,7 @@ from scoring.significance import compare
 
 RESAMPLES, SEED = 10_000, 2009
 """The values of `scoring compare`, so that both give the same digits."""
-RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}"
+RESAMPLING = f"{RESAMPLES:,} resamples of the articles, seed {SEED}, expanded intervals"
 
 
 def intervals(

@@ -75,7 +75,7 @@ async def test_intervals_are_those_of_scoring_compare_on_the_result_files(
         ranks = (row.interval.best_rank, row.interval.worst_rank)
         assert ranks == (expected.best_rank, expected.worst_rank)
         assert row.interval.score == pytest.approx(row.values["auc_ipr"])
-    assert board.resampling == "10,000 resamples of the articles, seed 2009"
+    assert board.resampling == "10,000 resamples of the articles, seed 2009, expanded intervals"
 
 
 async def test_a_board_that_is_looked_at_gets_its_intervals_and_says_so(
