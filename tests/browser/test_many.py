@@ -43,6 +43,7 @@ def test_figures_come_with_scrolling_and_go_again(many, visits):
     expect(page.locator("#servers tr")).to_have_count(COUNT)
     expect(row_of(page, LAST)).to_have_class("brief")
     expect(row_of(page, LAST).locator("th")).to_contain_text(LAST)
+    expect(page.get_by_title(LAST)).to_have_text(LAST)  # also where it is cut off
     row_of(page, LAST).scroll_into_view_if_needed()
     expect(done_of(page, LAST)).to_have_text(f"{lane_of(many, LAST).done}/595")
     expect(row_of(page, NAMES[0])).to_have_class("brief")
@@ -165,6 +166,36 @@ def test_servers_that_came_while_the_hub_was_lost_are_there_afterwards(many, vis
     visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
 
 
+def test_frames_that_come_while_the_page_is_asked_for_take_no_server_away(many, visits):
+    page = live(visits, many)
+    many.stop()
+    expect(page.locator("#live")).to_have_text("lost")
+    many.do(many.source.add_run("A new one", skill=0.5))
+    asked = []
+
+    def hold(route):
+        asked.append(route)
+
+    page.route(f"{many.url}/monitor", hold)
+    many.start()
+    expect(page.locator("#live")).to_have_text("live")
+    many.do(many.source.add_run("A newer one", skill=0.5))
+    expect(row_of(page, "A newer one")).to_have_count(1)
+    while len(asked) < 2:
+        page.wait_for_timeout(20)
+    first, second = asked
+    second.continue_()
+    expect(page.locator("#servers tr")).to_have_count(COUNT + 2)
+    with page.expect_response(f"{many.url}/monitor") as answer:
+        first.continue_()
+    answer.value.finished()
+    page.wait_for_timeout(500)  # for what the page makes of it
+    assert page.locator("#servers tr").count() == COUNT + 2
+    expect(row_of(page, "A new one")).to_have_count(1)
+    expect(row_of(page, "A newer one")).to_have_count(1)
+    visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
+
+
 def test_all_servers_are_there_without_scripts_a_hundred_a_page(many, visits):
     page = visits.open(f"{many.url}/monitor?sort=server", java_script_enabled=False)
     shown = page.locator("#servers tr:visible th a")
@@ -194,14 +225,15 @@ def test_a_board_of_many_runs_has_pages_that_stay_live(many, visits):
     names = page.locator("#runs th")
     pages = page.get_by_role("navigation", name="Pages of runs")
     pages.get_by_role("link", name="101–200").press("Enter")
-    page.wait_for_url("**/t/INT?sort=run&rows=101")
+    page.wait_for_url("**/t/INT?sort=run&rows=101#table")
+    expect(page.locator("#table")).to_be_in_viewport()
     expect(page.locator("#live")).to_have_text("live")
     assert names.all_inner_texts() == NAMES[100:200]
     many.do(many.source.add_run("Server 150b", skill=0.5))
     expect(page.locator("#news")).to_have_text("1 new result")
     page.locator("#news").click()
     expect(names.nth(51)).to_have_text("Server 150b")
-    assert page.url.endswith("rows=101")
+    assert page.url.endswith("rows=101#table")
     page.get_by_role("columnheader", name="Run").get_by_role("link").click()
     page.wait_for_url("**/t/INT?sort=-run")
     expect(names.first).to_have_text(LAST)

@@ -191,7 +191,8 @@ async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page()
         page = await text_of(client, "/t/INT?sort=run&rows=101")
         shown = re.findall(r'<th scope="row">(S\d+)', page)
         assert shown == [f"S{number:03}" for number in range(100, 200)]
-        assert 'href="/p/test/t/INT?sort=run&amp;rows=201"' in page
+        assert 'href="/p/test/t/INT?sort=run&amp;rows=201#table"' in page
+        assert page.count('id="table"') == 1
         assert 'href="/p/test/t/INT?sort=run" ' not in page.partition("data-stream")[0]
         assert len((await text_of(client, "/t/INT.csv?sort=run&rows=101")).splitlines()) == 251
         async with client.get("/events?page=t/INT&sort=run&rows=101") as response:
