@@ -501,8 +501,11 @@ class Broadcaster:
             async with self._watch(key, render) as channel:
                 await response.prepare(request)
                 await self._feed(response, channel, subscription, encoding)
-        except (ConnectionError, TimeoutError):
-            pass  # the viewer has gone, or takes nothing
+        except ConnectionError:
+            pass  # the viewer has gone
+        except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
+            if request.transport is not None:
+                request.transport.abort()
         finally:
             self._streams.discard(task)
         return response
