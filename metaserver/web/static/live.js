@@ -48,6 +48,8 @@ function kept(list, ids) {
   return [...shown, ...known];
 }
 
+const newest = new WeakMap(); // by list: the ids of its children as the last frame had them
+
 function arrange(list, ids, fresh) {
   let place = list.firstElementChild;
   for (const id of kept(list, ids)) {
@@ -64,8 +66,9 @@ function arrange(list, ids, fresh) {
 }
 
 // After the hub was lost there may be children that no frame has brought: the page has them.
-async function complete(list, ids) {
+async function complete(list) {
   const page = await pageNow(location.href);
+  const ids = newest.get(list); // other frames may have come meanwhile
   const missing = ids.filter((id) => !byId(id)).map((id) => [id, page.getElementById(id)]);
   arrange(list, ids, new Map(missing.filter(([, child]) => child)));
 }
@@ -124,8 +127,9 @@ export function startStream(address, afterFrame) {
       const list = byId(id);
       if ("steady" in list.dataset && list.children.length) tellNews(list, ids);
       else {
+        newest.set(list, ids);
         arrange(list, ids, fresh);
-        if (list.children.length < ids.length) complete(list, ids).catch(lose);
+        if (list.children.length < ids.length) complete(list).then(afterFrame, lose);
       }
     }
     afterFrame();

@@ -14,7 +14,15 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +45,12 @@ ASKED_SHARE = 0.1
 
 STALLED = 30.0
 """Seconds after which a viewer who takes no bytes is let go; its browser connects again."""
+
+REFRESH_SHARE = 0.25
+"""Of the event loop's time: what the refreshing of watched pages may take, however many."""
+
+KEPT_PIECES = 2**24
+"""Bytes of its pieces that a frame keeps for other viewers: a page may stand still for days."""
 
 MOST_ROWS = 200
 """Rows whose figures a stream may be asked for: more than a screen shows."""
@@ -175,7 +189,29 @@ BEAT = Piece(b"event: beat\ndata: 1\n\n")
 
 An event, not a comment: comments reach no script.
 """
-NO_FIGURES = Figures(rows={}, drawn={})
+
+
+class Pieces:
+    """Pieces of a frame by what they are for, each with whether it has news; bounded in bytes.
+
+    Viewers choose what a piece is for, so that there may be any number: the oldest are forgotten.
+    """
+
+    def __init__(self, most: int = KEPT_PIECES) -> None:
+        self._most = most
+        self._size = 0
+        self._kept: dict[Hashable, tuple[bool, Piece]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], tuple[bool, Piece]]) -> tuple[bool, Piece]:
+        """Return the piece of a key; it is made when it is not kept."""
+        found = self._kept.get(key)
+        if found is None:
+            found = self._kept[key] = make()
+            self._size += len(found[1].plain)
+            while self._size > self._most and len(self._kept) > 1:
+                _, forgotten = self._kept.pop(next(iter(self._kept)))
+                self._size -= len(forgotten.plain)
+        return found
 
 
 class Frame:
@@ -193,34 +229,29 @@ class Frame:
         self.stamps = stamps
         self._before = before
         self._id = f"{epoch}-{number}"
-        self._commons: dict[int, tuple[bool, Piece]] = {}
-        self._figures: dict[tuple[int | None, frozenset[str]], tuple[bool, Piece]] = {}
+        self._pieces = Pieces()
 
     def event(self, seen: int, ids: frozenset[str], *, first: bool) -> Sequence[Piece]:
         """Return the event for a viewer of frame `seen` (0: of none) who sees the rows `ids`.
 
         Empty where it has no news. The rows of a stream's first event are drawn whole.
         """
-        any_common, common = self._common_piece(seen)
-        any_figures, figures = self._figures_piece(None if first else seen, ids)
+        since = None if first else seen
+        any_common, common = self._pieces.get(seen, lambda: self._common_piece(seen))
+        any_figures, figures = self._pieces.get(
+            (since, ids), lambda: self._figures_piece(since, ids)
+        )
         return (common, figures) if first or any_common or any_figures else ()
 
     def _common_piece(self, seen: int) -> tuple[bool, Piece]:
-        if seen not in self._commons:
-            news = self.common(seen)
-            begin = f"id: {self._id}\nevent: frame\ndata: ".encode()
-            # The event goes on in the other piece: lines of data are one text for the browser.
-            piece = Piece(begin + msgspec.json.encode(news)[:-1] + b",\n")
-            self._commons[seen] = (bool(news), piece)
-        return self._commons[seen]
+        news = self.common(seen)
+        begin = f"id: {self._id}\nevent: frame\ndata: ".encode()
+        # The event goes on in the other piece: lines of data are one text for the browser.
+        return bool(news), Piece(begin + msgspec.json.encode(news)[:-1] + b",\n")
 
     def _figures_piece(self, seen: int | None, ids: frozenset[str]) -> tuple[bool, Piece]:
-        key = (seen, ids)
-        if key not in self._figures:
-            news = self.figures(seen, ids)
-            piece = Piece(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
-            self._figures[key] = (bool(news), piece)
-        return self._figures[key]
+        news = self.figures(seen, ids)
+        return bool(news), Piece(b"data: " + msgspec.json.encode(news)[1:] + b"\n\n")
 
     def common(self, seen: int) -> Common:
         """Return what changed since frame `seen` for every viewer."""
@@ -393,12 +424,26 @@ class Broadcaster:
         version = -1
         while True:
             version = await self._source.changed(version)
-            for key, channel in list(self._channels.items()):
-                try:
-                    channel.refresh()
-                except Exception:  # one broken page must not stop the others
-                    log.exception("cannot render %s", key)
-            await asyncio.sleep(self._interval)
+            taken = await self._refresh()
+            await asyncio.sleep(max(self._interval, taken / REFRESH_SHARE))
+
+    async def _refresh(self) -> float:
+        """Refresh the watched channels; return the seconds that it took of the event loop.
+
+        Others have their turn between two channels: each viewer may watch a page of its own.
+        """
+        taken = 0.0
+        for key, channel in list(self._channels.items()):
+            if self._channels.get(key) is not channel:
+                continue  # nobody watches it by now
+            begun = time.thread_time()
+            try:
+                channel.refresh()
+            except Exception:  # one broken page must not stop the others
+                log.exception("cannot render %s", key)
+            taken += time.thread_time() - begun
+            await asyncio.sleep(0)
+        return taken
 
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]
@@ -456,8 +501,11 @@ class Broadcaster:
             async with self._watch(key, render) as channel:
                 await response.prepare(request)
                 await self._feed(response, channel, subscription, encoding)
-        except (ConnectionError, TimeoutError):
-            pass  # the viewer has gone, or takes nothing
+        except ConnectionError:
+            pass  # the viewer has gone
+        except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
+            if request.transport is not None:
+                request.transport.abort()
         finally:
             self._streams.discard(task)
         return response

@@ -1,8 +1,10 @@
+import asyncio
 import csv
 import io
 import json
 import logging
 import re
+import socket
 from contextlib import asynccontextmanager
 from importlib.resources import files
 
@@ -14,6 +16,8 @@ from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
 from metaserver.web.public.monitor import server_id
 from metaserver.web.public.source import VIEWER
+from metaserver.web.ui import live
+from metaserver.web.ui.live import MOST_ROWS
 from tests.event_streams import next_event, next_frame
 from tests.unit.metaserver.web.challenge import Challenge
 from tests.unit.metaserver.web.site import make_app
@@ -191,7 +195,8 @@ async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page()
         page = await text_of(client, "/t/INT?sort=run&rows=101")
         shown = re.findall(r'<th scope="row">(S\d+)', page)
         assert shown == [f"S{number:03}" for number in range(100, 200)]
-        assert 'href="/p/test/t/INT?sort=run&amp;rows=201"' in page
+        assert 'href="/p/test/t/INT?sort=run&amp;rows=201#table"' in page
+        assert page.count('id="table"') == 1
         assert 'href="/p/test/t/INT?sort=run" ' not in page.partition("data-stream")[0]
         assert len((await text_of(client, "/t/INT.csv?sort=run&rows=101")).splitlines()) == 251
         async with client.get("/events?page=t/INT&sort=run&rows=101") as response:
@@ -436,3 +441,25 @@ async def test_only_rows_that_changed_are_sent():
         changed = [key for key in second["html"] if key.startswith("r-")]
         assert changed == ["r-Team%2018%20%C2%B7%20S07"]
         assert len(first["lists"]["runs"]) == 11
+
+
+async def test_the_connection_of_a_viewer_who_takes_nothing_is_ended(monkeypatch):
+    monkeypatch.setattr(live, "STALLED", 0.2)
+    source = Challenge(names=[f"S{number:03}" for number in range(MOST_ROWS)])
+    rows = ",".join(server_id(lane.name) for lane in source.lanes)
+    async with browsing(source) as client:
+        with socket.socket() as viewer:
+            viewer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            viewer.setblocking(False)
+            loop = asyncio.get_running_loop()
+            await loop.sock_connect(viewer, (client.host, client.port))
+            ask = f"GET /events?page=monitor&rows={rows} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            await loop.sock_sendall(viewer, ask.encode())
+            await until(live.open_streams)
+
+            async def is_ended():
+                await source.step()
+                return not client.server.runner.server.connections
+
+            await until(is_ended)
+        assert not live.open_streams()

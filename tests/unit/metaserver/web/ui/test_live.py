@@ -8,9 +8,12 @@ import pytest
 
 from metaserver.files.compression import GZIP_BEGIN
 from metaserver.web.access.encodings import Encoding
+from metaserver.web.ui import live
 from metaserver.web.ui.live import (
     BEAT,
+    KEPT_PIECES,
     MOST_ROWS,
+    REFRESH_SHARE,
     Asked,
     Broadcaster,
     Channel,
@@ -18,6 +21,8 @@ from metaserver.web.ui.live import (
     Figures,
     LiveParts,
     LiveRow,
+    Piece,
+    Pieces,
     Subscription,
 )
 
@@ -230,3 +235,82 @@ async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
 
 async def _no_parts():
     return LiveParts()
+
+
+def test_a_frame_keeps_a_bounded_number_of_bytes_for_viewers_who_each_ask_for_other_rows():
+    page, names = Page(), [f"s-{number}" for number in range(60)]
+    page.rows = {name: row("x" * (KEPT_PIECES // 20)) for name in names}
+    frame = Channel(page.render).frame
+    common = frame.event(0, frozenset(names[:1]), first=True)[0]
+    for name in names:
+        frame.event(0, frozenset({name}), first=True)
+    kept = [piece for _, piece in frame._pieces._kept.values()]
+    assert 10 * KEPT_PIECES // 20 < sum(len(piece.plain) for piece in kept) <= KEPT_PIECES
+    assert frame.event(0, frozenset(names[-1:]), first=True)[1] in kept
+    again = frame.event(0, frozenset(names[:1]), first=True)
+    assert data(again)["drawn"] == {names[0]: page.rows[names[0]].html}
+    assert again[0].plain == common.plain
+
+
+def test_a_piece_that_is_larger_than_all_that_is_kept_is_kept_alone():
+    pieces, made = Pieces(10), []
+
+    def make(size):
+        made.append(size)
+        return True, Piece(b"x" * size)
+
+    for key, size in (("a", 4), ("b", 4), ("c", 50), ("c", 50), ("d", 4), ("d", 4), ("c", 50)):
+        assert len(pieces.get(key, lambda size=size: make(size))[1].plain) == size
+    assert made == [4, 4, 50, 4, 50]
+
+
+class Once:
+    """A source that changes once."""
+
+    async def changed(self, since):
+        if since >= 0:
+            await asyncio.get_running_loop().create_future()
+        return 1
+
+
+async def test_others_have_their_turn_between_two_pages_that_are_refreshed():
+    log = []
+    broadcaster = Broadcaster(Once(), interval=1.0, heartbeat=1.0)
+
+    def page(name):
+        def render():
+            log.append(name)
+            asyncio.get_running_loop().call_soon(log.append, "others")
+            return LiveParts()
+
+        return render
+
+    async with AsyncExitStack() as stack:
+        for name in ("a", "b"):
+            await stack.enter_async_context(broadcaster._watch(name, page(name)))
+        await asyncio.sleep(0)
+        log.clear()
+        assert await broadcaster._refresh() > 0
+    assert log == ["a", "others", "b", "others"]
+
+
+async def test_pages_are_refreshed_less_often_the_more_they_take(monkeypatch):
+    rests = asyncio.Queue()
+    clock = iter([0.0, 0.05, 7.0, 7.55])
+    monkeypatch.setattr(live.time, "thread_time", lambda: next(clock))
+    broadcaster = Broadcaster(Once(), interval=1.0, heartbeat=1.0)
+    sleep = asyncio.sleep
+
+    async def rest(seconds):
+        if seconds:
+            rests.put_nowait(seconds)
+        await sleep(0)
+
+    async with AsyncExitStack() as stack:
+        for name in ("a", "b"):
+            await stack.enter_async_context(broadcaster._watch(name, LiveParts))
+        monkeypatch.setattr(live.asyncio, "sleep", rest)
+        task = asyncio.create_task(broadcaster.run())
+        assert await rests.get() == pytest.approx(0.6 / REFRESH_SHARE)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
