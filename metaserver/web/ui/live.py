@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 ASKED_SHARE = 0.1
 """Of the event loop's time: what the pages that are asked for may take, however many there are."""
 
+WATCHED_SHARE = 0.25
+"""The same for the pages of a source: with many of them, the frames of each come more slowly."""
+
 STALLED = 30.0
 """Seconds after which a viewer who takes no bytes is let go; its browser connects again."""
 
@@ -392,13 +395,16 @@ class Broadcaster:
         assert self._source is not None
         version = -1
         while True:
-            version = await self._source.changed(version)
+            version, taken = await self._source.changed(version), 0.0
             for key, channel in list(self._channels.items()):
+                begun = time.perf_counter()
                 try:
                     channel.refresh()
                 except Exception:  # one broken page must not stop the others
                     log.exception("cannot render %s", key)
-            await asyncio.sleep(self._interval)
+                taken += time.perf_counter() - begun
+                await asyncio.sleep(0)  # a large page takes tens of milliseconds
+            await asyncio.sleep(max(self._interval, taken / WATCHED_SHARE))
 
     async def follow(
         self, request: web.Request, key: str, ask: Callable[[], Awaitable[LiveParts]]

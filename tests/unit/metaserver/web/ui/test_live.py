@@ -11,6 +11,7 @@ from metaserver.web.access.encodings import Encoding
 from metaserver.web.ui.live import (
     BEAT,
     MOST_ROWS,
+    WATCHED_SHARE,
     Asked,
     Broadcaster,
     Channel,
@@ -226,6 +227,39 @@ async def test_pages_that_are_asked_for_stand_longer_the_more_they_take():
             page.seconds = 0.2
         assert broadcaster._pause() == pytest.approx(6.0)
     assert broadcaster._pause() == 1.0
+
+
+async def test_other_work_comes_between_two_pages_and_much_drawing_is_done_less_often(monkeypatch):
+    log, now = [], [0.0]
+
+    class Source:
+        async def changed(self, since):
+            log.append("changed")
+            return since + 1
+
+    def drawn(name):
+        def render():
+            now[0] += 2.0
+            log.append(name)
+            return LiveParts()
+
+        return render
+
+    async def pause(seconds):
+        log.append(seconds)
+        if len(log) > 12:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr("metaserver.web.ui.live.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("metaserver.web.ui.live.asyncio.sleep", pause)
+    broadcaster = Broadcaster(Source(), interval=1.0, heartbeat=1.0)
+    async with AsyncExitStack() as stack:
+        for name in "ab":
+            await stack.enter_async_context(broadcaster._watch(name, drawn(name)))
+        log.clear()
+        with pytest.raises(asyncio.CancelledError):
+            await broadcaster.run()
+    assert log[:6] == ["changed", "a", 0, "b", 0, 4.0 / WATCHED_SHARE]
 
 
 async def _no_parts():
