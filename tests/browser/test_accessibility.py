@@ -39,7 +39,10 @@ def violations(page, schemes=("light", "dark"), sizes=tuple(SIZES)):
     return found
 
 
-@pytest.mark.parametrize("shown", PAGES)
+@pytest.mark.parametrize(
+    "shown",
+    [pytest.param(shown, marks=[pytest.mark.slow] * ("many" in shown)) for shown in PAGES],
+)
 def test_axe_finds_nothing(make_site, visits, shown):
     path, names = PAGES[shown]
     site = make_site(names)

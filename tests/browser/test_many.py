@@ -54,6 +54,7 @@ def test_figures_come_with_scrolling_and_go_again(many, visits):
     expect(row_of(page, LAST)).to_have_class("brief")
 
 
+@pytest.mark.slow
 def test_rows_have_one_height_with_figures_and_without(many, visits):
     page = live(visits, many)
     height = "rows => [...new Set(rows.map(row => row.getBoundingClientRect().height))]"
@@ -61,6 +62,7 @@ def test_rows_have_one_height_with_figures_and_without(many, visits):
     assert len(page.locator("#servers tr:not(:last-child)").evaluate_all(height)) == 1
 
 
+@pytest.mark.slow
 def test_a_stream_names_only_rows_near_the_window(many, visits):
     page = live(visits, many)
     with page.expect_request(lambda request: "/events" in request.url) as asked:
@@ -71,6 +73,7 @@ def test_a_stream_names_only_rows_near_the_window(many, visits):
     assert "seen=" in asked.value.url
 
 
+@pytest.mark.slow
 def test_the_state_of_a_server_out_of_sight_changes_and_is_announced(many, visits):
     page = live(visits, many)
     many.do(many.source.set_state(LAST, ServerState.SUSPENDED))
@@ -91,6 +94,7 @@ def test_what_is_found_gets_its_figures(many, visits):
     expect(page.locator("#servers tr:visible")).to_have_count(COUNT)
 
 
+@pytest.mark.slow
 def test_a_sorted_table_keeps_its_order_while_it_is_live(many, visits):
     page = live(visits, many)
     page.get_by_role("columnheader", name="p95").get_by_role("link").press("Enter")
@@ -113,6 +117,7 @@ def test_a_sorted_table_keeps_its_order_while_it_is_live(many, visits):
     page.wait_for_url("**/monitor?**sort=p95")
 
 
+@pytest.mark.slow
 def test_the_focus_stays_in_a_row_whose_figures_change_or_go(many, visits):
     page = live(visits, many)
     link = row_of(page, NAMES[3]).get_by_role("link")
@@ -125,6 +130,7 @@ def test_the_focus_stays_in_a_row_whose_figures_change_or_go(many, visits):
     expect(link).to_be_focused()
 
 
+@pytest.mark.slow
 def test_going_back_leads_to_the_same_rows(many, visits):
     page = live(visits, many)
     row_of(page, NAMES[200]).scroll_into_view_if_needed()
@@ -137,6 +143,7 @@ def test_going_back_leads_to_the_same_rows(many, visits):
     assert abs(page.evaluate("scrollY") - position) < 60
 
 
+@pytest.mark.slow
 def test_a_paused_page_gets_the_figures_of_other_rows_but_no_news(many, visits):
     page, other = live(visits, many), live(visits, many)
     page.get_by_role("button", name="Pause updates").click()
@@ -153,6 +160,7 @@ def test_a_paused_page_gets_the_figures_of_other_rows_but_no_news(many, visits):
     expect(row_of(page, NAMES[0]).locator(".pill")).to_have_text("down")
 
 
+@pytest.mark.slow
 def test_servers_that_came_while_the_hub_was_lost_are_there_afterwards(many, visits):
     page = live(visits, many)
     many.stop()
@@ -182,6 +190,7 @@ def test_all_servers_are_there_without_scripts_a_hundred_a_page(many, visits):
     expect(shown.first).to_have_text("Server 199")
 
 
+@pytest.mark.slow
 def test_all_rows_are_in_what_is_printed(many, visits):
     page = live(visits, many)
     expect(page.locator("[data-paged]")).to_be_hidden()
@@ -189,6 +198,7 @@ def test_all_rows_are_in_what_is_printed(many, visits):
     expect(page.locator("#servers tr:visible")).to_have_count(COUNT)
 
 
+@pytest.mark.slow
 def test_a_board_of_many_runs_has_pages_that_stay_live(many, visits):
     page = live(visits, many, "/t/INT?sort=run")
     names = page.locator("#runs th")
@@ -207,6 +217,7 @@ def test_a_board_of_many_runs_has_pages_that_stay_live(many, visits):
     expect(names.first).to_have_text(LAST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/monitor", "/t/INT?rows=201", "/t/INT/articles"])
 @pytest.mark.parametrize("scripts", [True, False])
 def test_pages_of_rows_are_no_wider_than_a_phone(many, visits, path, scripts):

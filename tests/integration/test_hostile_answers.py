@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,8 +17,12 @@ from metaserver.lanes.limits import LaneLimits
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.records import Article, ArticleId, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
+from metaserver.monitoring.windows import Windows
+from metaserver.phases.checkpoints import Basis
+from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards
-from metaserver.phases.restore import restore, stored_answers
+from metaserver.phases.restore import stored_answers
+from metaserver.store import logs
 from metaserver.store.store import open_store
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
@@ -141,8 +146,19 @@ async def test_a_huge_valid_answer_is_scored_aside(name: str, tmp_path: Path) ->
             await lane.run()
         restored = LiveBoards(ServerMonitor("test", 1, 600.0), Scoreboard([task]), lambda: None)
         restored.server_monitor.add(one, there.url)
+        follower = Follower(
+            store,
+            restored,
+            Windows(600.0),
+            corpus,
+            basis=Basis(time_limit=600.0, release="r"),
+            measuring=lambda: (ServerMonitor("test", 1, 600.0), Windows(600.0)),
+            clock=time.time,
+        )
+        async with store.reading() as connection:
+            follower.add(one, key, await logs.end(connection, key))
         async with undisturbed(ordinary) as again:
-            await restore(store, restored, corpus, one.name, key)
+            await follower.catch_up()
         [[stored]] = [some async for some in stored_answers(store, corpus, one.name, key)]
     assert len(stored.payloads[task.plugin.name]) == count
     again_scored = Scoreboard([task])

@@ -160,7 +160,7 @@ async def test_a_fault_of_ours_ends_one_lane_alone(
         detail = await running.do("servers.get", blue, server="blue-1")
         assert detail.phases[0].note.startswith("stopped by a fault of the hub")
         attempts = await running.do("servers.attempts", blue, server="blue-1")
-        assert {attempt.outcome for attempt in attempts} == {"ok"}  # nothing is charged
+        assert {attempt.outcome for attempt in attempts} <= {"ok"}  # nothing is charged
         assert (await running.do("hub.status")).lanes == 0
 
         await running.do("servers.register", blue, server="blue-2", url=url)  # the hub goes on

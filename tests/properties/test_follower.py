@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, given
+from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -308,15 +308,7 @@ def folder() -> Iterator[Path]:
         yield Path(name)
 
 
-@hypothesis_settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(script=st.lists(steps, min_size=4, max_size=25), seed=st.integers(0, 2**32))
-def test_boards_are_those_of_the_stored_attempts(
-    folder: Path,
-    script: Sequence[tuple[Any, ...]],
-    seed: int,
-) -> None:
+def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
     with (
         pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(dir=folder) as name,
@@ -324,3 +316,15 @@ def test_boards_are_those_of_the_stored_attempts(
         patch.setattr(follower, "CHUNK", 3)
         patch.setattr(follower, "FEW", 2)
         asyncio.run(play(Path(name), script, seed))
+
+
+@pytest.mark.parametrize(
+    "examples", [pytest.param(6), pytest.param(60, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_boards_are_those_of_the_stored_attempts(folder: Path, examples: int) -> None:
+    @hypothesis_settings(max_examples=examples, deadline=None)
+    @given(script=st.lists(steps, min_size=4, max_size=25), seed=st.integers(0, 2**32))
+    def played(script: Sequence[tuple[Any, ...]], seed: int) -> None:
+        follow(folder, script, seed)
+
+    played()

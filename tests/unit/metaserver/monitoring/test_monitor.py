@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -292,7 +293,9 @@ def test_measures_are_the_same_after_a_dump(server_monitor: ServerMonitor) -> No
     server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
     server_monitor.load(ONE.name, other.dump(ONE.name))
     shown, expected = server_monitor.snapshot(), other.snapshot()
-    assert shown.servers[0] == replace(expected.servers[0], address=shown.servers[0].address)
+    assert shown.servers[0] == dataclasses.replace(
+        expected.servers[0], address=shown.servers[0].address
+    )
     assert shown.errors == expected.errors
     assert sum(shown.histogram) == 3  # the earlier attempt of the first server counts no more
     server_monitor.attempt(attempt(), final=True)
