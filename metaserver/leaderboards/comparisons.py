@@ -30,10 +30,8 @@ class BoardComparison:
     levels: Sequence[ArticleLevel]
 
     def of(self, scores: Mapping[ServerName, Score]) -> bool:
-        """Return whether these are the same score objects; the scoreboard reuses unchanged ones."""
-        return self.scores.keys() == scores.keys() and all(
-            self.scores[run] is score for run, score in scores.items()
-        )
+        """Return whether these are the same score objects."""
+        return are_same(self.scores, scores)
 
 
 class Comparisons:
@@ -103,6 +101,13 @@ class Comparisons:
                 log.exception("cannot compare the runs of %s (%s)", task, view)
             self._changed()
             await asyncio.sleep(max(self._pause, REST * (clock() - begun)))
+
+
+def are_same(scores: Mapping[ServerName, Score], others: Mapping[ServerName, Score]) -> bool:
+    """Return whether the score objects are the same; the scoreboard reuses unchanged ones."""
+    return scores.keys() == others.keys() and all(
+        scores[run] is score for run, score in others.items()
+    )
 
 
 def _compare(

@@ -29,7 +29,7 @@ class Score:
     `detail` is the scorer's full JSON-ready result (`Scorecard.to_dict()` where there is one). Its
     `signature`, if it has one, states how the run was scored and contains no digest of the gold:
     boards show it to viewers who must not learn the gold.
-    Both may be computed when they are first read.
+    It may be computed when it is first read.
     `card` is the value by which a `ComparedTask` compares runs; it never leaves the hub.
     """
 

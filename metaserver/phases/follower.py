@@ -215,7 +215,11 @@ class Follower:
 
     def _take(self, lane: _Lane, event: AttemptEnded) -> None:
         hits = event.answer.hits_kept if event.answer else 0
-        self._boards.publish(event)
+        try:
+            self._boards.publish(event)
+        except Exception:  # a fault of a scorer: the measures have the attempt, the runs do not
+            self._restart(lane)
+            raise
         self._windows.attempt(
             event.server.name,
             Ended.of(

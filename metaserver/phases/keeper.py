@@ -62,13 +62,19 @@ class AggregateKeeper:
     async def close(self) -> None:
         """Write the checkpoints that are missing, for at most `STOP_SECONDS`."""
         until = _now() + STOP_SECONDS
-        with suppress(UnavailableError):
-            for running in self._phases():
-                names = running.follower.unkept()
-                for start in range(0, len(names), FEW):
-                    if _now() >= until:
-                        return
-                    await self._write(running, names[start : start + FEW])
+        for running in list(self._phases()):
+            try:
+                with suppress(UnavailableError):
+                    await self._write_unkept(running, until)
+            except Exception:  # one phase's fault must not keep the hub from stopping
+                log.exception("checkpoints of phase %s cannot be stored", running.name)
+
+    async def _write_unkept(self, running: RunningPhase, until: float) -> None:
+        names = running.follower.unkept()
+        for start in range(0, len(names), FEW):
+            if _now() >= until:
+                return
+            await self._write(running, names[start : start + FEW])
 
     # -- catching up -----------------------------------------------------------------------------
 

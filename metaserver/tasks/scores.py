@@ -11,7 +11,7 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
 from metaserver.tasks.dumps import dump_state, load_state
-from metaserver.tasks.lazy import LazyCurve, LazyDetail
+from metaserver.tasks.lazy import LazyDetail
 from metaserver.tasks.plugin import Payload
 from scoring import Answer, FormatError, Gold, Scorecard, Task
 from scoring.biocreative import Prepared, RunState
@@ -94,7 +94,11 @@ class TaskScorer:
         self._scorer.resume(load_state(data))
 
     def score(self) -> Score:
-        """Return the score of all articles so far; before the first, every measure is None."""
+        """Return the score of all articles so far; before the first, every measure is None.
+
+        Its curve is made here, where scores are made in bounded parts or in a thread: a board has
+        the curves of all its runs.
+        """
         card = self._scorer.scorecard()
         values = self._values(card)
         if not card.articles_scored:
@@ -105,7 +109,7 @@ class TaskScorer:
             values=values,
             articles_scored=card.articles_scored,
             articles_in_gold=card.articles_in_gold,
-            curve=LazyCurve(card),
+            curve=card.curve,
             detail=LazyDetail(card.to_dict),
             card=card,
         )

@@ -18,9 +18,10 @@ from metaserver.cli.hub import work
 from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
+from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.records import ServerName, TaskName
 from metaserver.monitoring.windows import Window
-from metaserver.phases import checkpoints, follower
+from metaserver.phases import checkpoints, follower, keeper
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
 from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, metaserver
@@ -224,6 +225,52 @@ async def held(given: Settings, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def test_an_answer_that_could_not_be_scored_is_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fault of a scorer stops the lane; the stored answer is read again."""
+    given = await settings(tmp_path)
+    put, faults = Scoreboard.put, [RuntimeError("a fault of a scorer"), None, None]
+
+    def faulty(*args: Any) -> None:
+        if faults and (fault := faults.pop()):
+            raise fault
+        put(*args)
+
+    monkeypatch.setattr(Scoreboard, "put", faulty)
+    async with asked_server() as server, at_work(given) as running:
+        await plan_phase(running, visibility="public")
+        answering = asyncio.create_task(run_to_end(running, server.url))
+        engine = running.service.scheduler.lanes.engine
+        await running.until(lambda: not faults and not engine.count)
+        await running.caught_up()
+        await running.do("servers.start", running.team("blue"), server=ONE)
+        await answering
+        await running.until(lambda: not engine.count)
+        await running.caught_up()
+        shown = what_is_shown(running)
+    change(given, "DELETE FROM checkpoints")
+    async with reopened(given) as running:
+        assert what_is_shown(running) == shown
+
+
+async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = await settings(tmp_path)
+
+    def fault(_: object) -> bytes:
+        raise RuntimeError("a fault of a dump")
+
+    async with asked_server() as server, at_work(given) as running:
+        monkeypatch.setattr(keeper, "encode", fault)
+        await plan_phase(running, visibility="public")
+        await run_to_end(running, server.url)
+        await running.until(lambda: not running.service.scheduler.lanes.engine.count)
+        caplog.clear()
+    assert "checkpoints of phase test cannot be stored" in caplog.text
 
 
 async def test_pages_say_that_they_are_catching_up(

@@ -67,6 +67,17 @@ def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask
     assert [task.name for task in board.tasks()] == ["INT"]
 
 
+def test_rows_of_known_scores_compute_no_curve(
+    int_task: ScoredTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, name = Scoreboard([int_task]), TaskName("INT")
+    board.put(ServerName("one"), ArticleId("100"), {name: hits("P04637", "P38398")})
+    scores = board.scores(name)
+    monkeypatch.delattr("scoring.scorecard.macro_curve")
+    [row] = board.board_of(name, "raw", scores).rows
+    assert row.curve == ((1.0, 1.0),)
+
+
 def test_a_signature_tells_gold_and_release_apart(int_task: ScoredTask) -> None:
     def signature(task: ScoredTask) -> str:
         return Scoreboard([task]).board(task.plugin.name).signature

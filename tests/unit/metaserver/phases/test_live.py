@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import msgspec
 import pytest
 
 from metaserver.lanes.events import AttemptEnded, LaneChanged
@@ -93,6 +94,25 @@ async def test_a_crowded_board_is_complete_for_who_waits() -> None:
         boards.scoreboard.put(ServerName(f"s{number}"), ArticleId("100"), ANSWER.payloads)
     await boards.refresh(NAME)
     assert len(boards.board(NAME).rows) == 100
+
+
+async def test_a_board_is_made_again_only_after_a_change_of_it() -> None:
+    boards = live()
+    boards.publish(ended(ANSWER))
+    first = boards.board(NAME)
+    boards.publish(ended(None))
+    boards.enter(SERVER.name, RunOwner(team=""))
+    second = boards.board(NAME)
+    boards.publish(ended(None))
+    assert boards.board(NAME) is second
+    assert second.rows == first.rows
+    boards.enter(SERVER.name, RunOwner(team="blue"))
+    assert [row.team for row in boards.board(NAME).rows] == ["blue"]
+    boards.publish(ended(msgspec.structs.replace(ANSWER, payloads={NAME: [False, 0.75]})))
+    [row] = boards.board(NAME).rows
+    assert row.values != first.rows[0].values
+    boards.leave(SERVER.name)
+    assert boards.board(NAME).rows == []
 
 
 async def test_who_is_behind_is_told_at_once() -> None:
