@@ -77,6 +77,14 @@ async def answered(organiser: Api, url: str) -> None:
             await asyncio.sleep(0.05)
 
 
+async def board_of(organiser: Api) -> Mapping[str, Any]:
+    """Return the board once all stored answers are on it."""
+    async with patience():
+        while (board := await organiser("GET", "/phases/test/boards/INT"))["catching_up"]:
+            await asyncio.sleep(0.05)
+    return board
+
+
 def check_whole(folder: Path) -> int:
     """Every version was set whole: with its audit entry, and the board before it."""
     versions = [row[0] for row in stored(folder, VERSIONS)]
@@ -101,7 +109,7 @@ async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
             async with hub_at(config) as hub:  # killed at its end
                 organiser = Api(session, hub.address, token)
                 before = check_whole(folder)
-                board = await organiser("GET", "/phases/test/boards/INT")
+                board = await board_of(organiser)
                 number += 1
                 with locked(hub, folder) if turn % 3 == 0 else nullcontext():  # cannot be stored
                     started = await organiser("PUT", PATH, **another(number))
@@ -115,7 +123,7 @@ async def test_a_kill_leaves_the_new_gold_with_its_boards_or_the_old(
                 organiser = Api(session, hub.address, token)
                 with pytest.raises(RefusedRequestError, match="no such job"):
                     await organiser("GET", f"/jobs/{started['job']}")
-                now = await organiser("GET", "/phases/test/boards/INT")
+                now = await board_of(organiser)
                 assert (now["rows"] == board["rows"]) == (before == after), seed
                 gold = (await organiser("GET", "/phases/test"))["gold"]
                 assert gold["INT"] == after

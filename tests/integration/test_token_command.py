@@ -111,7 +111,7 @@ async def test_a_team_has_its_own_tokens_and_an_organiser_all(tmp_path: Path) ->
         of_green = await running.do("tokens.list", team="green")
         assert [made.id for made in of_green] == [first.id, second.id]
         assert await refusal(running, "tokens.list", green, team="blue") is Refusal.NOT_YOURS
-        assert await refusal(running, "tokens.list", team="nobody") is Refusal.UNKNOWN
+        assert await refusal(running, "tokens.list", ORGANISER, team="nobody") is Refusal.UNKNOWN
         for role, team, expected in (
             ("organiser", None, Refusal.NOT_YOURS),
             ("team", "violet", Refusal.NOT_YOURS),
