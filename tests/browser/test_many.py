@@ -174,6 +174,7 @@ def test_servers_that_came_while_the_hub_was_lost_are_there_afterwards(many, vis
     visits.problems = [told for told in visits.problems if "net::ERR_" not in told]
 
 
+@pytest.mark.slow
 def test_frames_that_come_while_the_page_is_asked_for_take_no_server_away(many, visits):
     page = live(visits, many)
     many.stop()

@@ -24,6 +24,7 @@ def hub(tmp_path: Path) -> Iterator[OrganisedHub]:
         yield hub
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOTS)
 def test_screenshot(hub: OrganisedHub, visits: Visits, tmp_path: Path, name: str) -> None:
     scheme, height = SHOTS[name]

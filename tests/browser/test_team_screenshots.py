@@ -40,6 +40,7 @@ def at_work(hub: BlueHub) -> None:
     hub.do(hub.running.until(lambda: watch.status("blue-1").done == hub.annotator.enough))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SHOTS)
 def test_screenshot(hub: BlueHub, visits: Visits, tmp_path: Path, name: str) -> None:
     path, scheme, height = SHOTS[name]

@@ -111,6 +111,7 @@ async def flood(address: str, count: int) -> list[asyncio.StreamWriter]:
     return writers
 
 
+@pytest.mark.slow
 async def test_no_more_calls_are_in_flight_than_allowed_and_time_begins_with_the_place() -> None:
     """A call that waits for its place has its full time limit afterwards."""
     in_flight, most = 0, 0

@@ -171,6 +171,7 @@ async def test_lost_uploads_leave_nothing_behind(
     assert not errors(caplog)
 
 
+@pytest.mark.slow
 async def test_bodies_that_came_too_slowly_leave_nothing_behind(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

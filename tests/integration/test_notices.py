@@ -133,6 +133,7 @@ async def test_a_webhook_that_fails_is_told_again(tmp_path: Path) -> None:
     assert len(posted.bodies) == count
 
 
+@pytest.mark.slow
 async def test_a_hub_that_is_started_again_tells_no_old_news(tmp_path: Path) -> None:
     async with webhook() as posted:
         async with running_with(tmp_path) as running:

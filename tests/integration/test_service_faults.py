@@ -90,6 +90,7 @@ async def test_a_server_that_is_down_is_found_back_though_the_clock_is_set_back(
             await running.until(done(running))
 
 
+@pytest.mark.slow
 async def test_a_clock_that_is_set_back_opens_no_frozen_phase(tmp_path: Path) -> None:
     clock = ShiftedClock()
     given = await settings(tmp_path)

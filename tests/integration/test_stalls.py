@@ -94,6 +94,7 @@ async def test_a_server_that_hangs_while_the_hub_is_well_is_charged() -> None:
     assert attempt.outcome is Outcome.TIMEOUT
 
 
+@pytest.mark.slow
 async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -115,6 +116,7 @@ async def conform(blocking: Blocking) -> Conformance:
         return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
 
 
+@pytest.mark.slow
 async def test_a_step_that_failed_while_the_hub_stood_still_is_taken_again() -> None:
     blocking = Blocking(1, 3)
     run = await conform(blocking)

@@ -115,7 +115,7 @@ def _card(score: Score) -> Any:
     return card.ranked.tolist(), card.called.tolist()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(before=answers, after=answers)
 def test_a_board_goes_on_from_a_dump_to_the_last_bit(
     before: Sequence[Answer], after: Sequence[Answer], tasks: Sequence[ScoredTask]

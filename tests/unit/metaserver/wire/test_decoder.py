@@ -171,6 +171,7 @@ def test_an_invalid_message_is_refused_before_its_end() -> None:
         decoder.feed(b" " * CHUNK)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tail", ["", "<junk/>"])
 @pytest.mark.parametrize("attributes", ["", EX], ids=["plain", "stream"])
 def test_values_are_freed_with_their_last_reference(tail: str, attributes: str) -> None:

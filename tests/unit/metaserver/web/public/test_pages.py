@@ -443,6 +443,7 @@ async def test_only_rows_that_changed_are_sent():
         assert len(first["lists"]["runs"]) == 11
 
 
+@pytest.mark.slow
 async def test_the_connection_of_a_viewer_who_takes_nothing_is_ended(monkeypatch):
     monkeypatch.setattr(live, "STALLED", 0.2)
     source = Challenge(names=[f"S{number:03}" for number in range(MOST_ROWS)])
