@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from scoring.resampling import MOST_RESAMPLES, resampled
+from scoring.resampling import resampled
 
 LEVEL = 0.95
 
@@ -21,14 +20,6 @@ class Bounds(NamedTuple):
 
     def __str__(self) -> str:
         return f"[{self.low:.3f}, {self.high:.3f}]"
-
-
-def resample_count(text: str) -> int:
-    """Return the value of `--resamples`: 0 (no intervals) or more."""
-    if not text.isdecimal() or int(text) > MOST_RESAMPLES:
-        message = f"{text!r}; expected an integer from 0 to {MOST_RESAMPLES}"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
 
 
 def interval(

@@ -159,6 +159,21 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
     add_seed(parser)
 
 
+def add_interval_resamples(parser: argparse.ArgumentParser, default: int = 10_000) -> None:
+    """Add `--resamples` of intervals that can be left out."""
+    parser.add_argument(
+        "--resamples", type=_resample_count, default=default, metavar="N", help="0: no intervals"
+    )
+
+
+def _resample_count(text: str) -> int:
+    """Return the value of `--resamples`: 0 (no intervals) or more."""
+    if not text.isdecimal() or int(text) > MOST_RESAMPLES:
+        message = f"{text!r}; expected an integer from 0 to {MOST_RESAMPLES}"
+        raise argparse.ArgumentTypeError(message)
+    return int(text)
+
+
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add `--seed`."""
     parser.add_argument("--seed", type=natural, default=2009, metavar="N")

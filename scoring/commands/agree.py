@@ -13,8 +13,7 @@ from scoring.agreement import Agreement, Estimate, agree, annotations_of
 from scoring.errors import FileProblem, FormatError, OptionError
 from scoring.files import read_gold, run_name
 from scoring.gold import Gold
-from scoring.intervals import resample_count
-from scoring.options import add_format, add_seed, framed
+from scoring.options import add_format, add_interval_resamples, add_seed, framed
 from scoring.tables import Cell, Table, csv_table, latex_table, text_table
 from scoring.tasks import Task
 from scoring.teams import team_of
@@ -38,9 +37,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="REGEX",
         help="its first group in a file's name is the database: agreement within and between",
     )
-    parser.add_argument(
-        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser)
     add_seed(parser)
     add_format(parser)
     parser.set_defaults(command=measure_agreement)

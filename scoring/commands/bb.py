@@ -11,9 +11,9 @@ from typing import Any
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
 from scoring.biotope_scores import BiotopeScores, Sums
 from scoring.files import run_name
-from scoring.intervals import Bounds, interval, resample_count
+from scoring.intervals import Bounds, interval
 from scoring.knowledge_base import KnowledgeBaseScores
-from scoring.options import add_format, framed
+from scoring.options import add_format, add_interval_resamples, framed
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import text_table
 
@@ -39,9 +39,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--ontology", type=Path, metavar="PAIRS_OR_OBO", help="child<TAB>parent lines or OBO"
     )
     parser.add_argument("--pairs", action="store_true", help="print which items were paired")
-    parser.add_argument(
-        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser)
     add_format(parser)
     parser.set_defaults(command=score_biotopes)
 

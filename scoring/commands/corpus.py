@@ -27,8 +27,7 @@ from scoring.errors import OptionError
 from scoring.evaluation import evaluate_runs
 from scoring.files import read_gold
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.intervals import resample_count
-from scoring.options import add_format, add_seed, add_task_and_gold, framed
+from scoring.options import add_format, add_interval_resamples, add_seed, add_task_and_gold, framed
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.scorecard import ActScorecard
 from scoring.tables import Cell, Table, csv_table, latex_table, text_table
@@ -53,9 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="W,...",
         help=f"* at the end: any ending (default {','.join(WORDS)})",
     )
-    parser.add_argument(
-        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser)
     add_seed(parser)
     add_pictures(parser)
     add_format(parser)

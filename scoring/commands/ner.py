@@ -9,8 +9,8 @@ from typing import Any
 
 from scoring.errors import OptionError
 from scoring.files import run_name
-from scoring.intervals import Bounds, interval, resample_count
-from scoring.options import add_format, framed
+from scoring.intervals import Bounds, interval
+from scoring.options import add_format, add_interval_resamples, framed
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
 from scoring.semeval_ner import (
@@ -57,9 +57,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="semeval2013: pair and count as the organisers' program does",
     )
     parser.add_argument("--pairs", action="store_true", help="print which names were paired")
-    parser.add_argument(
-        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser)
     add_format(parser)
     parser.set_defaults(command=score_names)
 

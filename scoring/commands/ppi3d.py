@@ -8,8 +8,8 @@ from pathlib import Path
 
 from scoring import figures
 from scoring.files import run_name
-from scoring.intervals import Bounds, resample_count
-from scoring.options import add_format, framed
+from scoring.intervals import Bounds
+from scoring.options import add_format, add_interval_resamples, framed
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.ppi3d import Ppi3dScorecard, curves, evaluate, intervals, read_scores
 from scoring.rankings import RankedRun, ranking_report, ranking_table
@@ -27,9 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="TSV",
         help="label (0 or 1), confidence; several files are ranked",
     )
-    parser.add_argument(
-        "--resamples", type=resample_count, default=1000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser, default=1000)
     add_pictures(parser)
     add_format(parser)
     parser.set_defaults(command=score_pairs)

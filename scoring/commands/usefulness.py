@@ -13,9 +13,9 @@ from scoring.errors import OptionError
 from scoring.evaluation import evaluate_files
 from scoring.files import read_gold
 from scoring.gold import ItemGold
-from scoring.intervals import resample_count
 from scoring.options import (
     add_format,
+    add_interval_resamples,
     add_policy,
     add_runs,
     add_seed,
@@ -68,9 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="M",
         help=f"that authors need for an article (default {AUTHOR_MINUTES:g})",
     )
-    parser.add_argument(
-        "--resamples", type=resample_count, default=10_000, metavar="N", help="0: no intervals"
-    )
+    add_interval_resamples(parser)
     add_seed(parser)
     add_pictures(parser)
     add_format(parser)
