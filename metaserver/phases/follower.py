@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -25,6 +25,7 @@ from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import LONGEST, Windows
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode
 from metaserver.phases.live import Landed, LiveBoards
+from metaserver.phases.restore import batches
 from metaserver.store import checkpoints, logs, states
 from metaserver.store.checkpoints import StoredCheckpoint
 from metaserver.store.logs import LogEnd, LoggedAttempt
@@ -34,10 +35,6 @@ LANES = 32
 """Checkpoints that are read at a time."""
 CHUNK = 256
 """Attempts that are read at a time."""
-FEW = 32
-"""Answers that are put onto a live board at a time, on the event loop."""
-MUCH = 2**18
-"""Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 LEAST_NEW = 256
 """A lane with fewer attempts since its checkpoint is not due for the next one."""
 NEW_SHARE = 0.25
@@ -429,7 +426,7 @@ class Follower:
         logged = logs.decode(rows, lane.server.name, self._corpus)
         count(logged, lane.server.name, self._corpus, tail.monitor, tail.windows)
         tail.read = logged[-1].serial
-        return list(_bounded(one for one in logged if one.payloads and one.serial > lane.scored))
+        return list(batches(one for one in logged if one.payloads and one.serial > lane.scored))
 
     async def _score(self, lane: _Lane, answered: Sequence[LoggedAttempt]) -> None:
         answers = await asyncio.to_thread(_unpacked, lane.server.name, answered)
@@ -479,20 +476,6 @@ def count(
             Ended.of(one.attempt, hits=one.hits_kept, article_bytes=article_bytes, final=one.final)
         )
     windows.restore(server, ended)
-
-
-def _bounded(answers: Iterable[LoggedAttempt]) -> Iterator[Sequence[LoggedAttempt]]:
-    """Yield the answers in batches of at most `FEW`, and `MUCH` bytes, or of one answer."""
-    some: list[LoggedAttempt] = []
-    size = 0
-    for answer in answers:
-        size += len(answer.payloads or b"")
-        if some and (size > MUCH or len(some) == FEW):
-            yield some
-            some, size = [], len(answer.payloads or b"")
-        some.append(answer)
-    if some:
-        yield some
 
 
 def _unpacked(server: ServerName, answered: Iterable[LoggedAttempt]) -> Sequence[Landed]:

@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from metaserver.client.articles import ArticleTexts, block_of
 from metaserver.client.caller import PhaseArticles
@@ -25,11 +25,22 @@ from metaserver.uniprot.vocabulary import split_name
 from metaserver.wire.contract import MENTIONS
 
 FEW = 32
-"""Answers that are read at a time."""
+"""Answers that are read, or put onto a live board on the event loop, at a time."""
 MUCH = 2**18
 """Bytes of packed answers that are unpacked at a time; a single answer may have more."""
 MARK_DIGITS = 16
 """Digits of a gold's keyed checksum in the signature that organisers see."""
+
+
+class Packed(Protocol):
+    """A stored answer, compressed; None where an attempt brought none."""
+
+    @property
+    def payloads(self) -> bytes | None:
+        """The compressed payloads."""
+
+
+P = TypeVar("P", bound=Packed)
 
 
 def gold_marks(gold: Mapping[TaskName, GoldVersion]) -> Mapping[TaskName, GoldMark]:
@@ -89,19 +100,22 @@ async def stored_answers(
     """
     after = -1
     while answers := await store.packed_answers(key, after=after, limit=FEW):
-        for some in _bounded(answers):
+        for some in batches(answers):
             yield await asyncio.to_thread(_unpacked, some, server, corpus)
         after = answers[-1].position
 
 
-def _bounded(answers: Iterable[PackedAnswer]) -> Iterator[Sequence[PackedAnswer]]:
-    """Yield the answers in batches of at most `MUCH` bytes, or of one answer."""
-    some: list[PackedAnswer] = []
+def batches(answers: Iterable[P]) -> Iterator[Sequence[P]]:
+    """Yield the answers in batches of at most `FEW`, and `MUCH` bytes, or of one answer."""
+    some: list[P] = []
+    size = 0
     for answer in answers:
-        if some and sum(len(one.payloads) for one in (*some, answer)) > MUCH:
+        added = len(answer.payloads or b"")
+        if some and (size + added > MUCH or len(some) == FEW):
             yield some
-            some = []
+            some, size = [], 0
         some.append(answer)
+        size += added
     if some:
         yield some
 

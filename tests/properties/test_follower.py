@@ -38,7 +38,7 @@ from metaserver.model.states import Control, Outcome, RetryDecision
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import Window, Windows
-from metaserver.phases import follower
+from metaserver.phases import follower, restore
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.verification import verify
 from metaserver.store import servers
@@ -314,7 +314,7 @@ def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
         tempfile.TemporaryDirectory(dir=folder) as name,
     ):
         patch.setattr(follower, "CHUNK", 3)
-        patch.setattr(follower, "FEW", 2)
+        patch.setattr(restore, "FEW", 2)
         asyncio.run(play(Path(name), script, seed))
 
 
