@@ -61,7 +61,7 @@ class Lane:
         self._caller = caller
         self._recorder = recorder
         self._publish = publish
-        self._prepare = prepare
+        self._prepare = prepare or (lambda event: None)
         self._rng = rng or random.Random()
         self._articles = corpus.ids
         self._queue = ArticleQueue(
@@ -290,7 +290,7 @@ class Lane:
             self._end_in_task(self._publish_stored(stored, entry, decision))
             raise
         event = self._event(serial, entry, decision)
-        slow = None if self._prepare is None else self._prepare(event)
+        slow = self._prepare(event)
         if slow is None:
             self._publish(event)
         else:
@@ -300,10 +300,7 @@ class Lane:
         self, stored: Awaitable[int], entry: AttemptRecord, decision: RetryDecision
     ) -> None:
         event = self._event(await stored, entry, decision)
-        slow = None if self._prepare is None else self._prepare(event)
-        if slow is not None:
-            await slow
-        self._publish(event)
+        await self._publish_prepared(self._prepare(event), event)
 
     def _event(self, serial: int, entry: AttemptRecord, decision: RetryDecision) -> AttemptEnded:
         return AttemptEnded(
@@ -315,8 +312,9 @@ class Lane:
             decision=decision,
         )
 
-    async def _publish_prepared(self, slow: Awaitable[None], event: AttemptEnded) -> None:
-        await slow
+    async def _publish_prepared(self, slow: Awaitable[None] | None, event: AttemptEnded) -> None:
+        if slow is not None:
+            await slow
         self._publish(event)
 
     def _end_in_task(self, rest: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
