@@ -107,10 +107,6 @@ class ServerMonitor:
         known.server, known.address = server, address
         self._change(known)
 
-    def forget(self, server: ServerName) -> None:
-        """Forget the attempts of a server; the state of its lane stays."""
-        self._measure(server, _Measured(), ())
-
     def adopt(self, other: ServerMonitor, server: ServerName) -> None:
         """Take over the measures of a server's attempts from another monitor, which is given up."""
         errors = [error for error in other._errors if error.server == server]

@@ -157,11 +157,6 @@ class Windows:
             tips=tips(tally),
         )
 
-    def forget(self, server: ServerName) -> None:
-        """Drop all attempts of a server; its changes of state stay."""
-        if (history := self._servers.get(server)) is not None:
-            history.forget_attempts()
-
     def limit(self, seconds: float) -> None:
         """Change the time limit for an article; attempts that were counted keep the earlier one."""
         for history in self._servers.values():

@@ -234,7 +234,9 @@ def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
 ) -> None:
     server_monitor.attempt(attempt(), final=True)
     server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
-    server_monitor.forget(TWO.name)
+    empty = ServerMonitor("test", ARTICLES, LIMIT, clock=FakeClock())
+    empty.add(TWO, "")
+    server_monitor.adopt(empty, TWO.name)
     shown = server_monitor.snapshot()
     assert sum(shown.histogram) == 1
     assert shown.p99 == pytest.approx(1.0, rel=0.01)
@@ -322,7 +324,6 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "attempt": lambda monitor: monitor.attempt(attempt(), final=True),
     "control": lambda monitor: monitor.control(ONE.name, Control.PAUSED),
     "found_down": lambda monitor: monitor.found_down(ONE.name, "connect: refused"),
-    "forget": lambda monitor: monitor.forget(ONE.name),
     "load": lambda monitor: monitor.load(ONE.name, _other().dump(ONE.name)),
     "reopened": lambda monitor: monitor.reopened(ONE.name),
     "lane": lambda monitor: monitor.lane(changed(in_flight=1)),

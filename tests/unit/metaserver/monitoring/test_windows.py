@@ -188,7 +188,8 @@ def test_a_server_that_flaps_keeps_bounded_changes() -> None:
 def test_a_forgotten_server_has_nothing() -> None:
     windows, _ = opened()
     windows.attempt(ONE, ok(NOW))
-    windows.forget(ONE)
+    empty, _ = opened()
+    windows.load(ONE, empty.dump(ONE))
     assert windows.window(ONE, Window.HOUR).answered == 0
 
 
