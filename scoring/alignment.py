@@ -12,6 +12,7 @@ Span: TypeAlias = tuple[tuple[int, int], ...]
 """Half-open fragments (start, end) in characters: sorted, apart, none empty (see `span`)."""
 Indices: TypeAlias = NDArray[np.int64]
 Weights: TypeAlias = NDArray[np.float64]
+_Fragments: TypeAlias = tuple[Indices, Indices, Indices]
 
 _PAIR_BONUS = 1e-9  # among pairings of equal weight (to 1e-9 a pair) the one with most pairs
 
@@ -53,14 +54,8 @@ def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
 
     A sweep over sorted fragments: time and memory follow the number of spans and of pairs.
     """
-    places = {place: number for number, place in enumerate({place for place, _ in left})}
-    stride = 1 + max((span[-1][1] for _, span in (*left, *right) if span), default=0)
-    a_owner, a_start, a_end = _fragments(left, places, stride)
-    b_owner, b_start, b_end = _fragments(right, places, stride)
-    # Sorted by start; `reach` is how far any fragment up to here goes, so it is sorted too.
-    reach = np.maximum.accumulate(b_end) if len(b_end) else b_end
-    first = np.searchsorted(reach, a_start, side="right")
-    count = np.maximum(np.searchsorted(b_start, a_end, side="left") - first, 0)
+    (a_owner, a_start, a_end), (b_owner, b_start, b_end) = _laid_out(left, right)
+    first, count = _sweep(a_start, a_end, b_start, b_end)
     a = np.repeat(np.arange(len(a_start)), count)
     b = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count - first, count)
     shared = np.minimum(a_end[a], b_end[b]) - np.maximum(a_start[a], b_start[b])
@@ -72,9 +67,35 @@ def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
     return Overlaps(i, j, both / (sizes[i] + others[j] - both))
 
 
+def most_overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]) -> int:
+    """Return how many pairs of fragments `overlaps` would look at, without the memory for them."""
+    (_, a_start, a_end), (_, b_start, b_end) = _laid_out(left, right)
+    return int(_sweep(a_start, a_end, b_start, b_end)[1].sum())
+
+
+def _sweep(
+    a_start: Indices, a_end: Indices, b_start: Indices, b_end: Indices
+) -> tuple[Indices, Indices]:
+    """Return, for each fragment of a, the first of b that may overlap it, and how many may.
+
+    Both are sorted by start; `reach` is how far any fragment up to here goes, so it is sorted too.
+    """
+    reach = np.maximum.accumulate(b_end) if len(b_end) else b_end
+    first = np.searchsorted(reach, a_start, side="right")
+    return first, np.maximum(np.searchsorted(b_start, a_end, side="left") - first, 0)
+
+
+def _laid_out(
+    left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
+) -> tuple[_Fragments, _Fragments]:
+    places = {place: number for number, place in enumerate({place for place, _ in left})}
+    stride = 1 + max((span[-1][1] for _, span in (*left, *right) if span), default=0)
+    return _fragments(left, places, stride), _fragments(right, places, stride)
+
+
 def _fragments(
     located: Sequence[tuple[str, Span]], places: dict[str, int], stride: int
-) -> tuple[Indices, Indices, Indices]:
+) -> _Fragments:
     """Return owner, start and end of every fragment, all places laid out on one line."""
     rows = [
         (owner, places[place] * stride + start, places[place] * stride + end)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -115,9 +116,19 @@ class RunScorer:
         """Score an answer that was prepared by a scorer of the same gold; quick."""
         self._scorer.keep(article_id, prepared)
 
-    def scorecard(self) -> Scorecard:
-        """Return the score of all answers put so far; costs one pass over the gold's articles."""
-        return self._scorer.scorecard()
+    def scorecard(self, counted: Truths | None = None) -> Scorecard:
+        """Return the score of all answers put so far; costs one pass over the gold's articles.
+
+        Where `counted` is given, it says which of the gold's articles count, in the order of
+        `Gold.articles`: those without an answer as zero, others not at all. Articles with an answer
+        always do.
+        """
+        return self._scorer.scorecard(counted)
+
+    @property
+    def answered(self) -> int:
+        """The number of the gold's articles with an answer, be it empty (INT, IPT)."""
+        return self._scorer.answered
 
     def state(self) -> RunState:
         """Return all that was put so far; a scorer that resumes from it gives the same digits."""
@@ -254,25 +265,33 @@ class ItemScorer:
             )
         )
 
-    def scorecard(self) -> ItemScorecard:
-        """Return the score of all articles put so far."""
+    @property
+    def answered(self) -> int:
+        """The number of the gold's articles that were put."""
+        return len(self._log.lists())
+
+    def scorecard(self, counted: Truths | None = None) -> ItemScorecard:
+        """Return the score of all articles put so far, and of those that are to be counted."""
         gold, ignored = self._gold, self._ignored.lists()
+        signature = _of_counted(self._signature, counted)
         return ItemScorecard(
             run=self._run,
             articles=ArticleScores(
-                gold.articles, gold.sizes, self._counted(), self._signature.beta
+                gold.articles, gold.sizes, self._counted(counted), signature.beta
             ),
             articles_in_gold=len(gold),
             articles_ignored=len(ignored),
             hits_ignored=int(ignored.hits.sum(dtype=np.int64)),
-            signature=self._signature,
+            signature=signature,
         )
 
-    def _counted(self) -> MatchLists:
+    def _counted(self, counted: Truths | None) -> MatchLists:
         lists = self._log.lists()
-        if self._signature.articles == "answered":
+        if counted is None and self._signature.articles == "answered":
             return lists.where(lists.hits > 0)
-        places = np.arange(len(self._gold))
+        counts = np.ones(len(self._gold), dtype=bool) if counted is None else counted.copy()
+        counts[lists.places] = True
+        places = np.flatnonzero(counts)
         nothing = np.zeros(len(places), dtype=np.int64)
         return MatchLists.packed(places, nothing, nothing, nothing[:0]).updated(lists)
 
@@ -343,11 +362,24 @@ class ActScorer:
             MatchLists.of((self._gold.other(one), Matches((), 0, 0)) for one in state.ignored)
         )
 
-    def scorecard(self) -> ActScorecard:
-        """Return the score of all articles put so far."""
+    @property
+    def answered(self) -> int:
+        """The number of the gold's articles that were classified."""
+        return int(np.count_nonzero(self._reported))
+
+    def scorecard(self, counted: Truths | None = None) -> ActScorecard:
+        """Return the score of all articles put so far, and of those that are to be counted.
+
+        The relevant ones among them are to be found; the confusion matrix has what was classified,
+        as that of the official program.
+        """
+        signature = _of_counted(self._signature, counted)
+        if counted is not None:
+            counted = counted | self._reported
         listed = self._ranked_list()
         truth, relevant = self._truth[listed], self._relevant[listed]
         ranks = np.flatnonzero(truth) + 1
+        positives = self._truth if counted is None else self._truth & counted
         return ActScorecard(
             run=self._run,
             articles_in_gold=len(self._gold),
@@ -358,11 +390,12 @@ class ActScorer:
                 fn=int(np.count_nonzero(truth & ~relevant)),
                 tn=int(np.count_nonzero(~truth & ~relevant)),
             ),
-            matches=Matches(tuple(ranks.tolist()), len(listed), self._gold.positives),
+            matches=Matches(tuple(ranks.tolist()), len(listed), int(np.count_nonzero(positives))),
             articles=self._gold.articles,
             ranked=listed,
             called=relevant,
-            signature=self._signature,
+            counted=counted,
+            signature=signature,
         )
 
     def _ranked_list(self) -> Places:
@@ -375,3 +408,10 @@ class ActScorer:
         ranked = reported[order]  # stable: equal keys stay in the order of their article ids
         positive = self._relevant[ranked]
         return np.concatenate([ranked[positive], ranked[~positive][::-1]])
+
+
+def _of_counted(signature: Signature, counted: Truths | None) -> Signature:
+    """Return the signature of a score in which the articles without an answer count as well."""
+    if counted is None or signature.articles == "all":
+        return signature
+    return replace(signature, articles="all")

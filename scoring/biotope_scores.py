@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from scoring.alignment import best_pairing, overlaps
+from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.standoff import Entity
 
 
@@ -103,6 +104,12 @@ class BiotopeScores:
     def total(self) -> Sums:
         """Return the sums over all articles."""
         return Sums(*map(sum, zip(*self.by_article.values(), strict=True)))
+
+    def on_resamples(self, resamples: int = RESAMPLES) -> Values:
+        """Return the first measure on resamples of the articles; NaN where it is undefined."""
+        member = next(iter(self.measures.values()))
+        rows = self.by_article.values()
+        return on_resamples(rows, lambda *row: getattr(Sums(*row), member), resamples=resamples)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the measures and counts as JSON-ready values."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from scoring import commands
-from scoring.errors import FormatError, ScoringError
+from scoring.errors import FormatError, ScoringError, in_short
 
 COMMANDS = tuple(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
 """The subcommands: every module of `scoring.commands` has an `add_parser(subparsers)`."""
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.command(args))
     except FormatError as error:
-        print(*error.problems, sep="\n", file=sys.stderr)
+        print(*in_short(error.problems), sep="\n", file=sys.stderr)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -7,7 +7,8 @@ ScoringError
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 
@@ -37,6 +38,10 @@ MOST_CHARACTERS = 500
 """Characters of a problem's message; what is beyond them is cut."""
 
 
+MOST_ALIKE = 5
+"""Problems of one message that `in_short` shows of a file."""
+
+
 class ScoringError(Exception):
     """Root of the evaluator's exceptions."""
 
@@ -48,6 +53,24 @@ class FormatError(ScoringError):
         self.problems = tuple(problems)
         more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
         super().__init__(f"{self.problems[0]}{more}")
+
+
+def in_short(problems: Iterable[FileProblem]) -> Iterator[str]:
+    """Yield problems as lines; of one that a file has again and again, the first few and a count.
+
+    A file of another kind has the same problem in each line, which would hide all others.
+    """
+    problems = tuple(problems)
+    counts = Counter((problem.file, problem.message) for problem in problems)
+    seen: Counter[tuple[str, str]] = Counter()
+    for problem in problems:
+        which = problem.file, problem.message
+        seen[which] += 1
+        if seen[which] <= MOST_ALIKE:
+            yield str(problem)
+        elif seen[which] == counts[which]:
+            more = counts[which] - MOST_ALIKE
+            yield f"{problem.file}: {more} more like these, the last one: {problem}"
 
 
 class Problems:

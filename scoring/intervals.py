@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.resampling import resampled
 
 LEVEL = 0.95
+RESAMPLES = 10_000
+
+Values: TypeAlias = NDArray[np.float64]
 
 
 class Bounds(NamedTuple):
@@ -26,21 +30,40 @@ def interval(
     rows: Iterable[Sequence[float]],
     measure: Callable[..., float | None],
     *,
-    resamples: int = 10_000,
+    resamples: int = RESAMPLES,
     seed: int = 2009,
 ) -> Bounds | None:
     """Return the bootstrap interval of a measure of summed rows, one row an article.
 
-    Whole articles are drawn with replacement, as in `scoring.resampling`; `measure` takes the
-    members of a summed row. Resamples on which it is None do not count; None if that is all.
+    Resamples on which the measure is None do not count; None if that is all.
+    """
+    return bounds_of(on_resamples(rows, measure, resamples=resamples, seed=seed))
+
+
+def on_resamples(
+    rows: Iterable[Sequence[float]],
+    measure: Callable[..., float | None],
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 2009,
+) -> Values:
+    """Return a measure of summed rows, one row an article, on each resample; NaN where undefined.
+
+    Whole articles are drawn with replacement, as in `scoring.resampling`: the same ones for equally
+    many rows. `measure` takes the members of a summed row.
     """
     table = np.array(list(rows), dtype=float)
     if not table.size or not resamples:
-        return None
+        return np.empty(0)
     blocks = resampled(np.random.default_rng(seed), len(table), resamples)
-    values = (measure(*row) for weights in blocks for row in (weights @ table).tolist())
-    defined = [value for value in values if value is not None]
-    if not defined:
+    values = [measure(*row) for weights in blocks for row in (weights @ table).tolist()]
+    return np.array(values, dtype=float)  # None becomes NaN
+
+
+def bounds_of(values: Values) -> Bounds | None:
+    """Return the interval of a measure from its values on resamples; None where all are NaN."""
+    defined = values[~np.isnan(values)]
+    if not defined.size:
         return None
     low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Bounds(low, high)

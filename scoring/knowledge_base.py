@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scoring.biotope_scores import Item, MatchedPair
+from scoring.intervals import RESAMPLES, Values, on_resamples
 from scoring.ontology import Ontology
 from scoring.standoff import Annotations
 
@@ -46,6 +47,11 @@ class KnowledgeBaseScores:
     def mean(self) -> float:
         """Return the mean over the references: what the organisers' program prints; 0 for none."""
         return self.sum / len(self.by_reference) if self.by_reference else 0.0
+
+    def on_resamples(self, resamples: int = RESAMPLES) -> Values:
+        """Return the mean on resamples of the references."""
+        rows = [(value, 1.0) for value in self.by_reference.values()]
+        return on_resamples(rows, lambda value, count: value / count, resamples=resamples)
 
     def to_dict(self) -> dict[str, Any]:
         """Return both scores and the counts as JSON-ready values."""

@@ -34,6 +34,10 @@ class Ontology:
         self._contributions: dict[str, dict[str, float]] = {}
         self._similarities: dict[tuple[str, str], float] = {}
 
+    def afresh(self) -> Ontology:
+        """Return the same hierarchy without what was computed of it so far, which is kept."""
+        return Ontology(self._parents, alternatives=self._alternatives)
+
     def contributions(self, concept: str) -> dict[str, float]:
         """Return S of the concept (1) and of each ancestor: 0.65 ^ links on the shortest path.
 
@@ -43,7 +47,7 @@ class Ontology:
         if concept not in self._contributions:
             values: dict[str, float] = {}
             level, value = {concept}, 1.0
-            while level:
+            while level and value:  # beyond 1,700 links it is 0
                 values.update(dict.fromkeys(level, value))
                 level = {
                     parent for child in level for parent in self._parents.get(child, ())

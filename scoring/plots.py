@@ -58,19 +58,21 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
-def save(chart: Chart, path: Path) -> None:
-    """Write a chart as SVG, PNG or PDF by the path's suffix; the same chart, the same bytes.
+def save(chart: Chart, *paths: Path) -> None:
+    """Write a chart as SVG, PNG or PDF by each path's suffix; the same chart, the same bytes.
 
     Title and signature are in the file's metadata.
     """
-    check(path)
+    for path in paths:
+        check(path)
     figure = draw(chart)
     import matplotlib
 
-    title, signature, dated = _METADATA[path.suffix]
-    metadata = {title: chart.title, signature: chart.signature, dated: None}
-    with matplotlib.rc_context({"svg.hashsalt": "scoring"}):
-        figure.savefig(path, dpi=200, metadata=metadata)
+    for path in paths:
+        title, signature, dated = _METADATA[path.suffix]
+        metadata = {title: chart.title, signature: chart.signature, dated: None}
+        with matplotlib.rc_context({"svg.hashsalt": "scoring"}):
+            figure.savefig(path, dpi=200, metadata=metadata)
 
 
 def png(chart: Chart, dpi: int = 100) -> bytes:

@@ -27,6 +27,9 @@ from scoring.text import read_lines
 
 Points: TypeAlias = NDArray[np.float64]
 
+MEASURES = ("a1", "a2", "score", "auroc", "auprc")
+RESAMPLES = 1000
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ppi3dScorecard:
@@ -153,22 +156,33 @@ def intervals(
     labels: Sequence[bool] | NDArray[np.bool_],
     confidences: Sequence[float] | Points,
     *,
-    resamples: int = 1000,
+    resamples: int = RESAMPLES,
     level: float = 0.95,
     seed: int = 2009,
 ) -> dict[str, tuple[float, float]]:
     """Return the bootstrap interval of each measure, interacting and other pairs drawn apart."""
+    found = on_resamples(labels, confidences, resamples=resamples, seed=seed)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0).tolist()
+    return dict(zip(MEASURES, zip(low, high, strict=True), strict=True))
+
+
+def on_resamples(
+    labels: Sequence[bool] | NDArray[np.bool_],
+    confidences: Sequence[float] | Points,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 2009,
+) -> Points:
+    """Return `MEASURES` (columns) on each resample: the same ones for the same labels."""
     known, values = np.asarray(labels, dtype=bool), np.asarray(confidences, dtype=float)
     kinds = [np.flatnonzero(known), np.flatnonzero(~known)]
     random = np.random.default_rng(seed)
-    names = ("a1", "a2", "score", "auroc", "auprc")
-    found = np.empty((resamples, len(names)))
+    found = np.empty((resamples, len(MEASURES)))
     for row in found:
         drawn = np.concatenate([random.choice(kind, len(kind)) for kind in kinds])
         card = evaluate(known[drawn], values[drawn]).to_dict()
-        row[:] = [card[name] for name in names]
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0).tolist()
-    return dict(zip(names, zip(low, high, strict=True), strict=True))
+        row[:] = [card[name] for name in MEASURES]
+    return found
 
 
 def read_scores(path: Path | str) -> tuple[list[bool], list[float]]:

@@ -126,8 +126,15 @@ def _weighted_auc(gold: ActGold, runs: Sequence[ActScorecard], weights: Matrix) 
         counts = weights[some].T.astype(np.int32, order="C")  # rows lie in one piece
         for column, run in enumerate(runs):
             areas[some, column] = _interpolated_sums(gold.truth, run.ranked, counts)
-    positives = weights @ gold.truth.astype(np.float64)
-    return _ratio(areas, np.broadcast_to(positives[:, None], areas.shape))
+    return _ratio(areas, weights @ _truths(gold, runs))
+
+
+def _truths(gold: ActGold, runs: Sequence[ActScorecard]) -> Matrix:
+    """Return 1 where an article (rows) is relevant and counts for a run (columns)."""
+    truths = np.empty((len(gold), len(runs)))
+    for column, run in enumerate(runs):
+        truths[:, column] = gold.truth if run.counted is None else gold.truth & run.counted
+    return truths
 
 
 def _interpolated_sums(truth: Truths, ranked: Places, counts: NDArray[np.int32]) -> Matrix:

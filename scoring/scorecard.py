@@ -215,7 +215,8 @@ class ActScorecard(_Shown):
     `confusion` counts the articles the run classified. `matches` is its ranked list: every
     relevant article of the gold is to be found, reported or not. `articles` are those of the gold,
     sorted by id; `ranked` is the list as places among them; `called` is, for each, whether the run
-    calls it relevant.
+    calls it relevant. `counted` says for each article of the gold whether it is to be found if it
+    is relevant; None: all are.
     """
 
     run: str
@@ -226,6 +227,7 @@ class ActScorecard(_Shown):
     articles: Sequence[str] = field(compare=False, repr=False)
     ranked: Places = field(compare=False, repr=False)
     called: Truths = field(compare=False, repr=False)
+    counted: Truths | None = field(default=None, compare=False, repr=False)
     signature: Signature
     warnings: tuple[FileProblem, ...] = field(default=(), compare=False)
 

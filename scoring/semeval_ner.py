@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from scoring.alignment import Indices, Overlaps, Span, best_pairing, overlaps
 from scoring.errors import OptionError
+from scoring.intervals import RESAMPLES, Values, on_resamples
 
 TYPES = ("drug", "brand", "group", "drug_n")
 """The four types of the task; the macro average is always over these."""
@@ -119,6 +120,13 @@ class NerScorecard:
     def micro(self) -> Table:
         """The counts over all articles and types."""
         return total(self.by_article.values())
+
+    def on_resamples(self, criterion: Criterion, resamples: int = RESAMPLES) -> Values:
+        """Return the F-score by a criterion on resamples of the articles."""
+        rows = [table[criterion] for table in self.by_article.values()]
+        return on_resamples(
+            rows, lambda *row: MentionCounts(*row).f_score(self.compat), resamples=resamples
+        )
 
     def macro(self) -> dict[str, float]:
         """Return the unweighted means over the four types of strict P, R and F, each in [0, 1].

@@ -6,6 +6,7 @@ every resample (docs/scoring.md). Seeds are recorded in the signature.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +26,8 @@ LIST_MEASURES = ("auc_ipr", "mcc")
 """The measures of ACT that only a whole list has."""
 MOST_LEFT_OUT = 5_000
 """Articles of which one at a time can be left out, for BCa intervals."""
+MOST_PAIRED = 300
+"""Runs of which all pairs can be tested at once: 44,850 pairs."""
 FEW_ARTICLES = 30
 """Fewer articles than this are too few for intervals that hold as often as they say."""
 
@@ -90,10 +93,12 @@ def compare(
     INT and IPT runs are compared on macro-averages (`resampling.ITEM_MEASURES`), ACT runs on
     `resampling.ACT_MEASURES`. Pairs are tested by sign flips on the articles; on AUC iP/R and MCC
     of ACT, which no article has by itself, by the bootstrap. `level` is the intervals'
-    probability, in ]0, 1[; `power` adds the articles that would separate each pair.
+    probability, in ]0, 1[; `power` adds the articles that would separate each pair. Names of runs
+    are distinct; of more than `MOST_PAIRED` runs, pairs are not tested.
     """
     if interval not in KINDS:
         raise OptionError(f"interval {interval!r}; expected one of {', '.join(KINDS)}")
+    _check_runs([card.run for card in scorecards], pairs=pairs)
     rng = np.random.default_rng(seed)
     values, scores = on_resamples(gold, scorecards, measure)
     found = np.concatenate([scores(weights) for weights in resampled(rng, len(values), resamples)])
@@ -131,6 +136,18 @@ def compare(
         tests=tests,
         signature=replace(scorecards[0].signature, seed=seed),
     )
+
+
+def _check_runs(names: Sequence[str], *, pairs: bool) -> None:
+    """Refuse names that stand for two runs, and too many pairs."""
+    for name, runs in Counter(names).items():
+        if runs > 1:
+            raise OptionError(f"{runs} runs are named {name!r}; expected a name a run")
+    if pairs and len(names) > MOST_PAIRED:
+        raise OptionError(
+            f"tests of all pairs of {len(names)} runs; expected at most {MOST_PAIRED} runs, "
+            "or no tests of pairs (--no-pairs, pairs=False)"
+        )
 
 
 def _left_out(scores: Scores, articles: int) -> Matrix:

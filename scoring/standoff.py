@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PurePosixPath
 from typing import NamedTuple
@@ -89,10 +89,7 @@ def read_standoff_run(
     file for an article that is not in the gold.
     """
     reader = _Reader(schema)
-    articles = {}
-    for name, source in gold.items():
-        given = {entity: kept for entity, kept in source.entities.items() if entities_given}
-        articles[name] = Annotations(article=name, text=source.text, entities=given)
+    articles = _blank(gold, entities_given=entities_given)
     for (name, suffix), file in sorted(_files(Path(path)).items()):
         if suffix == ".a2" and name not in gold:
             reader.problem(file.path, 0, "its article is not in the gold")
@@ -103,32 +100,86 @@ def read_standoff_run(
     return articles
 
 
+def written_annotations(path: Path | str) -> dict[str, str]:
+    """Return the `.a2` texts of a run by article, as `read_standoff_run` has checked them."""
+    return {
+        name: file.data.decode("utf-8-sig", "replace")
+        for (name, suffix), file in sorted(_files(Path(path)).items())
+        if suffix == ".a2"
+    }
+
+
+def annotated(
+    written: Mapping[str, str],
+    schema: Schema,
+    gold: Mapping[str, Annotations],
+    *,
+    entities_given: bool,
+) -> dict[str, Annotations]:
+    """Read `.a2` texts by article over a gold that may be another than they were written for.
+
+    What does not fit it is left out: an article that it does not have, a line that names an entity
+    that it does not have.
+    """
+    reader = _Reader(schema, _Ignored())
+    articles = _blank(gold, entities_given=entities_given)
+    for name in sorted(written.keys() & gold.keys()):
+        reader.read(articles[name], _File(name, written[name].encode()))
+        articles[name].answered = True
+    return articles
+
+
+def _blank(gold: Mapping[str, Annotations], *, entities_given: bool) -> dict[str, Annotations]:
+    """Return the articles of a gold with what is given of them: the text, or the entities too."""
+    return {
+        name: Annotations(
+            article=name,
+            text=source.text,
+            entities=dict(source.entities) if entities_given else {},
+        )
+        for name, source in gold.items()
+    }
+
+
 class _File(NamedTuple):
     path: str
     data: bytes
 
 
 def _files(path: Path) -> dict[tuple[str, str], _File]:
-    """Return the files of a folder or zip file by name and suffix."""
-    found: dict[tuple[str, str], _File] = {}
+    """Return the files of a folder or zip file by name and suffix.
+
+    Raises `FormatError` where two are of one name, in different folders.
+    """
     try:
         if path.is_dir():
-            members = [
-                (file, str(file), file.read_bytes)
-                for file in sorted(filter(_is_annotation_file, path.rglob("*")))
-            ]
-            return {(file.stem, file.suffix): _File(name, read()) for file, name, read in members}
+            return _by_name(
+                (file, _File(str(file), file.read_bytes()))
+                for file in sorted(path.rglob("*"))
+                if _is_annotation_file(file)
+            )
         with zipfile.ZipFile(path) as archive:
             if sum(member.file_size for member in archive.infolist()) > MOST_UNPACKED:
                 raise FormatError([FileProblem(str(path), 0, 0, TOO_LARGE)])
-            for name in sorted(archive.namelist()):
-                member = PurePosixPath(name)
-                if _is_annotation_file(member):
-                    file = _File(f"{path}/{name}", archive.read(name))
-                    found[member.stem, member.suffix] = file
+            return _by_name(
+                (PurePosixPath(name), _File(f"{path}/{name}", archive.read(name)))
+                for name in sorted(archive.namelist())
+                if _is_annotation_file(PurePosixPath(name))
+            )
     except (OSError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         message = f"cannot be read ({error}); expected a folder or a zip file"
         raise FormatError([FileProblem(str(path), 0, 0, message)]) from error
+
+
+def _by_name(files: Iterable[tuple[PurePath, _File]]) -> dict[tuple[str, str], _File]:
+    found: dict[tuple[str, str], _File] = {}
+    problems = Problems()
+    for place, file in files:
+        first = found.setdefault((place.stem, place.suffix), file)
+        if first is not file:
+            message = f"{place.name} comes twice, first as {first.path}; expected it once"
+            problems.add(file.path, 0, 0, message)
+    problems.finish()
     return found
 
 
@@ -137,12 +188,19 @@ def _is_annotation_file(file: PurePath) -> bool:
     return file.suffix in _SUFFIXES and not file.name.startswith(".")
 
 
+class _Ignored(Problems):
+    """Problems that are not reported."""
+
+    def add(self, file: object, line: int, column: int, message: str) -> None:
+        """Keep nothing."""
+
+
 class _Reader:
     """Reads annotation lines and keeps every problem."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, problems: Problems | None = None) -> None:
         self._schema = schema
-        self._problems = Problems()
+        self._problems = Problems() if problems is None else problems
 
     def problem(self, path: str, line: int, message: str) -> None:
         self._problems.add(path, line, 0, message)
@@ -213,6 +271,8 @@ def _add_entity(article: Annotations, name: str, position: str, text: list[str])
         raise ValueError(
             f"{name} ends at {kept[-1][1]}; the text has {len(article.text)} characters"
         )
+    if sum(end - start for start, end in fragments) > len(article.text):  # before it is copied
+        raise ValueError(f"{name} covers characters several times; expected fragments apart")
     covered = " ".join(article.text[start:end] for start, end in fragments)
     if text and text[0].split() != covered.split():
         raise ValueError(f"{name} says {text[0][:40]!r}; the text has {covered[:40]!r} there")

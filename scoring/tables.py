@@ -7,6 +7,8 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
+from scoring.cells import inert
+
 Cell: TypeAlias = str | int | float | None
 Table: TypeAlias = Sequence[Sequence[Cell]]
 """Rows of cells, the header first."""
@@ -38,9 +40,10 @@ def starred_table(table: Table, stars: Collection[tuple[int, int]]) -> str:
 
 
 def csv_table(table: Table) -> str:
-    """Return the rows as CSV, every digit kept, undefined values empty."""
+    """Return the rows as CSV, every digit kept, undefined values empty, no cell a formula."""
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(table)
+    rows = ([inert(cell) if isinstance(cell, str) else cell for cell in row] for row in table)
+    csv.writer(out, lineterminator="\n").writerows(rows)
     return out.getvalue().rstrip("\n")
 
 

@@ -16,8 +16,10 @@ from scoring.errors import OptionError
 from scoring.gold import ItemGold
 from scoring.intervals import LEVEL, Bounds
 from scoring.ranking import Matches, f_beta, recall
+from scoring.report import n_of_gold
 from scoring.resampling import resampled
 from scoring.scorecard import ItemScorecard
+from scoring.tables import Table
 
 CUTOFFS = (1, 2, 3, 5, 10, 15, 20, 30)
 SECONDS = 10.0
@@ -140,3 +142,25 @@ def _bounds(
     drawn = np.concatenate([weights @ rows for weights in blocks]) / len(rows)
     low, high = np.quantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0).tolist()
     return Bounds(low[0], high[0]), Bounds(low[1], high[1])
+
+
+def usefulness_table(rows: Sequence[Usefulness], beta: float) -> Table:
+    """Return the usefulness of runs as a table; `beta` is that of F."""
+    header = ["run", "articles", "cutoff", "candidates", "minutes"]
+    return [
+        [*header, "recall", "95 % of recall", f"F_{beta:g}", f"95 % of F_{beta:g}"],
+        *(
+            [
+                one.run,
+                n_of_gold(one),
+                "all" if one.cutoff is None else one.cutoff,
+                one.candidates,
+                one.minutes,
+                one.recall,
+                str(one.recall_bounds or "n/a"),
+                one.f_score,
+                str(one.f_bounds or "n/a"),
+            ]
+            for one in rows
+        ),
+    ]

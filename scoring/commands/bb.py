@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scoring.bacteria_biotope import BiotopeScorecard, SubTask, evaluate_paths
-from scoring.biotope_scores import BiotopeScores, Sums
 from scoring.files import run_name
-from scoring.intervals import Bounds, interval
-from scoring.knowledge_base import KnowledgeBaseScores
+from scoring.intervals import bounds_of
 from scoring.options import add_format, add_interval_resamples, framed
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import text_table
@@ -70,7 +68,7 @@ def score_biotopes(args: argparse.Namespace) -> int:
 def _values(path: Path, card: BiotopeScorecard, resamples: int) -> dict[str, Any]:
     values = {"run": run_name(path), **card.to_dict()}
     for scores, one in zip(card.scores, values["scores"], strict=True):
-        one["interval"] = _bounds(scores, resamples)
+        one["interval"] = bounds_of(scores.on_resamples(resamples))
     return values
 
 
@@ -91,16 +89,6 @@ def _ranking(values: list[dict[str, Any]], style: str) -> str:
     lowest_first = measure == "ser"
     table = ranking_table(ranked, measure, lowest_first=lowest_first)
     return ranking_report(table, style, measure, lowest_first=lowest_first)
-
-
-def _bounds(scores: BiotopeScores | KnowledgeBaseScores, resamples: int) -> Bounds | None:
-    """Return the interval of the first measure, by article (facts: by reference)."""
-    if isinstance(scores, KnowledgeBaseScores):
-        rows = [(value, 1.0) for value in scores.by_reference.values()]
-        return interval(rows, lambda value, count: value / count, resamples=resamples)
-    member = next(iter(scores.measures.values()))
-    sums = scores.by_article.values()
-    return interval(sums, lambda *row: getattr(Sums(*row), member), resamples=resamples)
 
 
 def _report(values: dict[str, Any]) -> str:

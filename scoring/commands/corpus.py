@@ -27,7 +27,14 @@ from scoring.errors import OptionError
 from scoring.evaluation import evaluate_runs
 from scoring.files import read_gold
 from scoring.gold import ActGold, Gold, ItemGold
-from scoring.options import add_format, add_interval_resamples, add_seed, add_task_and_gold, framed
+from scoring.options import (
+    add_format,
+    add_interval_resamples,
+    add_seed,
+    add_task_and_gold,
+    check_names,
+    framed,
+)
 from scoring.pictures import add_pictures, check_pictures, save_pictures
 from scoring.scorecard import ActScorecard
 from scoring.tables import Cell, Table, csv_table, latex_table, text_table
@@ -149,6 +156,7 @@ def _groups(args: argparse.Namespace, gold: ActGold) -> dict[str, list[str]]:
     """Return the relevant articles, by cluster where runs say how hard they are, and the others."""
     groups: dict[str, list[str]] = {}
     if args.runs:
+        check_names(args.runs)
         cards = evaluate_runs(args.task, gold, args.runs)
         ranks = article_ranks(gold, [card for card in cards if isinstance(card, ActScorecard)])
         borders = Borders(articles=len(gold), positives=gold.positives)

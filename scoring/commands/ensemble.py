@@ -29,6 +29,7 @@ from scoring.options import (
     add_task_and_gold,
     add_team,
     add_views,
+    check_names,
     framed,
     positive,
     views_of,
@@ -234,6 +235,7 @@ def _memberships(campaign: _Campaign, validated: CrossValidation) -> list[Mappin
 
 
 def _check(args: argparse.Namespace) -> None:
+    check_names([*args.runs, *([args.author] if args.author else [])])
     if args.folds is not None and args.folds < 2:
         raise OptionError("--folds 1; expected at least 2")
     if args.apply and len(args.apply) != len(args.runs):

@@ -9,7 +9,7 @@ from typing import Any
 
 from scoring.errors import OptionError
 from scoring.files import run_name
-from scoring.intervals import Bounds, interval
+from scoring.intervals import Bounds, bounds_of
 from scoring.options import add_format, add_interval_resamples, framed
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.semeval_files import MentionCorpus, read_ner_gold, read_ner_run, read_written_run
@@ -17,7 +17,6 @@ from scoring.semeval_ner import (
     TYPES,
     Compat,
     Criterion,
-    MentionCounts,
     MentionPair,
     MentionSpan,
     NerScorecard,
@@ -69,7 +68,10 @@ def score_names(args: argparse.Namespace) -> int:
     gold = read_ner_gold(args.gold)
     cards = {path: _score(args, gold, path) for path in args.run}
     bounds = {
-        path: {criterion: _bounds(card, criterion, args.resamples) for criterion in Criterion}
+        path: {
+            criterion: bounds_of(card.on_resamples(criterion, args.resamples))
+            for criterion in Criterion
+        }
         for path, card in cards.items()
     }
     pairs = {path: _pairs(gold, path) for path in args.run if args.pairs}
@@ -149,13 +151,6 @@ def _ranked(path: Path, card: NerScorecard, bounds: dict[Criterion, Bounds | Non
             f"macro F1 of the {len(TYPES)}": card.macro()["f_score"],
             "predictions": strict.act,
         },
-    )
-
-
-def _bounds(card: NerScorecard, criterion: Criterion, resamples: int) -> Bounds | None:
-    rows = [table[criterion] for table in card.by_article.values()]
-    return interval(
-        rows, lambda *row: MentionCounts(*row).f_score(card.compat), resamples=resamples
     )
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from scoring.article_rows import rows_of
 from scoring.errors import OptionError
 from scoring.files import read_gold
-from scoring.frames import Row, act_rows, item_rows
-from scoring.measures import mean_of, measure_named
 from scoring.options import (
     add_measures,
     add_policy,
@@ -18,12 +16,8 @@ from scoring.options import (
     check_measures,
     scorecards_of,
 )
-from scoring.scorecard import ItemScorecard, Scorecard
 from scoring.tables import tsv_table
 from scoring.tasks import Task
-
-ALL = "all"
-"""The name of the line with the macro-averages, as trec_eval has it."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,26 +45,3 @@ def per_article(args: argparse.Namespace) -> int:
     else:
         print(text)
     return 0
-
-
-def rows_of(card: Scorecard, names: Sequence[str]) -> Iterator[Row]:
-    """Yield a run's rows; those of ACT have no last one, since only the whole list has measures."""
-    if not isinstance(card, ItemScorecard):
-        yield from act_rows(card)
-        return
-    for row, score in zip(item_rows(card), card.articles.values(), strict=True):
-        yield row | {name: measure_named(name)(score.matches) for name in names}
-    macro = card.macro
-    yield {
-        "run": card.run,
-        "view": card.signature.view,
-        "article": ALL,
-        "hits": card.tp + card.fp,
-        "gold": card.tp + card.fn,
-        "correct": card.tp,
-        "precision": macro.precision,
-        "recall": macro.recall,
-        "f_score": macro.f_score,
-        "auc_ipr": macro.auc_ipr,
-        **{name: mean_of(name, card) for name in names},
-    }

@@ -10,8 +10,9 @@ from scoring import figures
 from scoring.files import run_name
 from scoring.intervals import Bounds
 from scoring.options import add_format, add_interval_resamples, framed
+from scoring.pair_files import read_scored_pairs
 from scoring.pictures import add_pictures, check_pictures, save_pictures
-from scoring.ppi3d import Ppi3dScorecard, curves, evaluate, intervals, read_scores
+from scoring.ppi3d import RESAMPLES, Ppi3dScorecard, curves, evaluate, intervals, read_scores
 from scoring.rankings import RankedRun, ranking_report, ranking_table
 from scoring.tables import Cell, text_table
 
@@ -25,9 +26,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         nargs="+",
         type=Path,
         metavar="TSV",
-        help="label (0 or 1), confidence; several files are ranked",
+        help="label (0 or 1), confidence; with --gold pair, confidence; several files are ranked",
     )
-    add_interval_resamples(parser, default=1000)
+    parser.add_argument(
+        "--gold", type=Path, metavar="TSV", help="pair, label (0 or 1): every pair to be scored"
+    )
+    add_interval_resamples(parser, default=RESAMPLES)
     add_pictures(parser)
     add_format(parser)
     parser.set_defaults(command=score_pairs)
@@ -36,7 +40,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def score_pairs(args: argparse.Namespace) -> int:
     """Print the measures of one list of scored pairs, or the ranking of several."""
     check_pictures(args)
-    pairs = {path: read_scores(path) for path in args.scores}
+    pairs = {
+        path: read_scores(path) if args.gold is None else read_scored_pairs(path, args.gold)
+        for path in args.scores
+    }
     cards = {path: evaluate(*scored) for path, scored in pairs.items()}
     bounds = {
         path: intervals(*scored, resamples=args.resamples) if args.resamples else {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -25,17 +24,16 @@ from scoring.options import (
     scorecards_of,
 )
 from scoring.pictures import add_pictures, check_pictures, save_pictures
-from scoring.report import n_of_gold
 from scoring.scorecard import ItemScorecard
-from scoring.tables import Table, csv_table, latex_table, text_table
+from scoring.tables import csv_table, latex_table, text_table
 from scoring.usefulness import (
     AUTHOR_MINUTES,
     BETA,
     CUTOFFS,
     SECONDS,
-    Usefulness,
     authors_usefulness,
     usefulness,
+    usefulness_table,
 )
 
 
@@ -97,33 +95,12 @@ def measure_usefulness(args: argparse.Namespace) -> int:
     if args.format == "json":
         print(json.dumps([asdict(one) | {"signature": signature} for one in rows], indent=2))
     elif args.format == "csv":
-        print(csv_table(_table(rows, args.beta)))
+        print(csv_table(usefulness_table(rows, args.beta)))
     elif args.format == "latex":
-        print(framed(args, f"% {signature}\n{latex_table(_table(rows, args.beta))}"))
+        print(framed(args, f"% {signature}\n{latex_table(usefulness_table(rows, args.beta))}"))
     else:
-        print(f"{text_table(_table(rows, args.beta))}\n\n{signature}")
+        print(f"{text_table(usefulness_table(rows, args.beta))}\n\n{signature}")
     return 0
-
-
-def _table(rows: Sequence[Usefulness], beta: float) -> Table:
-    header = ["run", "articles", "cutoff", "candidates", "minutes"]
-    return [
-        [*header, "recall", "95 % of recall", f"F_{beta:g}", f"95 % of F_{beta:g}"],
-        *(
-            [
-                one.run,
-                n_of_gold(one),
-                "all" if one.cutoff is None else one.cutoff,
-                one.candidates,
-                one.minutes,
-                one.recall,
-                str(one.recall_bounds or "n/a"),
-                one.f_score,
-                str(one.f_bounds or "n/a"),
-            ]
-            for one in rows
-        ),
-    ]
 
 
 def _cutoffs(text: str) -> list[int]:

@@ -97,6 +97,21 @@ def test_problems_of_all_files_are_told_and_no_score(
     ]
 
 
+def test_a_problem_of_each_line_does_not_hide_the_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"a\tP{place}\t{place}\n" for place in range(1, 9)] + ["\n"]
+    (folder / "worse.tsv").write_text("".join(lines))
+    assert run(folder, "evaluate", *INT, "worse.tsv") == 2
+    found = capsys.readouterr().err.replace(f"{folder}/", "").splitlines()
+    columns = "3 columns; expected 4 separated by tabs: " + COLUMNS
+    assert found[:5] == [f"worse.tsv:{line}: {columns}" for line in range(1, 6)]
+    assert found[5:] == [
+        f"worse.tsv: 3 more like these, the last one: worse.tsv:8: {columns}",
+        "worse.tsv:9: blank line; expected " + COLUMNS,
+    ]
+
+
 def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "rising.tsv").write_text("a\tP1\t1\t0.1\na\tP2\t2\t0.9\n")
     assert run(folder, "evaluate", *INT, "rising.tsv", "--json") == 0

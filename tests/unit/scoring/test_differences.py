@@ -1,5 +1,6 @@
 """Differences of pairs: intervals and effects by definition, bootstrap tests, articles needed."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_runs_that_answered_different_articles_differ_on_the_common_ones(
 
 
 def test_equal_runs_have_no_effect() -> None:
-    pair = pair_of([GOOD, GOOD], resamples=50, power=True)
+    pair = pair_of([GOOD, replace(GOOD, run="same")], resamples=50, power=True)
     assert (pair.difference, pair.low, pair.high) == (0.0, 0.0, 0.0)
     assert (pair.effect, pair.articles_needed) == (None, None)
 
@@ -106,8 +107,9 @@ def test_articles_that_no_campaign_has() -> None:
 
 
 def test_power_of_too_many_pairs() -> None:
+    runs = [replace(GOOD, run=f"run{place}") for place in range(21)]
     with pytest.raises(OptionError, match="power of 210 pairs; expected at most 200"):
-        compare(GOLD, [GOOD] * 21, resamples=20, power=True)
+        compare(GOLD, runs, resamples=20, power=True)
 
 
 def test_needed_articles_fall_with_the_difference() -> None:
@@ -176,5 +178,6 @@ def test_lists_are_compared_as_a_whole(measure: str) -> None:
     error = pair.difference / pair.effect / np.sqrt(len(ARTICLES))
     assert pair.high - pair.low == pytest.approx(2 * 1.96 * error, rel=0.25)
     assert pair.articles_needed is not None
-    same = compare(ACT, [cards[0], cards[0]], measure=measure, resamples=100, power=True).pairs[0]
+    twins = [cards[0], replace(cards[0], run="same")]
+    same = compare(ACT, twins, measure=measure, resamples=100, power=True).pairs[0]
     assert (same.p, same.effect, same.articles_needed) == (1.0, None, None)

@@ -45,6 +45,20 @@ def test_the_better_run_leads() -> None:
     assert p["close", "good"] > 0.5
 
 
+def test_runs_of_one_name_are_refused() -> None:
+    with pytest.raises(OptionError, match="2 runs are named 'good'; expected a name a run"):
+        compare(GOLD, [GOOD, BAD, GOOD], resamples=10)
+
+
+def test_too_many_pairs_are_refused_and_the_way_out_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scoring.significance.MOST_PAIRED", 2)
+    with pytest.raises(OptionError, match=r"all pairs of 3 runs; expected at most 2 .*--no-pairs"):
+        compare(GOLD, [GOOD, CLOSE, BAD], resamples=10)
+    assert compare(GOLD, [GOOD, CLOSE, BAD], resamples=10, pairs=False).tests is None
+
+
 def test_equal_runs_share_a_place_wherever_they_stand() -> None:
     same = run("same", [1] * 19 + [2] * 21)
     found = compare(GOLD, [BAD, CLOSE, GOOD, same], resamples=100)
