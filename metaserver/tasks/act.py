@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -113,7 +113,7 @@ class ArticleClassification:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(RunScorer(Task.ACT, gold, digest=False), _answer, _values)
+        return TaskScorer(RunScorer(Task.ACT, gold, digest=False), gold, _answer, _values)
 
     def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's AUC iP/R and rank."""
@@ -122,6 +122,16 @@ class ArticleClassification:
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean rank, the best ranked first."""
         return comparison.levels(gold, cards)
+
+    def within(self, gold: ActGold, articles: Collection[ArticleId]) -> ActGold:
+        """Return the gold of these articles alone."""
+        known = frozenset[str](articles)
+        relevant = {one: truth for one, truth in gold.relevant.items() if one in known}
+        return gold if len(relevant) == len(gold) else replace(gold, relevant=relevant)
+
+    def gold_articles(self, gold: ActGold) -> Collection[ArticleId]:
+        """Return the articles that the gold has."""
+        return [ArticleId(article) for article in gold.relevant]
 
     def labels(self, gold: ActGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return the class of each article."""

@@ -34,24 +34,29 @@ class PackedColumn(msgspec.Struct, frozen=True, array_like=True):
         return np.frombuffer(self.data, dtype=f"<{self.kind}")
 
 
-class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 1"):
-    """An `ItemState`."""
+class _ItemDump(msgspec.Struct, frozen=True, array_like=True, tag="items 2"):
+    """An `ItemState`, and the confidence of each article of the gold, empty where all are 0."""
 
     places: PackedColumn
     hits: PackedColumn
     counts: PackedColumn
     ranks: PackedColumn
     ignored: Mapping[str, int]
+    confidences: PackedColumn
 
 
-class _ActDump(msgspec.Struct, frozen=True, array_like=True, tag="classifications 1"):
-    """An `ActState`; `ranks` are empty where no answer has one."""
+class _ActDump(msgspec.Struct, frozen=True, array_like=True, tag="classifications 2"):
+    """An `ActState`; `ranks` are empty where no answer has one.
+
+    `confidences` are as those of an `_ItemDump`.
+    """
 
     places: PackedColumn
     relevant: PackedColumn
     confidence: PackedColumn
     ranks: PackedColumn
     ignored: tuple[str, ...]
+    confidences: PackedColumn
 
 
 _Dump: TypeAlias = _ItemDump | _ActDump
@@ -70,8 +75,9 @@ def decoded(decoder: msgspec.msgpack.Decoder[_T], data: bytes) -> _T:
         raise ValueError(f"no dump of this scorer, or of another format: {error}") from error
 
 
-def dump_state(state: RunState) -> bytes:
-    """Return the state of a run's scorer as bytes."""
+def dump_state(state: RunState, confidences: NDArray[np.float64]) -> bytes:
+    """Return the state of a run's scorer as bytes, with the confidences of its articles."""
+    kept = PackedColumn("f8", confidences.astype("<f8").tobytes())
     if isinstance(state, ItemState):
         lists = state.lists
         return _encoder.encode(
@@ -81,6 +87,7 @@ def dump_state(state: RunState) -> bytes:
                 counts=PackedColumn.of(lists.counts),
                 ranks=PackedColumn.of(lists.ranks),
                 ignored=state.ignored,
+                confidences=kept,
             )
         )
     return _encoder.encode(
@@ -90,21 +97,25 @@ def dump_state(state: RunState) -> bytes:
             confidence=PackedColumn("f8", state.confidence.astype("<f8").tobytes()),
             ranks=PackedColumn.of(state.rank if state.rank.any() else state.rank[:0]),
             ignored=tuple(state.ignored),
+            confidences=kept,
         )
     )
 
 
-def load_state(data: bytes) -> RunState:
+def load_state(data: bytes) -> tuple[RunState, NDArray[np.float64]]:
     """Read a dump of `dump_state`; raises `ValueError` for anything else."""
     found = decoded(_decoder, data)
+    confidences = found.confidences.numbers().astype(np.float64)
     if isinstance(found, _ItemDump):
         columns = (found.places, found.hits, found.counts, found.ranks)
-        return ItemState(MatchLists(*(one.numbers() for one in columns)), found.ignored)
+        lists = MatchLists(*(one.numbers() for one in columns))
+        return ItemState(lists, found.ignored), confidences
     ranks, places = found.ranks.numbers(), found.places.numbers()
-    return ActState(
+    state = ActState(
         places=places.astype(np.int64),
         relevant=found.relevant.numbers().astype(bool),
         confidence=found.confidence.numbers(),
         rank=ranks.astype(np.int64) if len(ranks) else np.zeros(len(places), dtype=np.int64),
         ignored=found.ignored,
     )
+    return state, confidences

@@ -10,17 +10,17 @@ sees wrong offsets in its self-test (`annotators check`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from metaserver.files.cells import FORMULA, inert
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.scores import Column
 from metaserver.tasks.ner_scores import NerGold, NerPayload, NerScorer, read_gold
 from metaserver.wire.contract import MENTIONS, check_optional, read, read_member
 from metaserver.wire.validation import Report, Vocabulary
+from scoring.cells import FORMULA, inert
 
 MAX_OFFSET = 10**8  # no text is so long, and the evaluator reads nine digits
 
@@ -89,6 +89,14 @@ class NamedEntities:
     def scorer(self, gold: NerGold) -> NerScorer:
         """Return an empty scorer for one run against `gold`."""
         return NerScorer(gold)
+
+    def within(self, gold: NerGold, articles: Collection[ArticleId]) -> NerGold:
+        """Return the gold of these articles alone."""
+        return gold.within(frozenset(articles))
+
+    def gold_articles(self, gold: NerGold) -> Collection[ArticleId]:
+        """Return the articles that the gold has."""
+        return [ArticleId(article) for article in gold.articles]
 
     def labels(self, gold: NerGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return the mentions of each article: their places, from 0, and types."""

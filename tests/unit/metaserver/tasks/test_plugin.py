@@ -6,14 +6,14 @@ from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
 from metaserver.tasks.ner import NER
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 
 
 def test_the_tasks_are_installed_by_name() -> None:
-    assert installed_tasks() == {"ACT": ACT, "INT": INT, "IPT": IPT, "NER": NER}
-    assert list(installed_tasks()) == ["ACT", "INT", "IPT", "NER"]
+    assert answered_tasks() == {"ACT": ACT, "INT": INT, "IPT": IPT, "NER": NER}
+    assert list(answered_tasks()) == ["ACT", "INT", "IPT", "NER"]
 
 
 def test_each_task_reads_its_own_member() -> None:
-    keys = {task.key for task in installed_tasks().values()}
+    keys = {task.key for task in answered_tasks().values()}
     assert keys == {"interaction", "normalizations", "pairs", "mentions"}

@@ -10,7 +10,7 @@ from metaserver.model.records import ArticleId
 from metaserver.tasks.act import ACT
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.ipt import IPT
-from metaserver.tasks.plugin import FiledTask, LabelledTask, RunFile, installed_tasks
+from metaserver.tasks.plugin import FiledTask, LabelledTask, RunFile, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from tests.fakes.vocabulary import FakeVocabulary
 
@@ -76,7 +76,7 @@ def test_act_keeps_its_ranks(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("task", installed_tasks().values(), ids=lambda task: task.name)
+@pytest.mark.parametrize("task", answered_tasks().values(), ids=lambda task: task.name)
 def test_which_tasks_have_files_and_labels(task: object) -> None:
     assert isinstance(task, LabelledTask)
     assert isinstance(task, FiledTask) == (getattr(task, "name", "") != "NER")

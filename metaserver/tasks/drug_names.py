@@ -1,0 +1,176 @@
+"""DDI-NER: drug names as in SemEval-2013 task 9.1, from result files that name sentences.
+
+The gold is the corpus XML, one file or a zip of them, or a table. A run is a table or XML. The
+payload of a document is a list of `[sentence, offsets, type]`; a run answers every document, since
+a file cannot say that a sentence was left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from metaserver.model.errors import InputError
+from metaserver.model.records import ArticleId, Problem, TaskName
+from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
+from metaserver.tasks.ner import COLUMNS
+from metaserver.tasks.ner_scores import values_of
+from metaserver.tasks.plugin import RunFile
+from metaserver.tasks.uploaded import (
+    GOLD_LIMITS,
+    RUN_LIMITS,
+    faults,
+    gold_error,
+    refused,
+    unzipped,
+)
+from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined
+from scoring import SCORER_VERSION, FormatError
+from scoring.alignment import Span, most_overlaps
+from scoring.intervals import RESAMPLES
+from scoring.semeval_files import MentionCorpus, parse_offsets, read_ner_gold, read_ner_run
+from scoring.semeval_ner import Criterion, MentionSpan, evaluate
+
+Payload: TypeAlias = list[list[str]]
+
+MOST_BYTES = RUN_LIMITS.bytes
+MOST_LINES = 100_000
+"""Most lines of a run, or tags of its XML; the whole DDI corpus has 18,502 names."""
+MOST_PAIRS = 5_000_000
+"""Most pairs of a gold mention and a prediction that the pairing may have to look at."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DrugNameGold:
+    """A corpus, and its documents by sentence."""
+
+    corpus: MentionCorpus
+    documents: Mapping[str, str]
+
+    @classmethod
+    def of(cls, corpus: MentionCorpus) -> DrugNameGold:
+        """Return the gold of a corpus."""
+        documents = {name: sentence.document for name, sentence in corpus.sentences.items()}
+        return cls(corpus=corpus, documents=documents)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrugNames:
+    """The task DDI-NER."""
+
+    name: TaskName
+    title: str
+    columns: tuple[Column, ...] = (
+        *COLUMNS,
+        Column(key="macro_f", heading="F macro", help="Mean strict F-score of the four types"),
+    )
+    order: tuple[str, ...] = ("strict_f", "exact_f")
+    upload: str = "a table (sentence, charOffset, text, type), or XML, also as a zip"
+    resampling: str = f"{RESAMPLES:,} resamples of the documents, seed 2009"
+    level: str = ""
+
+    def read_gold(self, path: Path) -> DrugNameGold:
+        """Read corpus XML, a zip of it, or a gold table; raises `InputError`."""
+        with unzipped(path, GOLD_LIMITS) as root:
+            try:
+                gold = DrugNameGold.of(read_ner_gold(root))
+            except FormatError as error:
+                raise gold_error(error, root, path) from error
+        if not gold.corpus.mentions:
+            raise InputError(path, "no mention in it; expected at least one to find")
+        return gold
+
+    def scorer(self, gold: DrugNameGold) -> WholeRunScorer:
+        """Return an empty scorer for one run against `gold`."""
+        return WholeRunScorer(frozenset(gold.documents.values()), partial(self._score, gold))
+
+    def read_upload(self, path: Path, gold: DrugNameGold) -> RunFile:
+        """Read a run; a fault's path is its line and column."""
+        try:
+            with unzipped(path, RUN_LIMITS) as root:
+                try:
+                    return _checked(root, gold)
+                except FormatError as error:
+                    return RunFile(faults=faults(error, root))
+        except InputError as error:
+            return RunFile(faults=refused(error, path))
+
+    def intervals(
+        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
+    ) -> Mapping[str, RunIntervals]:
+        """Return the intervals of each run's strict F-score and rank."""
+        return intervals(cards, rising=False)
+
+    def levels(
+        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
+    ) -> Sequence[ArticleLevel]:
+        """Return no levels: a run is evaluated as a whole."""
+        return []
+
+    def labels(self, gold: DrugNameGold) -> Mapping[ArticleId, frozenset[str]]:
+        """Return the mentions of each document: sentence, inclusive offsets, type."""
+        found: dict[ArticleId, set[str]] = {
+            ArticleId(document): set() for document in gold.documents.values()
+        }
+        for mention in gold.corpus.mentions:
+            article = ArticleId(gold.documents[mention.place])
+            found[article].add(f"{mention.place} {_offsets(mention.span)} {mention.type}")
+        return {article: frozenset(labels) for article, labels in found.items()}
+
+    def _score(self, gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]) -> Score:
+        card = evaluate(gold.corpus.mentions, _mentions(payloads, gold), article_of=gold.documents)
+        values = {**values_of(card), "macro_f": card.macro()["f_score"]}
+        shown = undefined(values, answered=bool(payloads))
+        counts = {"articles_scored": len(payloads), "articles_in_gold": len(card.by_article)}
+        signature = f"{self.name}|articles:all|version:{SCORER_VERSION}"
+        return Score(
+            values=shown,
+            **counts,
+            curve=(),
+            detail={"task": self.name, **counts, **card.to_dict(), "signature": signature},
+            card=ResampledRun(shown[self.order[0]], partial(card.on_resamples, Criterion.STRICT)),
+        )
+
+
+def _checked(root: Path, gold: DrugNameGold) -> RunFile:
+    files = [file for file in root.rglob("*.xml") if file.is_file()] if root.is_dir() else [root]
+    contents = [file.read_bytes() for file in files]
+    size = sum(map(len, contents))
+    lines = sum(max(content.count(b"\n"), content.count(b"<")) for content in contents)
+    if size > MOST_BYTES or lines > MOST_LINES:
+        message = f"{size:,} bytes, {lines:,} lines or tags"
+        expected = f"expected at most {MOST_BYTES:,} bytes and {MOST_LINES:,} lines or tags"
+        return RunFile(faults=[Problem(path="the file", message=f"{message}; {expected}")])
+    mentions = read_ner_run(root, gold.corpus)
+    references = [(one.place, one.span) for one in gold.corpus.mentions]
+    predictions = [(one.place, one.span) for one in mentions]
+    if most_overlaps(references, predictions) > MOST_PAIRS:
+        message = "more names that overlap than can be paired; expected fewer of them"
+        return RunFile(faults=[Problem(path="the file", message=message)])
+    payloads: dict[ArticleId, Payload] = {
+        ArticleId(document): [] for document in gold.documents.values()
+    }
+    for one in mentions:
+        payloads[ArticleId(gold.documents[one.place])].append(
+            [one.place, _offsets(one.span), one.type]
+        )
+    return RunFile(payloads=payloads)
+
+
+def _mentions(payloads: Mapping[ArticleId, Payload], gold: DrugNameGold) -> Iterator[MentionSpan]:
+    """Yield the mentions in sentences of the gold, which may be another than they were read for."""
+    for payload in payloads.values():
+        for place, offsets, kind in payload:
+            if place in gold.documents:
+                yield MentionSpan(place, parse_offsets(offsets), kind)
+
+
+def _offsets(span: Span) -> str:
+    """Return inclusive offsets, as the files have them."""
+    return ";".join(f"{start}-{end - 1}" for start, end in span)
+
+
+DDI_NER = DrugNames(name=TaskName("DDI-NER"), title="Drug names")
