@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.files.compression import pack, unpack
+from metaserver.files.compression import pack
 from metaserver.model.records import PhaseName, TaskName
 from metaserver.store.tables import frozen_boards, phases
 
@@ -68,10 +68,10 @@ async def exists(
 
 
 async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:
-    """Return a board and its document; None where no board has this id."""
+    """Return a board and its document, compressed; None where no board has this id."""
     query = _boards(frozen_boards.c.document).where(frozen_boards.c.id == key)
     row = (await connection.execute(query)).first()
-    return None if row is None else (_kept(row), unpack(row.document))
+    return None if row is None else (_kept(row), row.document)
 
 
 async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[StoredBoard]:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.files.compression import pack, unpack
+from metaserver.model.challenges import ChallengePage
 from metaserver.model.phases import Challenge, CorpusVersion, GoldEntry, GoldVersion, Phase
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import PhaseName, TaskName
@@ -37,9 +38,34 @@ async def set_challenge(connection: AsyncConnection, name: str, title: str, time
 async def list_challenges(connection: AsyncConnection) -> Sequence[Challenge]:
     """Return all challenges, oldest first."""
     rows = await connection.execute(sa.select(challenges).order_by(challenges.c.id))
-    return [
-        Challenge(id=row.id, name=row.name, title=row.title, timezone=row.timezone) for row in rows
-    ]
+    return [_challenge(row) for row in rows]
+
+
+async def get_challenge(connection: AsyncConnection, name: str) -> Challenge | None:
+    """Return a challenge by name."""
+    query = sa.select(challenges).where(challenges.c.name == name)
+    row = (await connection.execute(query)).first()
+    return None if row is None else _challenge(row)
+
+
+async def change_challenge(connection: AsyncConnection, name: str, **values: Any) -> None:
+    """Change columns of a challenge; `page` is a `ChallengePage`."""
+    if "page" in values:
+        values["page"] = msgspec.json.encode(values["page"])
+    query = sa.update(challenges).where(challenges.c.name == name)
+    await connection.execute(query.values(**values))
+
+
+def _challenge(row: sa.Row[Any]) -> Challenge:
+    return Challenge(
+        id=row.id,
+        name=row.name,
+        title=row.title,
+        timezone=row.timezone,
+        announced_at=row.announced_at,
+        page=msgspec.json.decode(row.page, type=ChallengePage) if row.page else ChallengePage(),
+        code=row.code or "",
+    )
 
 
 async def add(
@@ -50,9 +76,12 @@ async def add(
     *,
     corpus_id: int,
     release: str,
+    after: int = 0,
 ) -> int:
-    """Store a new phase; return its id. Its name must be unused."""
+    """Store a new phase; return its id, which is above `after`. Its name must be unused."""
+    newest = (await connection.execute(sa.select(sa.func.max(phases.c.id)))).scalar() or 0
     row = {
+        "id": max(newest, after) + 1,
         "name": name,
         "challenge_id": challenge_id,
         "plan": msgspec.json.encode(plan),
@@ -82,7 +111,12 @@ async def list_all(connection: AsyncConnection) -> Sequence[Phase]:
 
 
 def _phases() -> sa.Select[Any]:
-    return sa.select(phases, challenges.c.name.label("challenge"), challenges.c.timezone).join(
+    of_challenge = (
+        challenges.c.name.label("challenge"),
+        challenges.c.timezone,
+        challenges.c.announced_at,
+    )
+    return sa.select(phases, *of_challenge).join(
         challenges, challenges.c.id == phases.c.challenge_id
     )
 
@@ -98,6 +132,7 @@ def _phase(row: sa.Row[Any]) -> Phase:
         corpus_id=row.corpus_id,
         release=row.release,
         created_at=row.created_at,
+        announced_at=row.announced_at,
     )
 
 

@@ -61,6 +61,19 @@ challenges = sa.Table(
     sa.Column("title", sa.String, nullable=False),
     sa.Column("timezone", sa.String, nullable=False),  # IANA name: phases' dates are shown in it
     sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("announced_at", sa.Double),  # none: at once; before it organisers alone see it
+    sa.Column("page", sa.LargeBinary),  # JSON of `challenges.ChallengePage`; none: an empty one
+    sa.Column("code", sa.String(64)),  # SHA-256 of its invitation code
+)
+
+announcements = sa.Table(
+    "announcements",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id"), nullable=False, index=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("text", sa.String, nullable=False),  # Markdown
 )
 
 phases = sa.Table(
@@ -88,6 +101,13 @@ gold = sa.Table(
     sa.Column("created_at", sa.Double, nullable=False),
 )
 
+data_packages = sa.Table(
+    "data_packages",
+    metadata,
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), primary_key=True),
+    sa.Column("package", sa.LargeBinary, nullable=False),  # JSON of `data_packages.DataPackage`
+)
+
 teams = sa.Table(
     "teams",
     metadata,
@@ -98,6 +118,35 @@ teams = sa.Table(
     sa.Column("notices", sa.LargeBinary),  # JSON of `plans.NoticePlan`; none: no notices
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("retired_at", sa.Double),
+)
+
+sign_ups = sa.Table(
+    "sign_ups",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("challenge_id", sa.ForeignKey("challenges.id"), nullable=False, index=True),
+    sa.Column("state", sa.String(16), nullable=False),  # `challenges.SignUpState`
+    sa.Column("team", sa.String, nullable=False),  # the name that was asked for
+    sa.Column("people", sa.String, nullable=False),
+    sa.Column("email", sa.String, nullable=False, index=True),
+    sa.Column("affiliation", sa.String, nullable=False),
+    sa.Column("terms_version", sa.String, nullable=False),  # of the terms that were accepted
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("decided_at", sa.Double),
+    sa.Column("team_id", sa.ForeignKey("teams.id")),  # that it became
+    sa.Column("mail_due", sa.Boolean, nullable=False),  # of its next link
+    sa.Column("mailed_at", sa.Double),
+    sa.Column("failures", sa.Integer, nullable=False),  # to send that mail
+)
+
+one_time_links = sa.Table(
+    "one_time_links",
+    metadata,
+    sa.Column("digest", sa.String(64), primary_key=True),  # SHA-256; the link is not kept
+    sa.Column("sign_up_id", sa.ForeignKey("sign_ups.id"), nullable=False, index=True),
+    sa.Column("kind", sa.String(16), nullable=False),  # `challenges.LinkKind`
+    sa.Column("expires_at", sa.Double, nullable=False),
+    sa.Column("used_at", sa.Double),
 )
 
 tokens = sa.Table(
@@ -122,6 +171,32 @@ hub_keys = sa.Table(
     metadata,
     sa.Column("name", sa.String(32), primary_key=True),
     sa.Column("value", sa.String(64), nullable=False),  # hexadecimal
+)
+
+channels = sa.Table(
+    "channels",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("kind", sa.String(16), nullable=False),  # "email", "webhook"
+    sa.Column("address", sa.String, nullable=False),
+    sa.Column("secret", sa.String, nullable=False),  # signs what is posted to a webhook
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("sent_up_to", sa.Integer, nullable=False),  # the id of the last alert sent
+    sa.Column("failures", sa.Integer, nullable=False),  # since the last message that was sent
+    sa.Column("error", sa.String, nullable=False),
+    sa.UniqueConstraint("kind", "address"),
+)
+
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("phase", sa.String, nullable=False),  # empty: of the hub
+    sa.Column("subject", sa.String, nullable=False),
+    sa.Column("message", sa.String, nullable=False),
+    sa.Column("over", sa.Boolean, nullable=False),  # the condition of an earlier one has ended
 )
 
 sessions = sa.Table(
@@ -277,6 +352,31 @@ offline_runs = sa.Table(
     sa.Column("problems", sa.LargeBinary),  # JSON: [[place, message], ...]
     sa.Column("created_at", sa.Double, nullable=False),
     sa.UniqueConstraint("phase_id", "name"),
+)
+
+uploads = sa.Table(
+    "uploads",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), nullable=False),
+    sa.Column("team_id", sa.ForeignKey("teams.id"), nullable=False),
+    sa.Column("task", sa.String, nullable=False),
+    sa.Column("run", sa.String, nullable=False),  # that it became; deleted or replaced since
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("articles", sa.Integer, nullable=False),  # with an answer
+    # Fewest articles that it answers differently than an earlier one of the team with prints.
+    sa.Column("changed", sa.Integer),
+    sa.Column("score", sa.Double),  # by the task's first measure, for organisers
+    sa.Column("prints", sa.LargeBinary),  # zstd of JSON: {article id: digest}; none if like those
+    sa.Index("ix_uploads_phase_team_task", "phase_id", "team_id", "task"),
+)
+
+methods = sa.Table(
+    "methods",
+    metadata,
+    sa.Column("phase_id", sa.ForeignKey("phases.id"), primary_key=True),
+    sa.Column("run", sa.String, primary_key=True),  # a server's name, or that of an uploaded run
+    sa.Column("description", sa.LargeBinary, nullable=False),  # JSON: `methods.MethodDescription`
 )
 
 frozen_boards = sa.Table(

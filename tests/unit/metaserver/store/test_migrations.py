@@ -1,15 +1,24 @@
 """The migrations lead to the schema of the tables, and keep what is stored."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import sqlalchemy as sa
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from metaserver.store import logs
-from metaserver.store.database import alembic_config, migrate, sqlite_engine
+from metaserver.store.database import alembic_config, migrate, newest_schema, sqlite_engine
 from metaserver.store.tables import metadata
+
+
+def test_the_newest_schema_is_known_without_alembic() -> None:
+    assert newest_schema() == ScriptDirectory.from_config(alembic_config()).get_current_head()
+    opened = "import metaserver.store.store, sys; sys.exit('alembic' in sys.modules)"
+    subprocess.run([sys.executable, "-c", opened], check=True)
 
 
 async def test_the_newest_schema_is_the_tables(tmp_path: Path) -> None:

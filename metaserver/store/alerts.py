@@ -1,0 +1,125 @@
+"""Queries for alerts to organisers, and for the channels that they are sent by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.alerts import Alert, ChannelKind
+from metaserver.store.database import insert
+from metaserver.store.tables import alerts, channels
+
+TRIES = 5
+"""Failures to send a message, after which its alerts are given up for the channel."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AlertChannel:
+    """An address that alerts are sent to.
+
+    `sent_up_to` is the id of the last alert that was sent, or given up; `error` is why the last
+    message could not be sent, empty where it was.
+    """
+
+    id: int = 0
+    kind: ChannelKind
+    address: str
+    secret: str = ""
+    created_at: float
+    sent_up_to: int = 0
+    failures: int = 0
+    error: str = ""
+
+
+async def add(connection: AsyncConnection, found: Sequence[Alert]) -> None:
+    """Store alerts, in their order."""
+    rows = [{**msgspec.structs.asdict(one), "id": None} for one in found]
+    if rows:
+        await connection.execute(sa.insert(alerts), rows)
+
+
+async def list_alerts(connection: AsyncConnection, *, limit: int) -> Sequence[Alert]:
+    """Return the newest alerts, newest first."""
+    query = sa.select(alerts).order_by(alerts.c.id.desc()).limit(limit)
+    return await _alerts(connection, query)
+
+
+async def last_alerts(connection: AsyncConnection) -> Sequence[Alert]:
+    """Return the last alert of each condition."""
+    newest = sa.select(sa.func.max(alerts.c.id)).group_by(
+        alerts.c.kind, alerts.c.phase, alerts.c.subject
+    )
+    query = sa.select(alerts).where(alerts.c.id.in_(newest)).order_by(alerts.c.id)
+    return await _alerts(connection, query)
+
+
+async def after(connection: AsyncConnection, last: int) -> Sequence[Alert]:
+    """Return the alerts after the one of an id, oldest first."""
+    query = sa.select(alerts).where(alerts.c.id > last).order_by(alerts.c.id)
+    return await _alerts(connection, query)
+
+
+async def newest_id(connection: AsyncConnection) -> int:
+    """Return the id of the newest alert; 0 without any."""
+    return int((await connection.execute(sa.select(sa.func.max(alerts.c.id)))).scalar() or 0)
+
+
+async def delete_before(connection: AsyncConnection, at: float) -> None:
+    """Delete alerts that are older than `at` (Unix seconds)."""
+    await connection.execute(sa.delete(alerts).where(alerts.c.at < at))
+
+
+async def _alerts(connection: AsyncConnection, query: sa.Select[Any]) -> Sequence[Alert]:
+    return [Alert(**row) for row in (await connection.execute(query)).mappings()]
+
+
+# -- channels --------------------------------------------------------------------------------------
+
+
+async def add_channel(connection: AsyncConnection, channel: AlertChannel) -> int:
+    """Store a new channel, which is sent later alerts alone; return its id."""
+    row = {
+        "kind": channel.kind,
+        "address": channel.address,
+        "secret": channel.secret,
+        "created_at": channel.created_at,
+        "sent_up_to": await newest_id(connection),
+        "failures": 0,
+        "error": "",
+    }
+    return await insert(connection, channels, row)
+
+
+async def list_channels(connection: AsyncConnection) -> Sequence[AlertChannel]:
+    """Return all channels, oldest first."""
+    rows = await connection.execute(sa.select(channels).order_by(channels.c.id))
+    return [AlertChannel(**{**row, "kind": ChannelKind(row["kind"])}) for row in rows.mappings()]
+
+
+async def delete_channel(connection: AsyncConnection, channel: int) -> None:
+    """Delete a channel."""
+    await connection.execute(sa.delete(channels).where(channels.c.id == channel))
+
+
+async def sent(connection: AsyncConnection, channel: int, last: int) -> None:
+    """Record that a channel was sent the alerts up to the one of an id."""
+    values = {"sent_up_to": last, "failures": 0, "error": ""}
+    await connection.execute(sa.update(channels).where(channels.c.id == channel).values(**values))
+
+
+async def failed(connection: AsyncConnection, channel: AlertChannel, last: int, why: str) -> None:
+    """Record a failure to send the alerts up to the one of an id; the last try gives them up."""
+    given_up = channel.failures + 1 >= TRIES
+    values = {
+        "failures": 0 if given_up else channel.failures + 1,
+        "sent_up_to": last if given_up else channel.sent_up_to,
+        "error": why[:500],
+    }
+    await connection.execute(
+        sa.update(channels).where(channels.c.id == channel.id).values(**values)
+    )

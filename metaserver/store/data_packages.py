@@ -1,0 +1,37 @@
+"""Queries for the data packages that organisers released, at most one a phase."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+import msgspec
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.data_packages import DataPackage
+from metaserver.store.tables import data_packages
+
+
+async def put(connection: AsyncConnection, phase_id: int, package: DataPackage) -> None:
+    """Store a phase's package in place of its last one."""
+    await delete(connection, phase_id)
+    row = {"phase_id": phase_id, "package": msgspec.json.encode(package)}
+    await connection.execute(sa.insert(data_packages).values(**row))
+
+
+async def delete(connection: AsyncConnection, phase_id: int) -> None:
+    """Delete a phase's package, where it has one."""
+    await connection.execute(sa.delete(data_packages).where(data_packages.c.phase_id == phase_id))
+
+
+async def get(connection: AsyncConnection, phase_id: int) -> DataPackage | None:
+    """Return a phase's package; None where there is none."""
+    query = sa.select(data_packages.c.package).where(data_packages.c.phase_id == phase_id)
+    found = (await connection.execute(query)).scalar_one_or_none()
+    return None if found is None else msgspec.json.decode(found, type=DataPackage)
+
+
+async def checksums(connection: AsyncConnection) -> Set[str]:
+    """Return the checksums of all packages."""
+    found = (await connection.execute(sa.select(data_packages.c.package))).scalars()
+    return {msgspec.json.decode(one, type=DataPackage).sha256 for one in found}

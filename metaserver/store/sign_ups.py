@@ -1,0 +1,164 @@
+"""Queries for sign-ups and their one-time links, of which only digests are stored."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.challenges import LINK_SECONDS, LinkKind, SignUp, SignUpState
+from metaserver.store.database import insert
+from metaserver.store.tables import challenges, one_time_links, sign_ups
+from metaserver.store.tokens import digest
+
+TRIES = 5  # of a mail, before it is given up
+
+_state, _LINKS = sign_ups.c.state, one_time_links.c
+
+
+class NewLink(NamedTuple):
+    """A one-time link: its secret, which cannot be shown again."""
+
+    kind: LinkKind
+    secret: str
+    expires_at: float
+
+
+async def add(connection: AsyncConnection, challenge_id: int, now: float, **values: Any) -> int:
+    """Store a sign-up; return its id. `values` are columns."""
+    texts = dict.fromkeys(("team", "people", "affiliation", "terms_version"), "")
+    row = {"challenge_id": challenge_id, "created_at": now, "failures": 0, **texts, **values}
+    return await insert(connection, sign_ups, row)
+
+
+async def change(connection: AsyncConnection, sign_up: int, **values: Any) -> None:
+    """Change columns of a sign-up."""
+    await connection.execute(sa.update(sign_ups).where(sign_ups.c.id == sign_up).values(**values))
+
+
+async def mailed(connection: AsyncConnection, one: SignUp, **values: Any) -> None:
+    """Change columns of a sign-up after its mail, unless it has gone on meanwhile."""
+    same = sa.and_(sign_ups.c.id == one.id, _state == one.state)
+    await connection.execute(sa.update(sign_ups).where(same).values(**values))
+
+
+async def get(connection: AsyncConnection, sign_up: int) -> SignUp | None:
+    """Return a sign-up by its id."""
+    row = (await connection.execute(_sign_ups().where(sign_ups.c.id == sign_up))).first()
+    return None if row is None else _sign_up(row)
+
+
+async def list_all(connection: AsyncConnection, challenge: str, limit: int) -> Sequence[SignUp]:
+    """Return a challenge's sign-ups, the newest first."""
+    query = _sign_ups().where(challenges.c.name == challenge)
+    rows = await connection.execute(query.order_by(sign_ups.c.id.desc()).limit(limit))
+    return [_sign_up(row) for row in rows]
+
+
+async def count(
+    connection: AsyncConnection,
+    states: Collection[SignUpState],
+    *,
+    challenge_id: int | None = None,
+    email: str | None = None,
+    since: float = 0.0,
+) -> int:
+    """Count the sign-ups in some states: of a challenge, an address, made since a moment."""
+    query = sa.select(sa.func.count()).where(_state.in_(states), sign_ups.c.created_at >= since)
+    if challenge_id is not None:
+        query = query.where(sign_ups.c.challenge_id == challenge_id)
+    if email is not None:
+        query = query.where(sa.func.lower(sign_ups.c.email) == email.lower())
+    return int((await connection.execute(query)).scalar_one())
+
+
+async def count_waiting(connection: AsyncConnection) -> dict[str, int]:
+    """Return how many sign-ups wait for an organiser, by challenge."""
+    query = (
+        sa.select(challenges.c.name, sa.func.count())
+        .join(sign_ups, sign_ups.c.challenge_id == challenges.c.id)
+        .where(_state == SignUpState.WAITING)
+        .group_by(challenges.c.name)
+    )
+    return {row[0]: row[1] for row in await connection.execute(query)}
+
+
+async def due(connection: AsyncConnection, sign_up: int | None = None) -> Sequence[SignUp]:
+    """Return the sign-ups whose mail is to be sent, oldest first; or the one of an id, if it is."""
+    query = _sign_ups().where(sign_ups.c.mail_due, sign_ups.c.failures < TRIES)
+    if sign_up is not None:
+        query = query.where(sign_ups.c.id == sign_up)
+    return [_sign_up(row) for row in await connection.execute(query.order_by(sign_ups.c.id))]
+
+
+async def purge(connection: AsyncConnection, before: float) -> None:
+    """Delete the sign-ups that were made before a moment and never confirmed."""
+    old = sa.and_(_state == SignUpState.UNCONFIRMED, sign_ups.c.created_at < before)
+    ids = sa.select(sign_ups.c.id).where(old)
+    await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id.in_(ids)))
+    await connection.execute(sa.delete(sign_ups).where(old))
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+async def make_link(
+    connection: AsyncConnection, sign_up: int, kind: LinkKind, now: float
+) -> NewLink:
+    """Make a sign-up's link; earlier ones of it no longer work."""
+    await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id == sign_up))
+    secret, ends = secrets.token_urlsafe(32), now + LINK_SECONDS[kind]
+    row = {"digest": digest(secret), "sign_up_id": sign_up, "kind": kind, "expires_at": ends}
+    await connection.execute(sa.insert(one_time_links).values(**row))
+    return NewLink(kind, secret, ends)
+
+
+async def find_link(
+    connection: AsyncConnection, secret: str, now: float
+) -> tuple[LinkKind, SignUp] | None:
+    """Return what a link is for, and its sign-up; None where it is used, over, or none."""
+    query = (
+        _sign_ups()
+        .add_columns(_LINKS.kind)
+        .join(one_time_links, _LINKS.sign_up_id == sign_ups.c.id)
+        .where(_is_good(secret, now))
+    )
+    row = (await connection.execute(query)).first()
+    return None if row is None else (LinkKind(row.kind), _sign_up(row))
+
+
+async def use_link(connection: AsyncConnection, secret: str, now: float) -> bool:
+    """Use a link; return False where it cannot be used (any more)."""
+    query = sa.update(one_time_links).where(_is_good(secret, now)).values(used_at=now)
+    return bool((await connection.execute(query)).rowcount)
+
+
+def _is_good(secret: str, now: float) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        _LINKS.digest == digest(secret), _LINKS.used_at.is_(None), _LINKS.expires_at > now
+    )
+
+
+def _sign_ups() -> sa.Select[Any]:
+    return sa.select(sign_ups, challenges.c.name.label("challenge")).select_from(
+        sign_ups.join(challenges, challenges.c.id == sign_ups.c.challenge_id)
+    )
+
+
+def _sign_up(row: sa.Row[Any]) -> SignUp:
+    return SignUp(
+        id=row.id,
+        challenge=row.challenge,
+        state=SignUpState(row.state),
+        team=row.team,
+        people=row.people,
+        email=row.email,
+        affiliation=row.affiliation,
+        terms_version=row.terms_version,
+        created_at=row.created_at,
+        mailed_at=row.mailed_at,
+        failures=row.failures,
+    )

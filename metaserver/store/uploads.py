@@ -1,0 +1,137 @@
+"""Queries for uploads: every result file that counted, whatever became of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.files.compression import pack_json, unpack_json
+from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.store.database import insert
+from metaserver.store.tables import teams, uploads
+
+COMPARED = 100
+"""Most earlier uploads of a team and task that a new one is compared with."""
+NEAR = 0.02
+"""Of the answered articles: a run that changes no more of them tries single answers out."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Upload:
+    """A counted upload; `at` in Unix seconds.
+
+    `changed` is the least number of articles that it answers differently than an earlier one of the
+    team, None for the first and for one that is equal to another. `score` is by the task's first
+    measure, None where it has none.
+    """
+
+    id: int
+    team: TeamName
+    task: TaskName
+    run: ServerName
+    at: float
+    articles: int
+    changed: int | None
+    score: float | None
+
+    @property
+    def near(self) -> bool:
+        """True where it differs from an earlier one of the team in few answers."""
+        return self.changed is not None and is_few(self.changed, self.articles)
+
+
+def is_few(changed: int, articles: int) -> bool:
+    """Return whether a run that changes so many of its answers may try single ones out."""
+    return changed <= max(1, round(NEAR * articles))
+
+
+async def add(
+    connection: AsyncConnection,
+    phase_id: int,
+    team_id: int,
+    task: TaskName,
+    run: ServerName,
+    *,
+    at: float,
+    articles: int,
+    prints: Mapping[str, str] | None,
+    changed: int | None,
+) -> int:
+    """Store an upload, return its id; later ones are compared with it if it has prints."""
+    row = {"phase_id": phase_id, "team_id": team_id, "task": task, "run": run, "at": at}
+    packed = None if prints is None else pack_json(prints)
+    return await insert(
+        connection, uploads, row | {"articles": articles, "changed": changed, "prints": packed}
+    )
+
+
+async def set_score(connection: AsyncConnection, upload: int, score: float) -> None:
+    """Store the score of an upload."""
+    await connection.execute(sa.update(uploads).where(uploads.c.id == upload).values(score=score))
+
+
+async def moments(
+    connection: AsyncConnection, phase_id: int, team_id: int, task: TaskName
+) -> Sequence[float]:
+    """Return when a team's uploads of a task were, the earliest first."""
+    query = sa.select(uploads.c.at).where(*_of(phase_id, team_id, task)).order_by(uploads.c.at)
+    return list((await connection.execute(query)).scalars())
+
+
+async def packed_prints(
+    connection: AsyncConnection, phase_id: int, team_id: int, task: TaskName
+) -> Sequence[bytes]:
+    """Return the prints of a team's newest uploads of a task, packed; at most `COMPARED`."""
+    query = (
+        sa.select(uploads.c.prints)
+        .where(*_of(phase_id, team_id, task), uploads.c.prints.is_not(None))
+        .order_by(uploads.c.id.desc())
+        .limit(COMPARED)
+    )
+    return list((await connection.execute(query)).scalars())
+
+
+def unpack_prints(packed: bytes) -> Mapping[str, str]:
+    """Return the digest of each answer."""
+    found: dict[str, str] = unpack_json(packed)
+    return found
+
+
+async def list_all(
+    connection: AsyncConnection, phase_id: int, *, after: int = 0
+) -> Sequence[Upload]:
+    """Return a phase's uploads with higher ids than `after`, in their order."""
+    names = ("id", "task", "run", "at", "articles", "changed", "score")
+    columns = [uploads.c[name] for name in names]
+    query: sa.Select[Any] = (
+        sa.select(*columns, teams.c.name.label("team"))
+        .join(teams, teams.c.id == uploads.c.team_id)
+        .where(uploads.c.phase_id == phase_id, uploads.c.id > after)
+        .order_by(uploads.c.id)
+    )
+    return [_upload(row) for row in await connection.execute(query)]
+
+
+def _of(phase_id: int, team_id: int, task: TaskName) -> Sequence[sa.ColumnElement[bool]]:
+    return (
+        uploads.c.phase_id == phase_id,
+        uploads.c.team_id == team_id,
+        uploads.c.task == task,
+    )
+
+
+def _upload(row: sa.Row[Any]) -> Upload:
+    return Upload(
+        id=row.id,
+        team=TeamName(row.team),
+        task=TaskName(row.task),
+        run=ServerName(row.run),
+        at=row.at,
+        articles=row.articles,
+        changed=row.changed,
+        score=row.score,
+    )
