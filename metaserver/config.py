@@ -18,7 +18,8 @@ from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.lanes.limits import LaneLimits
 from metaserver.model.errors import InputError
-from metaserver.model.plans import Count, PhaseLimits, Seconds
+from metaserver.model.plans import Count, PhaseLimits, Seconds, Share, TeamNames
+from metaserver.model.rankings import Ranking
 from metaserver.model.settings import LimitSettings, LogFormat, LogLevel
 from metaserver.model.states import Backoff, Visibility
 from metaserver.uniprot.verdicts import SecondaryPolicy
@@ -71,12 +72,16 @@ class MetricsReaders(StrEnum):
     PUBLIC = "public"  # everybody
 
 
+Address = Annotated[str, Meta(pattern=r"^(https?://[^/?#\s]+[^?#\s]*)?$(?!\n)")]
+
+
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Address and limits of the web server; port 0 takes a free one."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8020
     session_hours: Annotated[float, Meta(gt=0, le=720)] = 12.0
+    url: Address = ""  # at which people reach the hub, for links in mail: https://hub.example.org
     secure_cookies: bool = False  # also where the hub itself is not reached by https
     trusted_proxies: list[str] = []  # networks whose X-Forwarded-For is trusted
     requests_a_minute: Count = 600  # with one token
@@ -97,12 +102,18 @@ class LogSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of the notices to teams about their servers; no e-mail without an SMTP host."""
+    """Settings of the notices to teams, and of alerts; no e-mail without an SMTP host.
+
+    Events within `batch` seconds are sent in one message. Organisers are sent a message of alerts
+    at most every `alerts` seconds by each channel.
+    """
 
     batch: Seconds = 60.0
+    alerts: Seconds = 300.0
     smtp_host: str = ""
     smtp_port: Annotated[int, Meta(ge=1, le=65535)] = 587
     smtp_starttls: bool = True
+    smtp_tls: bool = False  # from the first byte (port 465), in place of STARTTLS
     smtp_ca: str = ""  # a PEM file; empty: the certificates that the system trusts
     smtp_user: str = ""
     smtp_password: str = ""
@@ -139,6 +150,9 @@ class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     tasks: list[str] = []
     limits: PhaseLimits = PhaseLimits()
     visibility: Visibility = Visibility.HIDDEN
+    ranking: Ranking = Ranking()
+    team_names: TeamNames = TeamNames.SHOWN
+    public_share: Share = 1.0
 
 
 class ChallengeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

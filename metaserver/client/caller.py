@@ -16,7 +16,7 @@ from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName, ServerReport
 from metaserver.model.states import ANSWERED, UNAVAILABLE_STATES, Outcome, ReportedState
-from metaserver.tasks.plugin import TaskPlugin
+from metaserver.tasks.plugin import AnsweredTask
 from metaserver.wire.usual import usual_answer
 from metaserver.wire.validation import Vocabulary, check
 from metaserver.wire.xmlrpc import CallTemplate, Value, call_template, encode_call
@@ -50,7 +50,7 @@ class ArticleCaller:
         self,
         client: HttpClient,
         articles: PhaseArticles,
-        tasks: Sequence[TaskPlugin],
+        tasks: Sequence[AnsweredTask],
         vocabulary: Vocabulary,
         *,
         time_limit: float,
@@ -194,7 +194,7 @@ class ArticleCaller:
             self._articles.wire_bytes[position],
         )
 
-    def _tasks_of(self, server: Server) -> Sequence[TaskPlugin]:
+    def _tasks_of(self, server: Server) -> Sequence[AnsweredTask]:
         if not server.tasks:
             return self._tasks
         return [task for task in self._tasks if task.name in server.tasks]

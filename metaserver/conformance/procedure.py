@@ -18,7 +18,7 @@ from metaserver.model.conformance import Conformance, ConformanceStep, StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt, Server
 from metaserver.model.states import ANSWERED, RULES, Outcome
-from metaserver.tasks.plugin import TaskPlugin
+from metaserver.tasks.plugin import AnsweredTask
 from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 
@@ -44,7 +44,7 @@ class _End(NamedTuple):
 async def conformance(
     client: HttpClient,
     server: Server,
-    tasks: Sequence[TaskPlugin],
+    tasks: Sequence[AnsweredTask],
     vocabulary: Vocabulary,
     *,
     time_limit: float,
@@ -72,7 +72,7 @@ async def conformance(
 
 
 def _caller(
-    client: HttpClient, tasks: Sequence[TaskPlugin], vocabulary: Vocabulary, time_limit: float
+    client: HttpClient, tasks: Sequence[AnsweredTask], vocabulary: Vocabulary, time_limit: float
 ) -> ArticleCaller:
     """Return a caller, as lanes use it, for a phase of the test's articles."""
 

@@ -24,12 +24,16 @@ from metaserver.model.conformance import (
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import Server, ServerName
 from metaserver.model.servers import RegisteredServer
+from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import conformance_runs, servers
 from metaserver.store.store import Store
-from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.validation import Vocabulary
+
+STEP_SECONDS = 0.5
+"""Seconds after which a job counts the steps of its run again."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -41,7 +45,7 @@ class Conditions:
 
     terms: Terms
     phase_id: int | None
-    tasks: Sequence[TaskPlugin]
+    tasks: Sequence[AnsweredTask]
     vocabulary: Vocabulary
     limits: HttpLimits
 
@@ -49,7 +53,7 @@ class Conditions:
     def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
         """Return the conditions of a phase; without one, those of the hub's own settings."""
         settings = running.settings if running else settings
-        tasks = running.tasks if running else list(installed_tasks().values())
+        tasks = running.answered if running else list(answered_tasks().values())
         names = [task.name for task in tasks if not server.tasks or task.name in server.tasks]
         return cls(
             terms=Terms(
@@ -70,13 +74,21 @@ class Conditions:
 class RunningTest:
     """A conformance run under way: its server, its terms, the steps so far.
 
-    `task` ends with its report.
+    `task` ends with its report. `job` is the id of the background job that waits for it.
     """
 
     server: Server
     terms: Terms
     steps: list[ConformanceStep] = field(default_factory=list)
     task: asyncio.Task[Conformance]
+    job: str = ""
+
+    async def ended(self, progress: Progress) -> Conformance:
+        """Return its report, as the work of a job."""
+        while not self.task.done():
+            progress.step, progress.done = "testing", len(self.steps)
+            await asyncio.wait([self.task], timeout=STEP_SECONDS)
+        return self.task.result()
 
 
 class ConformanceRunner:

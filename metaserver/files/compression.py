@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -30,16 +31,22 @@ def pack(data: bytes) -> bytes:
 
 
 def unpack(packed: bytes, most: int = -1) -> bytes:
-    """Decompress one result of `pack`, or several one after another; at most `most` bytes."""
+    """Decompress one result of `pack`, or several one after another; at most `most` bytes.
+
+    Raises `zstandard.ZstdError` for other bytes, and where the end of what is read is missing.
+    """
     try:
         decompressor = _local.decompressor
     except AttributeError:
         decompressor = _local.decompressor = zstandard.ZstdDecompressor()
-    if most < 0:
-        with suppress(zstandard.ZstdError):  # several frames, or one of an unknown size
-            return _unpack_one(decompressor, packed)
-    with decompressor.stream_reader(packed, read_across_frames=True) as reader:
-        return bytes(reader.read(most))
+    if most >= 0:
+        with decompressor.stream_reader(packed, read_across_frames=True) as reader:
+            begin = bytes(reader.read(most))
+        if len(begin) == most:
+            return begin
+    with suppress(zstandard.ZstdError):  # several frames, or one of an unknown size
+        return _unpack_one(decompressor, packed)
+    return b"".join(_frames(decompressor, packed))
 
 
 def _unpack_one(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> bytes:
@@ -48,6 +55,16 @@ def _unpack_one(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> byte
         raise zstandard.ZstdError("not a size to decompress at once")
     content: bytes = decompressor.decompress(packed, allow_extra_data=False)
     return content
+
+
+def _frames(decompressor: zstandard.ZstdDecompressor, packed: bytes) -> Iterator[bytes]:
+    """Yield the contents of frames; a reader of streams would take a missing end for the end."""
+    while packed:
+        frame = decompressor.decompressobj()
+        yield frame.decompress(packed)
+        if not frame.eof:
+            raise zstandard.ZstdError("the end of a compressed value is missing")
+        packed = frame.unused_data
 
 
 def pack_json(value: Any) -> bytes:

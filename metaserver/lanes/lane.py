@@ -313,9 +313,12 @@ class Lane:
         )
 
     async def _publish_prepared(self, slow: Awaitable[None] | None, event: AttemptEnded) -> None:
-        if slow is not None:
-            await slow
-        self._publish(event)
+        """Publish an attempt after its slow part, even if that fails: it is stored, and counts."""
+        try:
+            if slow is not None:
+                await slow
+        finally:
+            self._publish(event)
 
     def _end_in_task(self, rest: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Begin the end of an attempt; where nobody awaits it, its error is dropped."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from metaserver.leaderboards.public_part import PublicPart
 from metaserver.leaderboards.scoreboard import GoldMark, ScoredTask
 from metaserver.model.errors import InputError
-from metaserver.model.records import TaskName
-from metaserver.tasks.plugin import TaskPlugin, ViewedTask, installed_tasks
+from metaserver.model.records import ArticleId, TaskName
+from metaserver.tasks.plugin import CorpusTask, TaskPlugin, ViewedTask, installed_tasks
 from metaserver.uniprot import ReleaseVocabulary
 
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}\Z")
@@ -22,20 +24,41 @@ def scored_tasks(
     gold: Mapping[TaskName, Any],
     vocabulary: ReleaseVocabulary,
     marks: Mapping[TaskName, GoldMark] = MappingProxyType({}),
+    corpus: Collection[ArticleId] | None = None,
+    part: PublicPart | None = None,
 ) -> Sequence[ScoredTask]:
-    """Return the tasks that have gold (as their plug-ins read it), in the order of their names."""
+    """Return the tasks that have gold (as their plug-ins read it), in the order of their names.
+
+    Gold of articles that are not in the corpus does not count; None: there is no corpus.
+    `part` draws what is scored apart, as the view `PUBLIC`.
+    """
     return [
-        _scored(task, gold[name], vocabulary, marks.get(name))
+        _scored(task, gold[name], vocabulary, marks.get(name), corpus, part)
         for name, task in installed_tasks().items()
         if name in gold
     ]
 
 
 def _scored(
-    task: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary, mark: GoldMark | None
+    task: TaskPlugin,
+    gold: Any,
+    vocabulary: ReleaseVocabulary,
+    mark: GoldMark | None,
+    corpus: Collection[ArticleId] | None,
+    part: PublicPart | None,
 ) -> ScoredTask:
+    outside: Sequence[ArticleId] = ()
+    if corpus is not None and isinstance(task, CorpusTask):
+        outside = sorted(set(task.gold_articles(gold)).difference(corpus))
+        gold = task.within(gold, corpus) if outside else gold
     views = task.view_scorers(gold, vocabulary.release) if isinstance(task, ViewedTask) else {}
-    return ScoredTask(plugin=task, gold=gold, release=vocabulary.name, mark=mark, views=views)
+    scored = ScoredTask(
+        plugin=task, gold=gold, release=vocabulary.name, mark=mark, outside=outside, views=views
+    )
+    if part is None or not isinstance(task, CorpusTask):
+        return scored
+    public = task.within(gold, part.draw(task.gold_articles(gold)))
+    return replace(scored, public=public, public_share=part.share)
 
 
 def read_gold(task: TaskName, content: bytes, source: str) -> Any:

@@ -9,9 +9,10 @@ import msgspec
 
 from metaserver.leaderboards.scoreboard import ranked
 from metaserver.model.gold_changes import ArticleChange, RunChange
+from metaserver.model.rankings import Ranking
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.model.scores import Score
-from metaserver.tasks.plugin import LabelledTask, TaskPlugin
+from metaserver.tasks.plugin import LabelledTask, OfflineTask, TaskPlugin
 
 MOST_TOLD, MOST_LABELS = 1_000, 100
 """Most articles that are listed, and most labels of one; the others are counted."""
@@ -43,7 +44,8 @@ def label_changes(
     new = plugin.labels(after)
     old: Labels = plugin.labels(before) if before is not None else {}
     changed = [article for article in sorted({*new, *old}) if new.get(article) != old.get(article)]
-    unknown = sorted(new.keys() - set(corpus))
+    apart = isinstance(plugin, OfflineTask)  # nothing is sent: its gold has its own articles
+    unknown = [] if apart else sorted(new.keys() - set(corpus))
     return LabelChanges(
         articles=len(new),
         added=sum(len(_more(new, old, article)) for article in changed),
@@ -67,10 +69,13 @@ def _article_change(new: Labels, old: Labels, article: ArticleId) -> ArticleChan
 
 
 def run_changes(
-    plugin: TaskPlugin, before: Mapping[ServerName, Score], after: Mapping[ServerName, Score]
+    plugin: TaskPlugin,
+    ranking: Ranking,
+    before: Mapping[ServerName, Score],
+    after: Mapping[ServerName, Score],
 ) -> Sequence[RunChange]:
     """Return every run's values before and after, in the order of the board after."""
-    old = {row.run: row for row in ranked(plugin, before)}
+    old = {row.run: row for row in ranked(plugin, ranking, before)}
     return [
         RunChange(
             run=row.run,
@@ -79,5 +84,5 @@ def run_changes(
             before=dict(old[row.run].values) if row.run in old else None,
             after=dict(row.values),
         )
-        for row in ranked(plugin, after)
+        for row in ranked(plugin, ranking, after)
     ]

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from metaserver.files.cells import inert
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.boards import RAW, View, marked
 from metaserver.model.lanes import StoredAttempt
 from metaserver.model.records import ServerName, TaskName
+from scoring.cells import inert
 
 ATTEMPT_COLUMNS = (
     "server", "article", "attempt", "started_at", "outcome", "message", "queue", "dns", "connect",

@@ -12,13 +12,17 @@ from typing import TypeAlias
 
 import msgspec
 
+from metaserver.model.methods import MethodDescription
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
 
 View: TypeAlias = str
-"""The treatment of hits before they are scored: "raw", "mapped", "filtered" or "both"."""
+"""The scored hits: all ("raw"), "mapped", "filtered", "both"; or all of the "public" part."""
 
 RAW: View = "raw"
+PUBLIC: View = "public"
+"""All hits, on the articles of the gold that scores use while a test phase is open."""
 FORMAT = 1
 """Raised when a document of an earlier format can no longer be read as it is."""
 
@@ -26,21 +30,33 @@ FORMAT = 1
 class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     """A run on a board, live or frozen: `values` by column, null where a measure has none.
 
-    `place` is 1, 2, 2, 4, ... or null for a run without a score. `team` may be empty; `offline`
-    runs were uploaded as a file. `curve` has the precision/recall steps as (recall, precision), or
-    none. `interval` is the newest there is of the first measure and of the rank, 95 %: null where
-    none was made yet, of another score where the run has changed since.
+    `place` is 1, 2, 2, 4, ... or null for a run without a score, or `below` the phase's least
+    coverage. `team` and its `title` may be empty; `offline` runs were uploaded as a file.
+    `articles_counted` are the articles of the gold that count so far: those that are over for the
+    run while the phase is open, all of them afterwards; null on boards frozen by an earlier
+    version. `confidence` is the mean confidence of the articles' hits. `curve` has the
+    precision/recall steps as (recall, precision), or none. `interval` is that of the first measure
+    and of the rank, 95 %; null where there is none of the present score yet.
     """
 
     run: str
     place: int | None
     team: str = ""
+    title: str = ""
     offline: bool = False
     articles_scored: int
     articles_in_gold: int
     values: Mapping[str, float | int | None]
     curve: tuple[tuple[float, float], ...] = ()
     interval: RunIntervals | None = None
+    articles_counted: int | None = None
+    confidence: float | None = None
+    below: bool = False
+
+    @property
+    def counted(self) -> int:
+        """The number of articles of the gold that count so far."""
+        return self.articles_in_gold if self.articles_counted is None else self.articles_counted
 
     @classmethod
     def of(
@@ -52,6 +68,7 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
         team: str = "",
         offline: bool = False,
         interval: RunIntervals | None = None,
+        below: bool = False,
     ) -> BoardRow:
         """Return the row of a score, without what only the hub may know of it."""
         return cls(
@@ -64,6 +81,9 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
             values=score.values,
             curve=tuple(score.curve),
             interval=interval,
+            articles_counted=score.articles_counted,
+            confidence=score.confidence,
+            below=below,
         )
 
 
@@ -76,6 +96,9 @@ class Board:
     `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
     rows; `frozen` is the id of the board's permanent link, where it has one. `catching_up` says how
     many servers' stored answers are in it while the hub reads them, and is empty otherwise.
+    `order` are the columns by which it is ordered, the first of which gives the places. `articles`
+    are the articles that count in its scores, which its viewer may choose otherwise than `ranking`
+    where `policies` has both. `provisional`: the phase is open, so that places may change.
     """
 
     task: TaskName
@@ -88,6 +111,11 @@ class Board:
     note: str = ""
     frozen: str = ""
     catching_up: str = ""
+    order: tuple[str, ...] = ()
+    ranking: Ranking | None = None
+    articles: ArticlePolicy = ArticlePolicy.ANSWERED
+    policies: tuple[ArticlePolicy, ...] = ()
+    provisional: bool = False
 
 
 def marked(signature: str, gold: str) -> str:
@@ -124,8 +152,11 @@ class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
 class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     """A task's leaderboards at the moment `at` (seconds since the Unix epoch), by view.
 
-    `columns` and `order` are those of the task plug-in at that moment; `reason` is why it was
-    frozen, in a few words.
+    `columns` and `order` are those of the board at that moment; `reason` is why it was frozen, in a
+    few words. `ranking` is the phase's rule, null on boards of an earlier version: these count the
+    answered articles. `others` are the views in which other articles count than in the ranking.
+    `newer` is the id of a board of newer gold that was frozen later: it is not stored, but set
+    where the board is read. `methods` are the descriptions that its runs had, by name.
     """
 
     name: TaskName
@@ -136,17 +167,38 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     order: tuple[str, ...]
     views: Mapping[str, FrozenView]
+    methods: Mapping[str, MethodDescription] = {}
     format: int = FORMAT
+    ranking: Ranking | None = None
+    others: Mapping[str, FrozenView] = {}
+    provisional: bool = False
+    newer: str = ""
 
-    def board(self, view: str) -> Board:
-        """Return the board in one of `views`."""
-        frozen = self.views[view]
+    @property
+    def articles(self) -> ArticlePolicy:
+        """The articles that count by the phase's rule."""
+        return self.ranking.articles if self.ranking else ArticlePolicy.ANSWERED
+
+    @property
+    def policies(self) -> tuple[ArticlePolicy, ...]:
+        """The articles that a viewer may choose to count."""
+        return tuple(ArticlePolicy) if self.others else (self.articles,)
+
+    def board(self, view: str, articles: ArticlePolicy | None = None) -> Board:
+        """Return the board in one of `views`, and of one of `policies`."""
+        articles = articles or self.articles
+        frozen = (self.views if articles is self.articles else self.others)[view]
         return Board(
             task=self.name,
             rows=frozen.rows,
             signature=frozen.signature,
             view=view,
             resampling=frozen.resampling,
+            order=self.order,
+            ranking=self.ranking,
+            articles=articles,
+            policies=self.policies,
+            provisional=self.provisional,
         )
 
     def encode(self) -> bytes:

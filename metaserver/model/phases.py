@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from metaserver.model.challenges import ChallengePage
 from metaserver.model.plans import Change, PhasePlan
 from metaserver.model.records import PhaseName, TaskName
 from metaserver.model.states import PhaseState
@@ -12,17 +13,31 @@ from metaserver.model.states import PhaseState
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Challenge:
-    """A challenge: phases whose dates are shown in one time zone (an IANA name)."""
+    """A challenge: phases whose dates are shown in one time zone (an IANA name).
+
+    Before `announced_at` (Unix seconds) only organisers see anything of it. `code` is the digest of
+    its invitation code; empty: there is none.
+    """
 
     id: int
     name: str
     title: str
     timezone: str
+    announced_at: float | None = None
+    page: ChallengePage = field(default_factory=ChallengePage)
+    code: str = ""
+
+    def is_embargoed(self, now: float) -> bool:
+        """Return whether it is still for organisers alone at `now` (Unix seconds)."""
+        return self.announced_at is not None and now < self.announced_at
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Phase:
-    """A stored phase. `reached` is the state that an organiser or the clock has set."""
+    """A stored phase. `reached` is the state that an organiser or the clock has set.
+
+    `announced_at` is that of its challenge.
+    """
 
     id: int
     name: PhaseName
@@ -33,6 +48,11 @@ class Phase:
     corpus_id: int
     release: str
     created_at: float
+    announced_at: float | None = None
+
+    def is_embargoed(self, now: float) -> bool:
+        """Return whether it is still for organisers alone at `now` (Unix seconds)."""
+        return self.announced_at is not None and now < self.announced_at
 
     def state(self, now: float) -> PhaseState:
         """Return the phase's state at `now` (Unix seconds)."""

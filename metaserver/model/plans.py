@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
+from metaserver.model.rankings import Ranking
 from metaserver.model.states import OPEN_STATES, PhaseState, Visibility
 from metaserver.model.zones import YEARS, is_dated
 
@@ -16,6 +18,14 @@ YEAR = 366 * 86_400.0
 Moment = Annotated[datetime, Meta(tz=True)]
 Seconds = Annotated[float, Meta(gt=0, le=YEAR)]  # no setting may wait without end
 Count = Annotated[int, Meta(ge=1, le=2**31 - 1)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class UploadLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The uploads of result files that count: of a team in a task, in 24 hours and in all."""
+
+    a_day: Count = 10
+    total: Count = 50
 
 
 class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -27,6 +37,14 @@ class PhaseLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     answer_bytes: Count | None = None
     servers: Count = 5  # of a team
     runs: Count = 5  # offline runs of a team in a task
+    uploads: UploadLimits = UploadLimits()
+
+
+class TeamNames(StrEnum):
+    """Visibility of the names of teams while a phase is not frozen yet."""
+
+    SHOWN = "shown"
+    HIDDEN = "hidden"  # until the freeze: others see a team by an anonymous name
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +59,8 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A phase as its organiser planned it.
 
     `kind` is its state while open: training or test. Moments carry their time zone; None: changed
-    manually only. `tasks` are the tasks that servers are asked for.
+    manually only. `tasks` are the tasks that servers are asked for. `public_share` is the share of
+    the gold's articles that scores use while a test phase is open.
     """
 
     title: str = ""
@@ -52,6 +71,9 @@ class PhasePlan(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     tasks: tuple[str, ...] = ()
     limits: PhaseLimits = PhaseLimits()
     visibility: Visibility = Visibility.HIDDEN
+    ranking: Ranking = Ranking()
+    team_names: TeamNames = TeamNames.SHOWN
+    public_share: Share = 1.0
 
     def __post_init__(self) -> None:
         for name in DATES:

@@ -17,7 +17,8 @@ ServerName = NewType("ServerName", str)  # unique within a phase; also the run's
 TeamName = NewType("TeamName", str)  # unique in the hub
 PhaseName = NewType("PhaseName", str)  # unique in the hub
 TaskName = NewType("TaskName", str)  # the name of a task plug-in
-TASK_GROUP = "metaserver.tasks"  # the group of entry points that tasks are registered in
+TASK_GROUP = "metaserver.tasks"  # the group of entry points of tasks that servers answer
+OFFLINE_GROUP = "metaserver.offline_tasks"  # and of those whose runs are uploaded
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

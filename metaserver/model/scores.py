@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +18,12 @@ class Column:
     decimals: int = 3
     help: str = ""
     count: bool = False  # an integer
+    rising: bool = False  # an error rate: the lowest value is the best
+
+
+def rising_measures(columns: Iterable[Column]) -> frozenset[str]:
+    """Return the keys of the columns whose lowest value is the best."""
+    return frozenset(column.key for column in columns if column.rising)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +37,9 @@ class Score:
     boards show it to viewers who must not learn the gold.
     It may be computed when it is first read.
     `card` is the value by which a `ComparedTask` compares runs; it never leaves the hub.
+    `articles_counted` are the articles of the gold that count so far; None: all in the gold.
+    `answered` are those of them with an answer, be it empty; None: `articles_scored`.
+    `confidence` is the mean confidence of the articles' hits, None where there is none.
     """
 
     values: Mapping[str, float | int | None]
@@ -39,6 +48,16 @@ class Score:
     curve: Sequence[tuple[float, float]]
     detail: Mapping[str, Any]
     card: Any = field(default=None, compare=False, repr=False)
+    articles_counted: int | None = None
+    answered: int | None = None
+    confidence: float | None = None
+
+    @property
+    def coverage(self) -> float:
+        """The share of the articles that count which the run answered; 0 of none."""
+        counted = self.articles_in_gold if self.articles_counted is None else self.articles_counted
+        answered = self.articles_scored if self.answered is None else self.answered
+        return answered / counted if counted else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

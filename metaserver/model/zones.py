@@ -1,12 +1,13 @@
 """Dates written in a time zone, and moments shown in one.
 
-A change of clocks skips local times in spring and repeats some in autumn. A skipped time is
-refused; a repeated one is read as the first (RFC 5545, section 3.3.5), and is always shown with
-its offset (docs/adr/0016-local-times.md).
+A change of clocks skips local times in spring and repeats some in autumn. Both are refused, with
+the two moments that may be meant; a repeated one is always shown with its offset
+(docs/adr/0016-local-times.md, 0040-control-room.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -47,7 +48,7 @@ def read_moment(text: str, zone: str) -> datetime:
     """Read a date that is written in a time zone or with an offset.
 
     Raises `ValueError`, with the reason in words, for a text that is no date, a date out of range
-    or a local time that does not exist.
+    or a local time that does not exist, or comes twice.
     """
     try:
         moment = datetime.fromisoformat(text)
@@ -58,6 +59,25 @@ def read_moment(text: str, zone: str) -> datetime:
     return moment if moment.tzinfo else _in_zone(moment, zone)
 
 
+def readings(text: str, zone: str) -> Sequence[datetime]:
+    """Return the two moments that a local time may mean, the earlier first; else nothing.
+
+    A time that is repeated is two moments. One that is skipped is read by the clock before the
+    change and by the clock after it.
+    """
+    known = known_zone(zone)
+    try:
+        local = datetime.fromisoformat(text)
+    except ValueError:
+        return ()
+    if known is None or local.tzinfo is not None or local.year not in YEARS:
+        return ()
+    both = [
+        local.replace(tzinfo=known, fold=fold).astimezone(UTC).astimezone(known) for fold in (0, 1)
+    ]
+    return sorted(both, key=datetime.timestamp) if len({*map(datetime.timestamp, both)}) > 1 else ()
+
+
 def _in_zone(local: datetime, name: str) -> datetime:
     zone = known_zone(name)
     if zone is None:
@@ -65,15 +85,15 @@ def _in_zone(local: datetime, name: str) -> datetime:
         raise ValueError(
             f"this machine does not know the time zone {name!r}: write an offset, such as {offset}"
         )
-    moment = local.replace(tzinfo=zone, fold=0)
-    there = moment.astimezone(UTC).astimezone(zone)
-    if there.replace(tzinfo=None, fold=0) != local.replace(fold=0):
-        skipped = _text(local)
-        raise ValueError(
-            f"{skipped} does not exist in {name}: clocks are set forward there. The same moment by"
-            f" the clock after the change is {_text(there)}"
-        )
-    return moment
+    if found := readings(local.isoformat(), name):
+        first, second = (f"{one:%Y-%m-%dT%H:%M}{_offset(one)}" for one in found)
+        moment = local.replace(tzinfo=zone)
+        if is_repeated(moment):
+            why = "comes twice", "clocks are set back there"
+        else:
+            why = "does not exist", "clocks are set forward there"
+        raise ValueError(f"{_text(local)} {why[0]} in {name}: {why[1]}. Write {first} or {second}")
+    return local.replace(tzinfo=zone)
 
 
 def in_zone(at: datetime, name: str) -> str:
@@ -83,11 +103,11 @@ def in_zone(at: datetime, name: str) -> str:
     not know.
     """
     there = to_zone(at, name)
-    offset = f", UTC{_offset(there)}" if _is_repeated(there) else ""
+    offset = f", UTC{_offset(there)}" if is_repeated(there) else ""
     return f"{_text(there)} {shown_name(name)}{offset}"
 
 
-def _is_repeated(there: datetime) -> bool:
+def is_repeated(there: datetime) -> bool:
     """Return whether a local time is repeated: the time of two moments."""
     return there.replace(fold=0).timestamp() < there.replace(fold=1).timestamp()
 

@@ -14,9 +14,7 @@ from dataclasses import dataclass
 
 from prometheus_client import (
     CollectorRegistry,
-    Counter,
     Gauge,
-    Histogram,
     Info,
     ProcessCollector,
     generate_latest,
@@ -27,12 +25,11 @@ from prometheus_client.registry import Collector
 
 from metaserver.client.watchdog import Watchdog
 from metaserver.lanes.events import AttemptEnded, LaneChanged
-from metaserver.model.records import Attempt, ServerName
-from metaserver.model.states import Outcome, ServerState
+from metaserver.model.records import ServerName
+from metaserver.model.states import ServerState
+from metaserver.monitoring.series import AttemptCounts, AttemptSums
 from metaserver.monitoring.snapshots import Monitor
-from metaserver.monitoring.tally import NO_RESPONSE, PHASES
 
-BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 LAG_SECONDS = 1.0  # between two measurements of the loop's lag
 
 
@@ -57,30 +54,9 @@ class Metrics:
     def __init__(self, sources: Sources, version: str) -> None:
         self._sources = sources
         self.registry = registry = CollectorRegistry()
-        self._attempts = Counter(
-            "metaserver_attempts", "Ended attempts.", ("server", "outcome"), registry=registry
-        )
-        self._responses = Histogram(
-            "metaserver_response_seconds",
-            "Time from an attempt's start to its response's last byte, or to the time limit.",
-            buckets=BUCKETS,
-            registry=registry,
-        )
-        phases = Histogram(
-            "metaserver_attempt_phase_seconds",
-            "Time in each phase that an attempt reached.",
-            ("phase",),
-            buckets=BUCKETS,
-            registry=registry,
-        )
-        self._phases = [(name, phases.labels(name)) for name in PHASES]
-        self._hits = Counter("metaserver_hits_kept", "Hits kept of answers.", registry=registry)
-        self._sent = Counter(
-            "metaserver_sent_bytes", "Bytes of articles' requests.", registry=registry
-        )
-        self._received = Counter(
-            "metaserver_received_bytes", "Bytes of answers as received.", registry=registry
-        )
+        self._attempts, self._sums = AttemptCounts(), AttemptSums()
+        registry.register(self._attempts)
+        registry.register(self._sums)
         self._lag = Gauge(
             "metaserver_event_loop_lag_seconds",
             "Delay of the event loop's last measured wake-up.",
@@ -97,26 +73,12 @@ class Metrics:
         """Count a lane's event; the states of lanes are read from the monitors instead."""
         if isinstance(event, LaneChanged):
             return
-        self._attempt(event.attempt)
-        if event.answer is not None:
-            self._hits.inc(event.answer.hits_kept)
-
-    def _attempt(self, attempt: Attempt) -> None:
-        self._attempts.labels(attempt.server, attempt.outcome).inc()
-        self._sent.inc(attempt.bytes_out)
-        self._received.inc(attempt.bytes_in)
-        if attempt.outcome is Outcome.CANCELLED:
-            return
-        if attempt.outcome not in NO_RESPONSE:
-            self._responses.observe(attempt.timings.total)
-        for name, histogram in self._phases:
-            if (seconds := getattr(attempt.timings, name)) is not None:
-                histogram.observe(seconds)
+        self._attempts.add(event.attempt)
+        self._sums.add(event.attempt, event.answer.hits_kept if event.answer else 0)
 
     def forget(self, server: ServerName) -> None:
         """Drop the series of a removed server."""
-        for outcome in Outcome:
-            self._attempts.remove(server, outcome)
+        self._attempts.forget(server)
 
     async def watch_loop(self) -> None:
         """Measure the event loop's lag until cancelled."""

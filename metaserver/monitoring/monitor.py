@@ -39,6 +39,7 @@ CONTROL_STATES: Mapping[Control, ServerState] = {
 class _Measured:
     """The measures of a server's attempts."""
 
+    over: bytearray  # a bit for each article of the corpus, by position: answered or given up
     answered: int = 0
     given_up: int = 0
     answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
@@ -65,7 +66,7 @@ class _MonitoredServer:
     control: Control = Control.RUNNING
     control_note: str = ""
     behind: bool = False  # its stored attempts are still being read
-    measured: _Measured = field(default_factory=_Measured)
+    measured: _Measured
     status: ServerStatus | None = None  # the cached row, until a change
 
 
@@ -103,7 +104,10 @@ class ServerMonitor:
         self._cached = None
         known = self._servers.get(server.name)
         if known is None:
-            known = self._servers[server.name] = _MonitoredServer(server=server, address=address)
+            measured = _Measured(over=bytearray(self._total // 8 + 1))
+            known = self._servers[server.name] = _MonitoredServer(
+                server=server, address=address, measured=measured
+            )
         known.server, known.address = server, address
         self._change(known)
 
@@ -125,6 +129,7 @@ class ServerMonitor:
             recent=tuple(measured.recent),
             times=measured.times.to_bytes() if measured.times.total else b"",
             errors=tuple(error for error in self._errors if error.server == server),
+            over=bytes(measured.over),
         )
 
     def load(self, server: ServerName, kept: KeptMonitor) -> None:
@@ -137,6 +142,7 @@ class ServerMonitor:
             outcomes=Counter(kept.outcomes),
             network=kept.network,
             total=kept.total,
+            over=bytearray(kept.over),
         )
         measured.recent.extend(kept.recent)
         self._measure(server, measured, kept.errors)
@@ -210,8 +216,16 @@ class ServerMonitor:
         watched = self._servers[server]
         return _state(watched, watched.measured.times.percentile(50), self._time_limit, self._total)
 
-    def attempt(self, attempt: Attempt, *, final: bool) -> None:
-        """Record an ended attempt, live or read from the store."""
+    def over(self, server: ServerName) -> bytes | None:
+        """Return a bit for each article that is over for a server; None for another run.
+
+        The article at position 8i + k of the corpus has the bit k of byte i, the lowest first.
+        """
+        watched = self._servers.get(server)
+        return None if watched is None else bytes(watched.measured.over)
+
+    def attempt(self, attempt: Attempt, position: int, *, final: bool) -> None:
+        """Record an ended attempt, live or read from the store, at its article's position."""
         watched = self._servers[attempt.server]
         measured = watched.measured
         seconds = attempt.timings.total
@@ -223,6 +237,8 @@ class ServerMonitor:
         self._times.add(counted)
         measured.network += _network(attempt.timings)
         measured.total += seconds
+        if final or attempt.outcome in ANSWERED:
+            measured.over[position >> 3] |= 1 << (position & 7)
         if attempt.outcome in ANSWERED:
             measured.answered += 1
             at = int((attempt.started_at + seconds) // BIN_SECONDS)
@@ -296,6 +312,7 @@ class ServerMonitor:
             finished=self._finished(),
             blocked=blocked,
             behind=sum(watched.behind for watched in self._servers.values()),
+            opened=self._open,
         )
 
     def _finished(self) -> bool:
@@ -344,6 +361,7 @@ class ServerMonitor:
             else None,
             eta=_eta(watched, self._total - watched.measured.finished) if self._open else None,
             outcomes=dict(watched.measured.outcomes),
+            ended=not self._open and bool(watched.measured.finished),
         )
 
 

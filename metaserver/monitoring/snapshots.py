@@ -40,6 +40,7 @@ class ServerStatus:
     network_share: float | None  # of the total time: dns, connect, send, transfer; 0 to 1
     eta: float | None
     outcomes: Mapping[Outcome, int]
+    ended: bool = False  # no article is sent any more, whether or not its queue is empty
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,13 +72,15 @@ class Monitor:
     errors: Sequence[ErrorEntry]  # newest first, at most 200
     finished: bool
     behind: int = 0  # servers whose stored attempts are still being read: "catching up"
+    opened: bool = True  # articles are sent now
     blocked: str = ""  # the reason why no answer can be stored now, so that all lanes wait
 
 
 class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     """The monitor's measures of a server, for a checkpoint: of its attempts, not of its lane.
 
-    `answers` counts by bin of the clock; `times` is a serialised `TimeHistogram`, or empty.
+    `answers` counts by bin of the clock; `times` is a serialised `TimeHistogram`, or empty. `over`
+    has the articles that are over, as `ServerMonitor.over` returns them.
     """
 
     answered: int
@@ -89,3 +92,4 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     recent: tuple[Tick, ...]
     times: bytes
     errors: tuple[ErrorEntry, ...]
+    over: bytes

@@ -30,6 +30,7 @@ from metaserver.monitoring.measures import (
     tips,
 )
 from metaserver.monitoring.tally import Ended, Tally
+from metaserver.monitoring.trends import ReadBuckets, Trend, uptime_by_day
 
 WAITING = 1_000  # attempts of a server that are counted before the minute is over
 RESTORED = 4_096  # attempts read from the store that are counted together
@@ -157,6 +158,17 @@ class Windows:
             tips=tips(tally),
         )
 
+    def trend(self, server: ServerName, window: Window) -> Trend:
+        """Return the course of a server's measures; that of an unknown server is empty."""
+        history, span, now = self._servers.get(server, _History()), SPANS[window], self._clock()
+        self._count(history)
+        read = history.read[window]
+        return Trend(
+            bucket=span.bucket,
+            moments=read.moments(history.buckets[window], span.since(now), span.bucket, now),
+            days=uptime_by_day(history.changes, now),
+        )
+
     def limit(self, seconds: float) -> None:
         """Change the time limit for an article; attempts that were counted keep the earlier one."""
         for history in self._servers.values():
@@ -198,6 +210,9 @@ class _History:
     waiting: list[Ended] = field(default_factory=list)
     buckets: Mapping[Window, dict[int, bytes]] = field(
         default_factory=lambda: {window: {} for window in Window}
+    )
+    read: Mapping[Window, ReadBuckets] = field(
+        default_factory=lambda: {window: ReadBuckets() for window in Window}
     )
     changes: list[tuple[float, UptimeState]] = field(default_factory=list)
     state: ServerState | None = None

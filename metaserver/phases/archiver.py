@@ -11,11 +11,13 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 
+import msgspec
+
 from metaserver.model.errors import UnavailableError
 from metaserver.model.states import PhaseState
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
-from metaserver.store import boards
+from metaserver.store import boards, methods
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
 
@@ -78,6 +80,11 @@ class BoardArchiver:
                 return False
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
+        async with self._store.reading() as connection:
+            described = await methods.list_all(connection, phase_id)
+        runs = {row.run for view in frozen.views.values() for row in view.rows}
+        of_runs = {run: one for run, one in described.items() if run in runs}
+        frozen = msgspec.structs.replace(frozen, methods=of_runs)
         document = await asyncio.to_thread(frozen.encode)
         async with self._store.writing() as connection:
             await boards.add(

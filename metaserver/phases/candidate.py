@@ -22,7 +22,6 @@ from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, phases
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.uniprot import ReleaseVocabulary
 
 FEW = 16
 """Most answers that are scored on the event loop at a time."""
@@ -130,7 +129,7 @@ async def candidate(
 
     Answers that arrive before the context ends are collected. The caller holds `running.scoring`.
     """
-    board = await asyncio.to_thread(_board, plugin, gold, running.vocabulary)
+    board = await asyncio.to_thread(_board, plugin, gold, running)
     with running.boards.landing(board) as landed:
         made = Candidate(running=running, task=plugin.name, board=board, landed=landed, store=store)
 
@@ -144,8 +143,10 @@ async def candidate(
         yield made
 
 
-def _board(plugin: TaskPlugin, gold: Any, vocabulary: ReleaseVocabulary) -> Scoreboard:
-    return Scoreboard(scored_tasks({plugin.name: gold}, vocabulary))
+def _board(plugin: TaskPlugin, gold: Any, running: RunningPhase) -> Scoreboard:
+    live, corpus = running.boards.scoreboard, running.corpus.ids
+    tasks = scored_tasks({plugin.name: gold}, running.vocabulary, corpus=corpus, part=running.part)
+    return Scoreboard(tasks, live.ranking, live.coverage)
 
 
 def _put(board: Scoreboard, landed: Sequence[Landed]) -> None:

@@ -11,34 +11,28 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Callable, Container, Iterable, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from metaserver.files.compression import unpack_json
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
-from metaserver.model.errors import HubError, UnavailableError
+from metaserver.model.errors import UnavailableError
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.records import Server, ServerName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import LONGEST, Windows
-from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode
-from metaserver.phases.live import Landed, LiveBoards
-from metaserver.phases.restore import batches
-from metaserver.store import checkpoints, logs, states
+from metaserver.phases.checkpoints import Basis, CheckpointError, Content, decode, encode
+from metaserver.phases.followed import FollowedLane
+from metaserver.phases.live import LiveBoards
+from metaserver.phases.log_reader import LogReader
+from metaserver.store import checkpoints, states
 from metaserver.store.checkpoints import StoredCheckpoint
-from metaserver.store.logs import LogEnd, LoggedAttempt
+from metaserver.store.logs import LogEnd
 from metaserver.store.store import Store
 
 LANES = 32
 """Checkpoints that are read at a time."""
-CHUNK = 256
-"""Attempts that are read at a time."""
-LEAST_NEW = 256
-"""A lane with fewer attempts since its checkpoint is not due for the next one."""
-NEW_SHARE = 0.25
-"""Nor is one whose attempts since then are less than this share of its log."""
 
 log = logging.getLogger(__name__)
 
@@ -48,35 +42,6 @@ class CaughtUp(NamedTuple):
 
     done: int
     total: int
-
-
-@dataclass(kw_only=True, slots=True, eq=False)
-class _Lane:
-    """A lane as far as its log was followed.
-
-    `end` is the end of the log as far as it is known; `read` and `scored` are the last serials that
-    count in its measures and in its runs' scores. `early` are attempts that were published before
-    their predecessors.
-    """
-
-    server: Server
-    key: LaneKey
-    end: LogEnd
-    read: int = 0
-    scored: int = 0
-    kept: LogEnd | None = None  # of its checkpoint
-    round: int = 0  # raised when its log is to be read from its beginning
-    behind: bool = True
-    begun: bool = False  # what the store has besides the log was read
-    early: dict[int, AttemptEnded] = field(default_factory=dict)
-    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def new(self) -> int:
-        """The number of attempts that its checkpoint does not cover."""
-        if self.kept is None or self.kept.revision != self.end.revision:
-            return self.read
-        return self.read - self.kept.serial
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -112,11 +77,13 @@ class Follower:
         self._windows = windows
         self._corpus = corpus
         self._basis = basis
-        self._measuring = measuring
+        self._reader = LogReader(
+            store=store, boards=boards, windows=windows, corpus=corpus, measuring=measuring
+        )
         self._clock = clock
-        self._lanes: dict[ServerName, _Lane] = {}
-        self._behind: dict[ServerName, _Lane] = {}
-        self._urgent: dict[ServerName, _Lane] = {}  # of those: lanes at work, which go first
+        self._lanes: dict[ServerName, FollowedLane] = {}
+        self._behind: dict[ServerName, FollowedLane] = {}
+        self._urgent: dict[ServerName, FollowedLane] = {}  # of those: lanes at work, which go first
         self._gold_changes = 0
         self._beginning = asyncio.Lock()
         self._changed: dict[
@@ -135,7 +102,7 @@ class Follower:
         if lane is not None:
             lane.server = server
             return
-        lane = self._lanes[server.name] = _Lane(server=server, key=key, end=end)
+        lane = self._lanes[server.name] = FollowedLane(server=server, key=key, end=end)
         if end.serial or has_changed:
             self._fall_behind(lane)
         else:
@@ -144,6 +111,11 @@ class Follower:
     def is_behind(self, server: ServerName) -> bool:
         """Return whether stored attempts of a lane are not counted yet."""
         return server in self._behind
+
+    @property
+    def behind(self) -> Set[ServerName]:
+        """The servers of the lanes that are behind."""
+        return frozenset(self._behind)
 
     @property
     def progress(self) -> CaughtUp:
@@ -164,20 +136,19 @@ class Follower:
             if lane.end.serial:
                 self._restart(lane)
 
-    def _restart(self, lane: _Lane) -> None:
-        lane.round += 1
-        lane.read, lane.kept = 0, None
-        lane.early.clear()
+    def _restart(self, lane: FollowedLane) -> None:
+        lane.begin_again()
         self._fall_behind(lane)
 
-    def _fall_behind(self, lane: _Lane) -> None:
+    def _fall_behind(self, lane: FollowedLane) -> None:
         lane.behind = True
         self._behind[lane.server.name] = lane
         self._boards.server_monitor.behind(lane.server.name, True)
         self._boards.touch()
 
-    def _arrive(self, lane: _Lane) -> None:
+    def _arrive(self, lane: FollowedLane) -> None:
         lane.behind = False
+        self._boards.scoreboard.touch(lane.server.name)  # other articles are over for it
         del self._behind[lane.server.name]
         self._urgent.pop(lane.server.name, None)
         self._boards.server_monitor.behind(lane.server.name, False)
@@ -203,14 +174,12 @@ class Follower:
         while (following := lane.early.pop(lane.read + 1, None)) is not None:
             self._take(lane, following)
 
-    def _rest(self, lane: _Lane) -> None:
+    def _rest(self, lane: FollowedLane) -> None:
         """Take the end of a lane's work."""
         if lane.early and not lane.behind:
             self._fall_behind(lane)  # the attempts between may not be published any more
-        if lane.new:
-            self._due[lane.server.name] = None
 
-    def _take(self, lane: _Lane, event: AttemptEnded) -> None:
+    def _take(self, lane: FollowedLane, event: AttemptEnded) -> None:
         hits = event.answer.hits_kept if event.answer else 0
         try:
             self._boards.publish(event)
@@ -231,12 +200,12 @@ class Follower:
 
     # -- checkpoints -----------------------------------------------------------------------------
 
-    def _note(self, lane: _Lane) -> None:
+    def _note(self, lane: FollowedLane) -> None:
         """Note that a lane has attempts that its checkpoint does not cover."""
         name = lane.server.name
         if name not in self._changed:
             self._changed[name] = self._clock()
-        if lane.new >= max(LEAST_NEW, NEW_SHARE * lane.read):
+        if lane.is_due:
             self._due[name] = None
 
     def void_scores(self) -> None:
@@ -247,22 +216,24 @@ class Follower:
             if lane.read:
                 self._note(lane)
 
-    def due(self, seconds: float) -> Sequence[ServerName]:
+    def due(self) -> Sequence[ServerName]:
         """Return the lanes that are to have a checkpoint.
 
-        They have many new attempts, or some for `seconds` already.
+        They have many new attempts, or some for a while: for the longer, the fewer they are beside
+        the log, all of which is written again.
         """
-        before = self._clock() - seconds
-        late = [name for name, at in self._changed.items() if at <= before]
+        now = self._clock()
+        late = [name for name, at in self._changed.items() if at + self._lanes[name].late <= now]
         return [name for name in {**self._due, **dict.fromkeys(late)} if not self.is_behind(name)]
 
     def unkept(self) -> Sequence[ServerName]:
-        """Return the lanes with attempts that no checkpoint covers, most attempts first."""
-        found = [name for name in self._changed if not self.is_behind(name)]
+        """Return the lanes whose new attempts are worth a checkpoint, most attempts first."""
+        known = [name for name in self._changed if not self.is_behind(name)]
+        found = [name for name in known if self._lanes[name].is_worth]
         return sorted(found, key=lambda name: -self._lanes[name].new)
 
     def make(self, server: ServerName) -> MadeCheckpoint:
-        """Return the aggregates of a lane that is up to date."""
+        """Return the aggregates of a lane whose measures and scores are of one serial."""
         lane = self._lanes[server]
         content = Content(
             self._basis,
@@ -288,6 +259,15 @@ class Follower:
         if lane.new:
             self._note(lane)
 
+    async def write(self, servers: Sequence[ServerName]) -> None:
+        """Store checkpoints of lanes in one transaction."""
+        made = [self.make(name) for name in servers]
+        stored = await asyncio.to_thread(_encoded, made)
+        async with self._store.writing() as connection:
+            await checkpoints.put(connection, stored, self._clock())
+        for one in made:
+            self.keep(one)
+
     # -- reading ---------------------------------------------------------------------------------
 
     async def catch_up(self) -> None:
@@ -308,29 +288,28 @@ class Follower:
         for failure in failed.values():
             raise failure
 
-    def _next(self, failed: Container[ServerName]) -> _Lane | None:
+    def _next(self, failed: Container[ServerName]) -> FollowedLane | None:
         behind = itertools.chain(self._urgent.items(), self._behind.items())
         return next((lane for name, lane in behind if name not in failed), None)
 
-    async def read_again(self, server: ServerName) -> None:
-        """Read the log of a lane from its beginning: attempts in it have changed."""
+    def revise(self, server: ServerName) -> None:
+        """Note that attempts in the log of a lane have changed: it is read from its beginning."""
         lane = self._lanes[server]
-        await self._begin([lane])
-        async with self._store.reading() as connection:
-            end = await logs.end(connection, lane.key)
-        async with lane.reading:
-            lane.end = LogEnd(max(lane.end.serial, end.serial), end.revision)
-            self._restart(lane)
-        await self._catch_up(lane)
+        lane.revised = True
+        self._restart(lane)
 
-    async def _begin(self, lanes: Sequence[_Lane]) -> None:
+    async def catch_up_with(self, server: ServerName) -> None:
+        """Read the log of a lane that is behind."""
+        await self._catch_up(self._lanes[server])
+
+    async def _begin(self, lanes: Sequence[FollowedLane]) -> None:
         """Read the changes of state of lanes, and begin with their checkpoints."""
         async with self._beginning:
             new = [lane for lane in lanes if not lane.begun]
             for start in range(0, len(new), LANES):
                 await self._begin_some(new[start : start + LANES])
 
-    async def _begin_some(self, lanes: Sequence[_Lane]) -> None:
+    async def _begin_some(self, lanes: Sequence[FollowedLane]) -> None:
         keys = [lane.key for lane in lanes]
         month = self._clock() - LONGEST.seconds
         async with self._store.reading() as connection:
@@ -353,11 +332,11 @@ class Follower:
                 )
             await asyncio.sleep(0)  # a millisecond each
         for lane in lanes:
-            if lane.behind and lane.read == lane.end.serial:
+            if lane.behind and lane.read == lane.end.serial and not lane.revised:
                 self._arrive(lane)
 
     def _decoded(
-        self, pairs: Iterable[tuple[_Lane, StoredCheckpoint]]
+        self, pairs: Iterable[tuple[FollowedLane, StoredCheckpoint]]
     ) -> Sequence[Content | CheckpointError]:
         found: list[Content | CheckpointError] = []
         for _, checkpoint in pairs:
@@ -368,13 +347,13 @@ class Follower:
         return found
 
     def _use(
-        self, lane: _Lane, stored: StoredCheckpoint, content: Content | CheckpointError
+        self, lane: FollowedLane, stored: StoredCheckpoint, content: Content | CheckpointError
     ) -> None:
         """Show what a checkpoint has; `CheckpointError` where it cannot be used."""
         name = lane.server.name
         if isinstance(content, CheckpointError):
             raise content
-        if stored.end.revision != lane.end.revision:
+        if lane.revised or stored.end.revision != lane.end.revision:
             raise CheckpointError("articles were put into the queue again since")
         if stored.end.serial > lane.end.serial:
             raise CheckpointError("it covers attempts that are not stored")
@@ -388,97 +367,35 @@ class Follower:
         lane.read = lane.scored = stored.end.serial
         lane.kept = stored.end
 
-    async def _catch_up(self, lane: _Lane) -> None:
+    async def _catch_up(self, lane: FollowedLane) -> None:
         """Read a lane's log to its end."""
         await self._begin([lane])
         async with lane.reading:
             while lane.behind:
                 await self._read(lane)
 
-    async def _read(self, lane: _Lane) -> None:
-        """Read a lane's log to its end, unless it is to be read from its beginning meanwhile."""
-        begun = lane.round
-        tail = _Tail.of(lane, self._boards.server_monitor, self._windows, self._measuring)
-        while tail.read < lane.end.serial:
-            if not (rows := await self._rows(lane, tail.read)):
-                raise HubError(f"{lane.server.name} has no attempt {tail.read + 1}")
-            for answers in await asyncio.to_thread(self._measure, lane, tail, rows):
-                await self._score(lane, answers)
-        if lane.round != begun:
+    async def _read(self, lane: FollowedLane) -> None:
+        """Read the next part of a lane's log."""
+        if not await self._reader.read(lane):
             return
-        # Nothing is awaited from here on: what is published next comes after what was read.
-        self._boards.server_monitor.adopt(tail.monitor, lane.server.name)
-        self._windows.adopt(tail.windows, lane.server.name)
-        lane.read = lane.scored = tail.read
+        if lane.read < lane.end.serial:
+            if lane.scored == lane.read:  # not where it is read again, and the scores are ahead
+                await self._keep_part(lane)
+            return
         lane.early.clear()
         self._arrive(lane)
         if lane.new:
             self._note(lane)
 
-    async def _rows(self, lane: _Lane, after: int) -> Sequence[Any]:
-        async with self._store.reading() as connection:
-            return await logs.rows_after(connection, lane.key, after, limit=CHUNK)
-
-    def _measure(
-        self, lane: _Lane, tail: _Tail, rows: Sequence[Any]
-    ) -> Sequence[Sequence[LoggedAttempt]]:
-        """Count attempts in the measures; return those whose answers are to be scored."""
-        logged = logs.decode(rows, lane.server.name, self._corpus)
-        count(logged, lane.server.name, self._corpus, tail.monitor, tail.windows)
-        tail.read = logged[-1].serial
-        return list(batches(one for one in logged if one.payloads and one.serial > lane.scored))
-
-    async def _score(self, lane: _Lane, answered: Sequence[LoggedAttempt]) -> None:
-        answers = await asyncio.to_thread(_unpacked, lane.server.name, answered)
-        await self._boards.restore(answers)
-        lane.scored = answered[-1].serial
+    async def _keep_part(self, lane: FollowedLane) -> None:
+        """Store a checkpoint of a lane that is behind: its reading may be interrupted."""
+        try:
+            await self.write([lane.server.name])
+        except UnavailableError:
+            return  # the store is blocked: it can be read all the same
+        except Exception:
+            log.exception("no checkpoint of %s can be stored", lane.server.name)
 
 
-@dataclass(kw_only=True, slots=True)
-class _Tail:
-    """The measures of a lane while its log is read in a thread; they replace the shown ones."""
-
-    monitor: ServerMonitor
-    windows: Windows
-    read: int
-
-    @classmethod
-    def of(
-        cls,
-        lane: _Lane,
-        monitor: ServerMonitor,
-        windows: Windows,
-        measuring: Callable[[], tuple[ServerMonitor, Windows]],
-    ) -> _Tail:
-        """Return the measures of a lane as they are shown, those of an unread log empty."""
-        name = lane.server.name
-        copy, copied = measuring()
-        copy.add(lane.server, "")
-        if lane.read:
-            copy.load(name, monitor.dump(name))
-            copied.load(name, windows.dump(name))
-        return cls(monitor=copy, windows=copied, read=lane.read)
-
-
-def count(
-    logged: Iterable[LoggedAttempt],
-    server: ServerName,
-    corpus: Corpus,
-    monitor: ServerMonitor,
-    windows: Windows,
-) -> None:
-    """Count stored attempts of a server, in the order of their serials."""
-    ended = []
-    for one in logged:
-        monitor.attempt(one.attempt, final=one.final)
-        article_bytes = corpus.wire_bytes[one.position]
-        ended.append(
-            Ended.of(one.attempt, hits=one.hits_kept, article_bytes=article_bytes, final=one.final)
-        )
-    windows.restore(server, ended)
-
-
-def _unpacked(server: ServerName, answered: Iterable[LoggedAttempt]) -> Sequence[Landed]:
-    return [
-        Landed(server, one.attempt.article, unpack_json(one.payloads or b"")) for one in answered
-    ]
+def _encoded(made: Iterable[MadeCheckpoint]) -> Sequence[StoredCheckpoint]:
+    return [StoredCheckpoint(one.key, one.end, encode(one.content)) for one in made]

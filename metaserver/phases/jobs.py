@@ -19,8 +19,9 @@ from metaserver.model.errors import MetaserverError, Refusal, RefusedError, Unav
 from metaserver.model.states import JobState
 
 MOST_KEPT = 32
-"""Most jobs that are remembered, running ones included; the oldest ended one goes first."""
-MOST_AT_WORK = 4
+"""Most jobs that are remembered of one owner, running ones too; the oldest ended one goes first."""
+MOST_AT_WORK, TEAM_AT_WORK = 4, 16
+"""Most jobs that run at a time: of all organisers together, of one team."""
 ID_BYTES = 8
 FAULT = "the hub failed to do this; the reason is in its log"
 
@@ -59,13 +60,17 @@ Work: TypeAlias = Callable[[Progress], Awaitable[msgspec.Struct]]
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class Job:
-    """One job; times are Unix seconds. `report` is set once it is done, `error` if it failed."""
+    """One job; times are Unix seconds. `report` is set once it is done, `error` if it failed.
+
+    `team` is the team that it belongs to, empty where it is the organisers'.
+    """
 
     id: str
     kind: str
     subject: str
     asked_by: str
     began_at: float
+    team: str = ""
     progress: Progress = field(default_factory=Progress)
     state: JobState = JobState.RUNNING
     ended_at: float | None = None
@@ -93,16 +98,23 @@ class Jobs:
         self._jobs: dict[str, Job] = {}
         self._closed = False
 
-    def begin(self, kind: str, subject: str, asked_by: str, work: Work) -> Job:
-        """Begin a job; `RefusedError` where `MOST_AT_WORK` jobs are running already."""
-        at_work = sum(job.state is JobState.RUNNING for job in self._jobs.values())
-        if at_work >= MOST_AT_WORK or self._closed:
+    def begin(self, kind: str, subject: str, asked_by: str, work: Work, *, team: str = "") -> Job:
+        """Begin a job; `RefusedError` where its owner has as many running as may be."""
+        at_work = sum(job.state is JobState.RUNNING for job in self.list_all(team))
+        if at_work >= (TEAM_AT_WORK if team else MOST_AT_WORK) or self._closed:
             reason = "the hub stops" if self._closed else f"{at_work} jobs are running already"
             raise RefusedError(Refusal.STATE, f"{reason}: try again later")
         key = secrets.token_hex(ID_BYTES)
-        job = Job(id=key, kind=kind, subject=subject, asked_by=asked_by, began_at=self._clock())
+        job = Job(
+            id=key,
+            kind=kind,
+            subject=subject,
+            asked_by=asked_by,
+            began_at=self._clock(),
+            team=team,
+        )
         self._jobs[key] = job
-        self._forget()
+        self._forget(team)
         job.task = asyncio.create_task(self._run(job, work), name=f"job {kind} {subject}")
         job.task.add_done_callback(lambda _: self._settle(job))
         return job
@@ -111,9 +123,9 @@ class Jobs:
         """Return a job; None where it was forgotten, or is of an earlier process."""
         return self._jobs.get(key)
 
-    def list_all(self) -> Sequence[Job]:
-        """Return the jobs that are remembered, newest first."""
-        return list(reversed(self._jobs.values()))
+    def list_all(self, team: str = "") -> Sequence[Job]:
+        """Return the jobs of a team (of the organisers) that are remembered, newest first."""
+        return [job for job in reversed(self._jobs.values()) if job.team == team]
 
     def at_work(self, kind: str) -> Job | None:
         """Return a running job of a kind, if there is one."""
@@ -156,7 +168,8 @@ class Jobs:
             job.state = JobState.CANCELLED
         job.ended_at = self._clock()
 
-    def _forget(self) -> None:
-        ended = [key for key, job in self._jobs.items() if job.state is not JobState.RUNNING]
-        for key in ended[: max(0, len(self._jobs) - MOST_KEPT)]:
-            del self._jobs[key]
+    def _forget(self, team: str) -> None:
+        known = self.list_all(team)
+        ended = [job for job in reversed(known) if job.state is not JobState.RUNNING]
+        for job in ended[: max(0, len(known) - MOST_KEPT)]:
+            del self._jobs[job.id]

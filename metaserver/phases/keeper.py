@@ -1,7 +1,8 @@
 """The keeper of the phases' aggregates: brings them up to date at the start, then checkpoints them.
 
 The site is open meanwhile. A checkpoint is written when a lane has many new attempts, or some
-for a while, and when the hub stops; the log has all that it says.
+for a while, and when the hub stops; the log has all that it says, so that what no time is left for
+is read again.
 """
 
 from __future__ import annotations
@@ -14,54 +15,41 @@ from contextlib import suppress
 from metaserver.concurrency import run_uncancelled
 from metaserver.model.errors import UnavailableError
 from metaserver.model.records import ServerName
-from metaserver.phases.checkpoints import encode
-from metaserver.phases.follower import MadeCheckpoint
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import checkpoints
-from metaserver.store.checkpoints import StoredCheckpoint
-from metaserver.store.store import Store
 
 LOOK_SECONDS = 1.0
 RETRY_SECONDS = 60.0
 """Time until a phase whose aggregates cannot be made is tried again."""
-LATE_SECONDS = 600.0
-"""Longest time that a lane's attempts are without a checkpoint."""
 FEW = 16
 """Checkpoints that are made and stored at a time."""
 REST = 9.0
 """After checkpoints the keeper rests for this many times as long: a tenth of a core at most."""
-STOP_SECONDS = 1.0
-"""Time for checkpoints when the hub stops."""
+STOP_SECONDS = 1.5
+"""Time after the stop of a hub in which checkpoints are begun: its lanes end first."""
 
 log = logging.getLogger(__name__)
 
 
 class AggregateKeeper:
-    """The keeper of the aggregates of all phases; `clock` returns Unix seconds."""
+    """The keeper of the aggregates of all phases."""
 
-    def __init__(
-        self,
-        store: Store,
-        phases: Callable[[], Collection[RunningPhase]],
-        clock: Callable[[], float],
-    ) -> None:
-        self._store = store
+    def __init__(self, phases: Callable[[], Collection[RunningPhase]]) -> None:
         self._phases = phases
-        self._clock = clock
         self._retry_at: dict[RunningPhase, float] = {}  # by the loop's clock
+        self._stopped_at: float | None = None
 
     async def run(self) -> None:
-        """Catch up and write checkpoints, until cancelled; then `close`."""
+        """Catch up and write checkpoints, until cancelled; `close` follows once the lanes rest."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._catch_up_always(), name="catching up")
                 group.create_task(self._write_always(), name="checkpoints")
         finally:
-            await self.close()
+            self._stopped_at = _now()
 
     async def close(self) -> None:
-        """Write the checkpoints that are missing, for at most `STOP_SECONDS`."""
-        until = _now() + STOP_SECONDS
+        """Write the checkpoints that are missing, until `STOP_SECONDS` after `run` was stopped."""
+        until = (_now() if self._stopped_at is None else self._stopped_at) + STOP_SECONDS
         for running in list(self._phases()):
             try:
                 with suppress(UnavailableError):
@@ -114,26 +102,15 @@ class AggregateKeeper:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _write_due(self, running: RunningPhase) -> None:
-        due = running.follower.due(LATE_SECONDS)
+        due = running.follower.due()
         for start in range(0, len(due), FEW):
             begun = _now()
             await run_uncancelled(self._write(running, due[start : start + FEW]))
             await asyncio.sleep(REST * (_now() - begun))
 
     async def _write(self, running: RunningPhase, servers: Sequence[ServerName]) -> None:
-        """Store the checkpoints of lanes in one transaction."""
-        made = [
-            running.follower.make(name) for name in servers if not running.follower.is_behind(name)
-        ]
-        stored = await asyncio.to_thread(_encoded, made)
-        async with self._store.writing() as connection:
-            await checkpoints.put(connection, stored, self._clock())
-        for one in made:
-            running.follower.keep(one)
-
-
-def _encoded(made: Sequence[MadeCheckpoint]) -> Sequence[StoredCheckpoint]:
-    return [StoredCheckpoint(one.key, one.end, encode(one.content)) for one in made]
+        follower = running.follower
+        await follower.write([name for name in servers if not follower.is_behind(name)])
 
 
 def _now() -> float:

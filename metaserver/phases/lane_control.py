@@ -146,14 +146,24 @@ class LaneController:
             control = await self._control(running, registered)
             await self.engine.stop(key, cancel=by)
             try:
-                async with self._store.writing() as connection:
-                    count = await stored_servers.requeue(connection, key, positions)
-                    await note(connection, articles=count)
-                await running.read_again(registered.server.name)
+                try:
+                    async with self._store.writing() as connection:
+                        count = await stored_servers.requeue(connection, key, positions)
+                        await note(connection, articles=count)
+                finally:  # also where nobody knows whether it was committed
+                    running.revise(registered.server.name)
+                await self._read_again(running, registered.server.name)
             finally:
                 if control.control is Control.RUNNING:
                     await self._start_if_open(running, registered)
         return count
+
+    async def _read_again(self, running: RunningPhase, name: ServerName) -> None:
+        """Count a server's attempts again; where that fails, the keeper does it later."""
+        try:
+            await running.read_again(name)
+        except Exception:
+            log.exception("the log of %s cannot be read: its boards are behind", name)
 
     async def changed(self, registered: RegisteredServer) -> None:
         """Apply changes of a server whose lanes are not running."""
@@ -184,6 +194,10 @@ class LaneController:
         return {name: self._ends[key] for name, key in keys.items() if key in self._ends}
 
     # -- calls of the clock, which holds the lock ------------------------------------------------
+
+    def forget(self, running: RunningPhase) -> None:
+        """Forget a phase that was deleted."""
+        self._pending.pop(running.name, None)
 
     def has_pending(self, running: RunningPhase) -> bool:
         """Return whether lanes of a phase are still to be started."""

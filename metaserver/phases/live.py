@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -21,8 +22,9 @@ from metaserver.leaderboards.scoreboard import (
 )
 from metaserver.model.boards import RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
 from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import ArticleId, ServerName, TaskName
-from metaserver.model.scores import Score
+from metaserver.model.scores import RunIntervals, Score
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin
@@ -38,9 +40,10 @@ LEAST_TEAMS = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunOwner:
-    """The owner of a run: its team, and whether it was uploaded as a file."""
+    """The owner of a run: its team with its title, and whether it was uploaded as a file."""
 
     team: str = ""
+    title: str = ""
     offline: bool = False
 
 
@@ -58,14 +61,16 @@ class _Shown(NamedTuple):
 
     scores: Mapping[ServerName, Score]
     comparison: BoardComparison | None
+    lacking: Set[ServerName]
     board: Board
 
 
 class LiveBoards:
     """Monitor and leaderboards with a version that rises at each change.
 
-    `blocked` returns the reason why no answer can be stored at present, or None; `lacks_answers`
-    whether stored answers are still being read, so that runs are not compared.
+    `blocked` returns the reason why no answer can be stored at present, or None; `lacking` the runs
+    whose stored answers are still being read. While there are any no new comparison is made: a
+    rank's interval needs all runs.
     """
 
     def __init__(
@@ -73,19 +78,19 @@ class LiveBoards:
         server_monitor: ServerMonitor,
         scoreboard: Scoreboard,
         blocked: Callable[[], str | None],
-        lacks_answers: Callable[[], bool] = lambda: False,
+        lacking: Callable[[], Set[ServerName]] = frozenset,
     ) -> None:
         self.server_monitor = server_monitor
         self.scoreboard = scoreboard
         self.comparisons = Comparisons(scoreboard, self.touch)
         self._blocked = blocked
-        self._lacks_answers = lacks_answers
+        self._lacking = lacking
         self._owners: dict[ServerName, RunOwner] = {}
-        self._shown: dict[tuple[TaskName, View], _Shown] = {}
+        self._shown: dict[tuple[TaskName, View, ArticlePolicy], _Shown] = {}
         self._landed: list[Landed] | None = None
         self._beside: Scoreboard | None = None
         self._preparing = asyncio.Lock()  # one large answer at a time: each has a thread of its own
-        self._behind: dict[tuple[TaskName, View], None] = {}  # in the order of their reading
+        self._behind: dict[tuple[TaskName, View, ArticlePolicy], None] = {}  # as they were read
         self._averager: asyncio.Task[None] | None = None
         self._version = 0
         self._change = asyncio.Event()
@@ -170,7 +175,9 @@ class LiveBoards:
         if isinstance(event, LaneChanged):
             self.server_monitor.lane(event)
         else:
-            self.server_monitor.attempt(event.attempt, final=event.decision.final)
+            self.server_monitor.attempt(event.attempt, event.position, final=event.decision.final)
+            if event.decision.final:
+                self.scoreboard.touch(event.server.name)
             if event.answer is not None:
                 article, payloads = event.attempt.article, event.answer.payloads
                 self._put(Landed(event.server.name, article, payloads, event.prepared))
@@ -185,9 +192,13 @@ class LiveBoards:
         """Return the tasks that have a leaderboard."""
         return self.scoreboard.tasks()
 
-    def counts(self) -> Mapping[TaskName, int]:
-        """Return the number of runs of each task."""
-        return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
+    def counts(self, team: str | None = None) -> Mapping[TaskName, int]:
+        """Return the number of runs of each task; of one team, where it is given."""
+        if team is None:
+            return {task.name: self.scoreboard.count(task.name) for task in self.tasks()}
+        own = [run for run, owner in self._owners.items() if owner.team == team]
+        runs = {task.name: set(self.scoreboard.runs(task.name)) for task in self.tasks()}
+        return {task: sum(run in known for run in own) for task, known in runs.items()}
 
     def monitor(self) -> Monitor:
         """Return the monitor as of now."""
@@ -197,33 +208,53 @@ class LiveBoards:
         """Return the views that a task is scored in, the raw one first."""
         return self.scoreboard.views(task)
 
-    def board(self, task: TaskName, view: View = RAW) -> Board:
+    def policies(self, task: TaskName) -> tuple[ArticlePolicy, ...]:
+        """Return which articles can count in a task's scores."""
+        return self.scoreboard.policies(task)
+
+    def rank(self, ranking: Ranking) -> None:
+        """Place the runs by another rule from now on."""
+        if ranking != self.scoreboard.ranking:
+            self.scoreboard.rank(ranking)
+            self.comparisons = Comparisons(self.scoreboard, self.touch)
+            self._shown.clear()
+            self.touch()
+
+    def board(self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None) -> Board:
         """Return the leaderboard of one task with the newest scores and intervals that there are.
 
         Where many runs have changed, some have their previous score, or none yet: it is computed
         within seconds, and then the version rises. `refresh` waits for that. All pages of a board
         share it until a score or an interval changes: a thousand rows take 20 ms.
         """
-        scores = self._recent(task, view)
-        comparison = self._comparison(task, view, scores)
-        shown = self._shown.get((task, view))
+        policy = policy or self.scoreboard.ranking.articles
+        scores = self._recent(task, view, policy)
+        comparison, lacking = self._comparison(task, view, policy, scores), self._lacking()
+        shown = self._shown.get((task, view, policy))
         if (
             shown is None
             or shown.comparison is not comparison
+            or shown.lacking != lacking
             or not are_same(shown.scores, scores)
         ):
-            board = self._completed(self.scoreboard.board_of(task, view, scores), comparison)
-            shown = self._shown[task, view] = _Shown(scores, comparison, board)
+            made = self.scoreboard.board_of(task, view, scores, policy)
+            board = self._completed(made, comparison, lacking)
+            shown = _Shown(scores, comparison, lacking, board)
+            self._shown[task, view, policy] = shown
         return shown.board
 
-    async def refresh(self, task: TaskName, view: View = RAW) -> None:
+    async def refresh(
+        self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
+    ) -> None:
         """Average the runs that have changed, so that `board` has all their scores."""
-        await self.scoreboard.refresh(task, view)
+        await self.scoreboard.refresh(task, view, policy)
 
-    def _recent(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
-        scores = self.scoreboard.recent(task, view)
-        if self.scoreboard.behind(task, view):
-            self._behind[task, view] = None
+    def _recent(
+        self, task: TaskName, view: View, policy: ArticlePolicy
+    ) -> Mapping[ServerName, Score]:
+        scores = self.scoreboard.recent(task, view, policy)
+        if self.scoreboard.behind(task, view, policy):
+            self._behind[task, view, policy] = None
             if self._averager is None or self._averager.done():
                 self._averager = asyncio.create_task(self._catch_up(), name="means")
         return scores
@@ -231,39 +262,65 @@ class LiveBoards:
     async def _catch_up(self) -> None:
         """Average the changed runs of the boards that were read, with a part of the event loop."""
         while self._behind:
-            task, view = next(iter(self._behind))
-            del self._behind[task, view]
-            await self.scoreboard.refresh(task, view, pause=MEANS_PAUSE)
+            task, view, policy = board = next(iter(self._behind))
+            del self._behind[board]
+            await self.scoreboard.refresh(task, view, policy, pause=MEANS_PAUSE)
             self.touch()
 
     def _comparison(
-        self, task: TaskName, view: View, scores: Mapping[ServerName, Score]
+        self,
+        task: TaskName,
+        view: View,
+        policy: ArticlePolicy,
+        scores: Mapping[ServerName, Score],
     ) -> BoardComparison | None:
-        return None if self._lacks_answers() else self.comparisons.newest(task, view, scores)
+        if self._lacking():
+            return self.comparisons.known(task, view, policy)
+        return self.comparisons.newest(task, view, policy, scores)
 
-    async def settled(self, task: TaskName, view: View = RAW) -> Board:
+    async def settled(
+        self, task: TaskName, view: View = RAW, policy: ArticlePolicy | None = None
+    ) -> Board:
         """Return the leaderboard of one task with intervals of the same scores, to be frozen."""
-        scores = await self.scoreboard.averaged(task, view)
-        comparison = await self.comparisons.make(task, view, scores)
-        return self._completed(self.scoreboard.board_of(task, view, scores), comparison)
+        policy = policy or self.scoreboard.ranking.articles
+        scores = await self.scoreboard.averaged(task, view, policy)
+        comparison = await self.comparisons.make(task, view, policy, scores)
+        return self._completed(self.scoreboard.board_of(task, view, scores, policy), comparison)
 
     async def freeze(self, task: TaskPlugin, *, phase: str, reason: str, at: float) -> FrozenBoard:
         """Return a task's present boards in all views, to be stored."""
-        boards = [await self.settled(task.name, view) for view in self.views(task.name)]
+        boards = [
+            await self.settled(task.name, view, policy)
+            for policy in self.policies(task.name)
+            for view in self.views(task.name)
+        ]
         return freeze(task, boards, phase=phase, reason=reason, at=at)
 
-    def _completed(self, board: Board, comparison: BoardComparison | None) -> Board:
+    def _completed(
+        self,
+        board: Board,
+        comparison: BoardComparison | None,
+        lacking: Set[ServerName] = frozenset(),
+    ) -> Board:
         plugin = self.scoreboard.scored_task(board.task).plugin
         intervals = comparison.intervals if comparison else {}
 
         def completed(row: BoardRow) -> BoardRow:
-            owner = self._owners.get(ServerName(row.run), RunOwner())
-            interval = intervals.get(ServerName(row.run))
+            run = ServerName(row.run)
+            owner = self._owners.get(run, RunOwner())
+            interval = None if run in lacking else intervals.get(run)
+            if interval is not None and not _is_of(interval, row.values.get(board.order[0])):
+                interval = None  # of an earlier score: another is computed
             return msgspec.structs.replace(
-                row, team=owner.team, offline=owner.offline, interval=interval
+                row,
+                team=owner.team,
+                title=owner.title,
+                offline=owner.offline,
+                interval=interval,
             )
 
-        resampling = plugin.resampling if isinstance(plugin, ComparedTask) else ""
+        by_first = not board.order or board.order[0] == plugin.order[0]
+        resampling = plugin.resampling if isinstance(plugin, ComparedTask) and by_first else ""
         return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
 
     def articles(self, task: TaskName, view: View = RAW) -> ArticleBoard:
@@ -271,7 +328,8 @@ class LiveBoards:
         plugin = self.scoreboard.scored_task(task).plugin
         if not isinstance(plugin, ComparedTask):
             return ArticleBoard(task=task)
-        found = self._comparison(task, view, self._recent(task, view))
+        policy = ArticlePolicy.ANSWERED  # an article that a run did not answer is not hard for it
+        found = self._comparison(task, view, policy, self._recent(task, view, policy))
         known = found.levels if found else ()
         shown = [level for level in known if self._teams(level.runs) >= LEAST_TEAMS]
         return ArticleBoard(
@@ -300,6 +358,11 @@ class LiveBoards:
                 continue
             self._version += 1
         return self._version
+
+
+def _is_of(interval: RunIntervals, score: float | None) -> bool:
+    """Return whether an interval is that of a score."""
+    return score is not None and math.isclose(interval.score, score, rel_tol=1e-9, abs_tol=1e-12)
 
 
 def _prepare(board: Scoreboard, answers: Sequence[Landed], made: Sequence[Prepared]) -> None:

@@ -1,21 +1,18 @@
 """Notices to teams that a server is down, up again or finished, by webhook and by e-mail.
 
 Both are off until a team turns them on. Events within `notices.batch` seconds are sent in one
-message. A webhook's body is signed, so that a team can verify its sender.
+message.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import hmac
 import logging
 import smtplib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 
-import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
@@ -24,6 +21,7 @@ from metaserver.config import NoticeSettings
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.records import ServerName, TeamName
 from metaserver.model.states import ServerState
+from metaserver.phases import webhooks
 from metaserver.phases.mail import send_mail
 from metaserver.phases.state_log import THERE, Seen
 from metaserver.store import notices, teams
@@ -31,7 +29,6 @@ from metaserver.store.notices import Notice
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 
-WEBHOOK_SECONDS = 10.0
 EVENTS: Mapping[ServerState, str] = {
     ServerState.DOWN: "down",
     ServerState.FINISHED: "finished",
@@ -133,32 +130,21 @@ class Notifier:
                 await notices.failed(connection, ids)
 
     async def _post(self, team: Team, batch: Sequence[Notice]) -> None:
-        body = msgspec.json.encode(
-            {
-                "team": team.name,
-                "notices": [
-                    {
-                        "at": notice.at,
-                        "server": notice.subject,
-                        "event": notice.event,
-                        "message": notice.message,
-                    }
-                    for notice in batch
-                ],
-            }
-        )
-        at = str(int(self._clock()))
-        headers = {
-            "Content-Type": "application/json",
-            "X-Metaserver-Timestamp": at,
-            "X-Metaserver-Signature": f"sha256={signature(team.notices.secret, at, body)}",
+        message = {
+            "text": _text(batch),
+            "team": team.name,
+            "notices": [
+                {
+                    "at": notice.at,
+                    "server": notice.subject,
+                    "event": notice.event,
+                    "message": notice.message,
+                }
+                for notice in batch
+            ],
         }
-        await self._client.deliver(team.notices.webhook, body, headers, WEBHOOK_SECONDS)
-
-
-def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """Return the signature of a webhook's body: HMAC-SHA256 of "TIMESTAMP.BODY", hexadecimal."""
-    return hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+        hook = team.notices
+        await webhooks.post(self._client, hook.webhook, hook.secret, message, self._clock())
 
 
 def _by_team(notice: Notice) -> TeamName:
@@ -177,4 +163,8 @@ def _message(server: ServerName, phase: str, event: str, note: str) -> str:
 def _mail(settings: NoticeSettings, team: Team, batch: Sequence[Notice]) -> None:
     """Send one message for all notices; blocks."""
     subject = " ".join(f"Meta-Server: {batch[-1].message}".split())[:200]
-    send_mail(settings, team.email, subject, "\n".join(one.message for one in batch) + "\n")
+    send_mail(settings, team.email, subject, f"{_text(batch)}\n")
+
+
+def _text(batch: Sequence[Notice]) -> str:
+    return "\n".join(notice.message for notice in batch)

@@ -13,13 +13,14 @@ from metaserver.client.caller import PhaseArticles
 from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
 from metaserver.leaderboards.gold import read_gold, scored_tasks
-from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard
+from metaserver.leaderboards.public_part import PublicPart
+from metaserver.leaderboards.scoreboard import GoldMark, ScoredTask
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import GoldVersion
 from metaserver.model.records import ServerName, TaskName
 from metaserver.phases.live import Landed
 from metaserver.store.reader import PackedAnswer, ReadStore
-from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, answered_tasks, installed_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 from metaserver.uniprot.vocabulary import split_name
 from metaserver.wire.contract import MENTIONS
@@ -63,25 +64,27 @@ def vocabulary_of(
     return ReleaseVocabulary(release=found, secondary=secondary)
 
 
-def empty_scoreboard(
-    gold: Mapping[TaskName, GoldVersion], vocabulary: ReleaseVocabulary
-) -> Scoreboard:
-    """Return the empty boards of the tasks that have gold; slow for a large gold."""
+def scored_of(
+    gold: Mapping[TaskName, GoldVersion],
+    vocabulary: ReleaseVocabulary,
+    corpus: Corpus,
+    part: PublicPart | None,
+) -> Sequence[ScoredTask]:
+    """Return the tasks of a phase that have gold; slow for a large gold."""
     golds = {task: read_gold(task, one.content, one.source) for task, one in gold.items()}
-    return Scoreboard(scored_tasks(golds, vocabulary, gold_marks(gold)))
+    return scored_tasks(golds, vocabulary, gold_marks(gold), corpus.ids, part)
 
 
 def asked_tasks(gold: Mapping[TaskName, Any], planned: Sequence[str] = ()) -> Sequence[TaskPlugin]:
-    """Return the tasks that a server answers unless it is registered for some of them.
+    """Return the tasks of a phase: a server answers them unless it is registered for some of them.
 
-    Those that were planned; otherwise all, but the one that reads `mentions` only where it has
-    gold, since mentions may also be sent for display alone.
+    Those that were planned; otherwise all that servers answer, but the one that reads `mentions`
+    only where it has gold, since mentions may also be sent for display alone.
     """
-    return [
-        task
-        for name, task in installed_tasks().items()
-        if (name in planned if planned else name in gold or task.key != MENTIONS)
-    ]
+    if planned:
+        return [task for name, task in installed_tasks().items() if name in planned]
+    answered = answered_tasks().items()
+    return [task for name, task in answered if name in gold or task.key != MENTIONS]
 
 
 def articles_of(store: ReadStore, corpus: Corpus) -> PhaseArticles:

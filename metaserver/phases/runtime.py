@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.caller import ArticleCaller
 from metaserver.client.http import HttpClient
@@ -12,26 +14,37 @@ from metaserver.client.urls import address
 from metaserver.config import Settings
 from metaserver.lanes.events import AttemptEnded, LaneChanged
 from metaserver.lanes.lane import Lane
+from metaserver.leaderboards.coverage import Coverage
+from metaserver.leaderboards.public_part import PublicPart
 from metaserver.leaderboards.rescoring import Scored, ignored, score_answers
-from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
+from metaserver.model.aliases import Aliases
+from metaserver.model.data_packages import DataPackage
 from metaserver.model.lanes import Corpus, LaneKey, StateChange
 from metaserver.model.phases import GoldVersion, Phase
-from metaserver.model.records import PhaseName, ServerName, TaskName
+from metaserver.model.records import PhaseName, ServerName, TaskName, TeamName
 from metaserver.model.servers import LaneControl, RegisteredServer
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.monitor import ServerMonitor
+from metaserver.monitoring.pace import Paces
 from metaserver.monitoring.windows import Windows
 from metaserver.phases.checkpoints import basis_of
 from metaserver.phases.follower import Follower
 from metaserver.phases.live import LiveBoards, RunOwner
-from metaserver.phases.restore import articles_of, asked_tasks, empty_scoreboard, gold_marks
-from metaserver.store import logs, states
+from metaserver.phases.restore import articles_of, asked_tasks, gold_marks, scored_of
+from metaserver.store import data_packages, logs, states
 from metaserver.store import phases as stored_phases
 from metaserver.store import runs as stored_runs
 from metaserver.store import servers as stored_servers
+from metaserver.store import teams as stored_teams
+from metaserver.store import uploads as stored_uploads
+from metaserver.store.keys import digest_key
 from metaserver.store.logs import LogEnd
 from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
+from metaserver.store.teams import Team
+from metaserver.store.uploads import Upload
+from metaserver.tasks.plugin import AnsweredTask, OfflineTask, answered_tasks
 from metaserver.uniprot import ReleaseVocabulary
 
 
@@ -48,8 +61,10 @@ class RunningPhase:
         settings: Settings,
         vocabulary: ReleaseVocabulary,
         gold: Mapping[TaskName, GoldVersion],
-        scoreboard: Scoreboard,
+        scored: Sequence[ScoredTask],
         *,
+        part: PublicPart | None,
+        aliases: Aliases,
         store: Store,
         client: HttpClient,
         publish: Callable[[RunningPhase, AttemptEnded | LaneChanged], None],
@@ -62,28 +77,43 @@ class RunningPhase:
         self.settings = settings
         self.vocabulary = vocabulary
         self.gold = gold
+        self.part = part
+        self.aliases = aliases
+        self.teams: dict[TeamName, Team] = {}
         self.positions = {article: position for position, article in enumerate(corpus.ids)}
         self.servers: dict[ServerName, RegisteredServer] = {}
         self._found_down: dict[ServerName, str] = {}  # at loading, with the reason
         self.windows = Windows(settings.limits.timeout, clock=clock)
+        self.paces = Paces(clock)
         self._store = store
         self._publish = publish
         self._clock = clock
         self._patience = patience
         self.offline: dict[ServerName, OfflineRun] = {}
+        self.uploads: list[Upload] = []  # all that counted, in their order
+        self.data: DataPackage | None = None  # that its organiser released
         self._unscored: dict[ServerName, OfflineRun] = {}  # offline runs, until `catch_up`
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
+        monitor = ServerMonitor(
+            phase.name,
+            len(corpus),
+            settings.limits.timeout,
+            clock=clock,
+            opened=lambda: self.phase.state(clock()) in OPEN_STATES,
+        )
         self.boards = LiveBoards(
-            ServerMonitor(
-                phase.name,
-                len(corpus),
-                settings.limits.timeout,
-                clock=clock,
-                opened=lambda: self.phase.state(clock()) in OPEN_STATES,
+            monitor,
+            Scoreboard(
+                scored,
+                phase.plan.ranking,
+                Coverage(
+                    positions=self.positions,
+                    over=monitor.over,
+                    is_open=lambda: self.phase.state(clock()) in OPEN_STATES,
+                ),
             ),
-            scoreboard,
             blocked=lambda: store.blocked,
-            lacks_answers=lambda: self.is_behind,
+            lacking=self._lacking,
         )
         self.follower = Follower(
             store,
@@ -121,24 +151,36 @@ class RunningPhase:
             controls = await stored_servers.controls(connection, phase.id)
             registered = await stored_servers.list_all(connection)
             offline = await stored_runs.list_all(connection, phase.id)
+            uploads = await stored_uploads.list_all(connection, phase.id)
+            data = await data_packages.get(connection, phase.id)
             ends = await logs.ends(connection, phase.id)
             changes = await states.newest(connection, phase.id)
+            playing = await stored_teams.list_all(connection)
+            key = await digest_key(connection)
+        corpus = await store.corpus(phase.corpus_id)
+        part = PublicPart.of(key, phase.id, phase.plan)
+        scored = await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part)
         running = cls(
             phase,
-            await store.corpus(phase.corpus_id),
+            corpus,
             settings,
             vocabulary,
             gold,
-            await asyncio.to_thread(empty_scoreboard, gold, vocabulary),
+            scored,
+            part=part,
+            aliases=Aliases(key, phase.id),
             store=store,
             client=client,
             publish=publish,
             clock=clock,
             patience=patience,
         )
+        running.teams = {team.name: team for team in playing}
         for server in registered:
             if server.id in controls:
                 running._enter(server, controls[server.id], ends[server.id], changes.get(server.id))
+        running.uploads.extend(uploads)
+        running.data = data
         for run in offline:
             running._enter_run(run)
             running._unscored[run.name] = run
@@ -148,7 +190,7 @@ class RunningPhase:
         return ArticleCaller(
             self._client.bounded(self.settings.http_limits()),
             articles_of(self._store, self.corpus),
-            self.tasks,
+            self.answered,
             self.vocabulary,
             time_limit=self.settings.limits.timeout,
             clock=self._clock,
@@ -158,6 +200,17 @@ class RunningPhase:
     def name(self) -> PhaseName:
         """The phase's name."""
         return self.phase.name
+
+    @property
+    def uploads_only(self) -> bool:
+        """True if its tasks are offline ones: no server takes part."""
+        return any(isinstance(task, OfflineTask) for task in self.tasks)
+
+    @property
+    def answered(self) -> Sequence[AnsweredTask]:
+        """The tasks that its servers answer."""
+        answered = answered_tasks()
+        return [answered[task.name] for task in self.tasks if task.name in answered]
 
     @property
     def has_runs(self) -> bool:
@@ -171,6 +224,7 @@ class RunningPhase:
         """
         before = self.settings.limits.timeout
         self.phase = phase
+        self.boards.rank(phase.plan.ranking)
         self.settings = settings.of_phase(phase.plan.limits)
         if self.settings.limits.timeout != before:
             self.boards.server_monitor.limit(self.settings.limits.timeout)
@@ -188,7 +242,27 @@ class RunningPhase:
         async with self._store.reading() as connection:
             end = await logs.end(connection, key)
             changes = await states.list_changes(connection, key, limit=1)
+            await self._know(connection, registered.team)
         self._enter(registered, control, end, changes[-1] if changes else None)
+
+    async def _know(self, connection: AsyncConnection, team: TeamName | None) -> None:
+        """Read the team of a server or a run that enters the phase."""
+        if team is not None and (found := await stored_teams.get(connection, team)) is not None:
+            self.teams[team] = found
+
+    def retitle(self, team: Team) -> None:
+        """Show a team's new title with its runs."""
+        self.teams[team.name] = team
+        for name, registered in self.servers.items():
+            if registered.team == team.name:
+                self.boards.enter(name, self._owner(registered.team))
+        for run in self.offline.values():
+            if run.team == team.name:
+                self.boards.enter(run.name, self._owner(run.team, offline=True))
+
+    def _owner(self, team: TeamName | None, *, offline: bool = False) -> RunOwner:
+        known = self.teams.get(team) if team else None
+        return RunOwner(team=team or "", title=known.title if known else "", offline=offline)
 
     def _enter(
         self,
@@ -203,7 +277,7 @@ class RunningPhase:
         self.servers[name] = registered
         self.boards.server_monitor.add(registered.server, address(registered.server.url))
         self.boards.server_monitor.control(name, control.control, control.note)
-        self.boards.enter(name, RunOwner(team=registered.team or ""))
+        self.boards.enter(name, self._owner(registered.team))
         self.follower.add(
             registered.server, self.key(registered), end, has_changed=change is not None
         )
@@ -216,19 +290,27 @@ class RunningPhase:
             self._found_down[name] = change.note
             self.boards.server_monitor.found_down(name, change.note)
 
-    async def read_again(self, name: ServerName) -> None:
-        """Count a server's attempts again, which were changed: articles are in its queue again."""
+    def revise(self, name: ServerName) -> None:
+        """Note that a server's attempts have changed: articles are in its queue again."""
         self.boards.server_monitor.reopened(name)
+        self.follower.revise(name)
+
+    async def read_again(self, name: ServerName) -> None:
+        """Count a server's attempts again, which have changed."""
         async with self._store.reading() as connection:
             changes = await states.list_changes(connection, self.key(self.servers[name]), limit=1)
         self._find_down(name, changes[-1] if changes else None)
-        await self.follower.read_again(name)
+        await self.follower.catch_up_with(name)
 
     @property
     def is_behind(self) -> bool:
         """True while the boards lack stored answers."""
         done, total = self.follower.progress
         return done < total or bool(self._unscored)
+
+    def _lacking(self) -> Set[ServerName]:
+        """Return the runs that lack stored answers."""
+        return self.follower.behind | self._unscored.keys()
 
     @property
     def catching_up(self) -> str:
@@ -263,6 +345,7 @@ class RunningPhase:
 
     def published(self, event: AttemptEnded | LaneChanged) -> None:
         """Record an event of a lane."""
+        self.paces.publish(event)
         self.follower.publish(event)
 
     async def add_run(self, run: OfflineRun) -> None:
@@ -270,16 +353,18 @@ class RunningPhase:
 
         The caller holds `scoring`.
         """
+        async with self._store.reading() as connection:
+            await self._know(connection, run.team)
         self._enter_run(run)
         await self._score_run(run)
 
     def _enter_run(self, run: OfflineRun) -> None:
         self.offline[run.name] = run
-        self.boards.enter(run.name, RunOwner(team=run.team, offline=True))
+        self.boards.enter(run.name, self._owner(run.team, offline=True))
 
     async def _score_run(self, run: OfflineRun) -> None:
         tasks = [one for one in self.boards.scoreboard.scored() if one.plugin.name == run.task]
-        scored = await asyncio.to_thread(Scoreboard, tasks)
+        scored = await asyncio.to_thread(Scoreboard, tasks, self.phase.plan.ranking)
         await score_answers(self._store, scored, self.corpus, {}, [run])
         self.boards.scoreboard.adopt(scored, run.name)
         self._unscored.pop(run.name, None)

@@ -51,6 +51,7 @@ class Scheduler:
         releases: Mapping[str, Release] = MappingProxyType({}),
     ) -> None:
         self.phases: dict[PhaseName, RunningPhase] = {}
+        self.last_id = 0  # the highest id of a phase: those of deleted ones are not used again
         self.listeners: list[Callable[[AttemptEnded | LaneChanged], None]] = []
         self.lanes = LaneController(store, self.phases)
         self._store = store
@@ -86,7 +87,13 @@ class Scheduler:
             patience=self._patience,
         )
         self.phases[phase.name] = running
+        self.last_id = max(self.last_id, phase.id)
         return running
+
+    def forget(self, running: RunningPhase) -> None:
+        """Forget a phase that was deleted; none of its lanes is at work."""
+        del self.phases[running.name]
+        self.lanes.forget(running)
 
     async def take_over(self, phase: Phase) -> RunningPhase:
         """Load a phase that is new, or apply its changed plan.

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
-from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.leaderboards.public_part import PublicPart
+from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.lanes import Corpus, LaneKey
 from metaserver.model.phases import Phase
 from metaserver.model.records import PhaseName, Server, ServerName
@@ -22,10 +23,11 @@ from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.snapshots import KeptMonitor
 from metaserver.monitoring.windows import Window, Windows
 from metaserver.phases.checkpoints import Basis, CheckpointError, Content, basis_of, decode
-from metaserver.phases.follower import CHUNK, count
-from metaserver.phases.restore import empty_scoreboard, vocabulary_of
+from metaserver.phases.log_reader import CHUNK, count
+from metaserver.phases.restore import scored_of, vocabulary_of
 from metaserver.store import checkpoints, logs, phases, servers
 from metaserver.store.checkpoints import StoredCheckpoint
+from metaserver.store.keys import digest_key
 from metaserver.store.logs import LogEnd
 from metaserver.store.reader import ReadStore
 
@@ -80,7 +82,7 @@ class _PhaseCheck:
     phase: Phase
     corpus: Corpus
     basis: Basis
-    board: Scoreboard
+    scored: Sequence[ScoredTask]
     now: float
 
     @classmethod
@@ -91,13 +93,15 @@ class _PhaseCheck:
         settings = settings.of_phase(phase.plan.limits)
         async with store.reading() as connection:
             gold = await phases.newest_gold(connection, phase.id)
+            part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
+        corpus = await store.corpus(phase.corpus_id)
         vocabulary = await asyncio.to_thread(vocabulary_of, settings, phase.release)
         return cls(
             store=store,
             phase=phase,
-            corpus=await store.corpus(phase.corpus_id),
+            corpus=corpus,
             basis=basis_of(settings, vocabulary),
-            board=await asyncio.to_thread(empty_scoreboard, gold, vocabulary),
+            scored=await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part),
             now=now,
         )
 
@@ -128,7 +132,7 @@ class _PhaseCheck:
         limit, clock = self.basis.time_limit, lambda: self.now
         monitor = ServerMonitor(self.phase.name, len(self.corpus), limit, clock=clock)
         monitor.add(Server(name=name, url=""), "")
-        board = Scoreboard(self.board.scored())
+        board = Scoreboard(self.scored)
         return _Aggregates(monitor=monitor, windows=Windows(limit, clock=clock), board=board)
 
     def _loaded(self, name: ServerName, content: Content) -> _Aggregates:
@@ -176,7 +180,8 @@ def _differences(name: ServerName, kept: _Aggregates, again: _Aggregates) -> Ite
 
 
 def _monitor(kept: KeptMonitor, again: KeptMonitor) -> Iterator[str]:
-    for part in ("answered", "given_up", "network", "total", "outcomes", "answers", "recent"):
+    for part in ("answered", "given_up", "network", "total", "outcomes", "answers", "recent",
+                 "over"):  # fmt: skip
         if getattr(kept, part) != getattr(again, part):
             yield f"the monitor's {part.replace('_', ' ')}"
     if _times(kept) != _times(again):

@@ -38,7 +38,7 @@ class Vocabulary(Protocol):
 
 
 class Part(Protocol):
-    """The port to a task, which `metaserver.tasks.plugin.TaskPlugin` implements."""
+    """The port to a task, which `metaserver.tasks.plugin.AnsweredTask` implements."""
 
     @property
     def name(self) -> TaskName:

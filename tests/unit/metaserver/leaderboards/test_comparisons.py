@@ -10,6 +10,7 @@ import pytest
 
 from metaserver.leaderboards.comparisons import Comparisons
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
+from metaserver.model.rankings import ArticlePolicy
 from metaserver.model.records import ArticleId, Server, ServerName, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards, RunOwner
@@ -24,6 +25,8 @@ NAME = TaskName("INT")
 GOLD = "".join(f"{100 + i}\tP{10000 + i}\n{100 + i}\tQ{20000 + i}\n" for i in range(12))
 RIGHT = {"good": 9, "middling": 6, "bad": 2}
 """How many articles each run has right."""
+
+ANSWERED = ArticlePolicy.ANSWERED
 
 
 def payload(run: str, i: int) -> list[list[Any]]:
@@ -92,20 +95,20 @@ async def test_a_board_that_is_looked_at_gets_its_intervals_and_says_so(
 async def test_only_what_changed_is_computed_again(scoreboard: Scoreboard) -> None:
     told: asyncio.Queue[None] = asyncio.Queue()
     comparisons = Comparisons(scoreboard, lambda: told.put_nowait(None), pause=0.0)
-    assert comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is None
+    assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is None
     async with patience():
         await told.get()
-    first = comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw"))
+    first = comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw"))
     assert first is not None
     assert set(first.intervals) == set(RIGHT)
-    assert comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is first
+    assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is first
     put(scoreboard, "bad", articles=1)
     assert (
-        comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is first
+        comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is first
     )  # until the other is ready
     async with patience():
         await told.get()
-    assert comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is not first
+    assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is not first
     assert told.empty()
 
 
@@ -130,11 +133,11 @@ async def test_a_comparison_that_fails_leaves_the_board_as_it_was(
     comparisons = Comparisons(scoreboard, lambda: told.put_nowait(None), pause=0.0)
     scored = scoreboard.scored_task(NAME)
     object.__setattr__(scored, "gold", None)
-    assert comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is None
+    assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is None
     async with patience():
         await told.get()
     assert "cannot compare the runs of INT (raw)" in caplog.text
-    assert comparisons.newest(NAME, "raw", scoreboard.scores(NAME, "raw")) is None
+    assert comparisons.newest(NAME, "raw", ANSWERED, scoreboard.scores(NAME, "raw")) is None
 
 
 async def test_articles_are_shown_that_three_teams_answered(scoreboard: Scoreboard) -> None:

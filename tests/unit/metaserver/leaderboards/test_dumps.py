@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -189,7 +190,7 @@ def test_a_dump_that_cannot_be_read_is_refused(name: TaskName, tasks: Sequence[S
     other = next(dump.data for dump in dumps if dump.task == (ACT if name != ACT else INT))
     whole = Scoreboard(tasks).scored_task(name).plugin.scorer
     gold = Scoreboard(tasks).scored_task(name).gold
-    for broken in (b"", b"no dump", data[:-1], other, data.replace(b" 1", b" 0", 1)):
+    for broken in (b"", b"no dump", data[:-1], other, re.sub(rb" [12]", b" 0", data, count=1)):
         scorer = whole(gold)
         assert isinstance(scorer, KeptScorer)
         with pytest.raises(ValueError, match=r"."):

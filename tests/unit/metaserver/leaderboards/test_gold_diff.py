@@ -10,6 +10,7 @@ from metaserver.leaderboards.gold_diff import (
     label_changes,
     run_changes,
 )
+from metaserver.model.rankings import Ranking
 from metaserver.model.records import ArticleId, ServerName
 from metaserver.tasks.int_ import INT
 from metaserver.tasks.plugin import Score
@@ -69,7 +70,7 @@ def test_runs_are_told_in_the_order_of_the_board_after() -> None:
     one, two, new = ServerName("one"), ServerName("two"), ServerName("new")
     before = {one: score(0.9), two: score(0.5)}
     after = {one: score(0.1), two: score(0.5), new: score(0.5)}
-    assert run_changes(INT, before, after) == [
+    assert run_changes(INT, Ranking(min_coverage=0.0), before, after) == [
         RunChange(
             run="new",
             place_before=None,

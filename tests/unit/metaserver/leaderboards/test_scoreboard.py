@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask, ranked
+from metaserver.model.rankings import Ranking, Ties
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import Score
 from metaserver.phases.candidate import Candidate
@@ -24,6 +25,7 @@ from metaserver.tasks.int_ import INT
 
 ARTICLES = ["100", "200", "300"]
 ACCESSIONS = ["P04637", "P38398", "Q00987", "P10636"]
+SHARED = Ranking(min_coverage=0.0, ties=Ties.SHARE)
 NO_SCORE = Score(values={}, articles_scored=0, articles_in_gold=0, curve=(), detail={})
 
 
@@ -43,17 +45,17 @@ def places(values: dict[str, Sequence[float | None]]) -> list[tuple[str, int | N
         ServerName(run): replace(NO_SCORE, values=dict(zip(INT.order, measures, strict=True)))
         for run, measures in values.items()
     }
-    return [(row.run, row.place) for row in ranked(INT, scores)]
+    return [(row.run, row.place) for row in ranked(INT, SHARED, scores)]
 
 
 def test_equal_runs_share_a_place_and_the_next_place_is_left_out() -> None:
     runs = {"d": [0.1, 0.9], "b": [0.5, 0.5], "c": [0.5, 0.5], "a": [0.5, 0.6]}
-    assert places(runs) == [("a", 1), ("b", 2), ("c", 2), ("d", 4)]
+    assert places(runs) == [("a", 1), ("b", 1), ("c", 1), ("d", 4)]
 
 
 def test_a_run_without_a_score_comes_last_and_has_no_place() -> None:
     runs = {"none": [None, None], "zero": [0.0, None], "best": [0.5, 0.1], "tie": [0.0, 0.0]}
-    assert places(runs) == [("best", 1), ("tie", 2), ("zero", 3), ("none", None)]
+    assert places(runs) == [("best", 1), ("tie", 2), ("zero", 2), ("none", None)]
 
 
 def test_a_run_is_a_servers_answers_to_a_task_that_has_gold(int_task: ScoredTask) -> None:

@@ -51,7 +51,7 @@ class MeasuredServers:
         if isinstance(event, LaneChanged):
             self.server_monitor.lane(event)
         else:
-            self.server_monitor.attempt(event.attempt, final=event.decision.final)
+            self.server_monitor.attempt(event.attempt, 0, final=event.decision.final)
 
     def samples(self) -> dict[tuple[str, ...], float]:
         """Return the samples by name and label values, in the order of the labels' names."""

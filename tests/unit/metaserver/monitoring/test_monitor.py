@@ -74,7 +74,7 @@ def test_a_server_waits_until_its_first_attempt_and_then_is_up(
         is status(server_monitor).network_share
         is None
     )
-    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
     assert status(server_monitor).state is ServerState.UP
 
 
@@ -82,14 +82,14 @@ def test_a_server_is_slow_when_its_median_takes_more_than_half_of_the_limit(
     server_monitor: ServerMonitor,
 ) -> None:
     for seconds in (1.0, 60.0, 60.0):
-        server_monitor.attempt(attempt(seconds=seconds), final=True)
+        server_monitor.attempt(attempt(seconds=seconds), 0, final=True)
     assert status(server_monitor).state is ServerState.SLOW
 
 
 def test_a_server_is_down_while_its_circuit_is_open_and_says_why(
     server_monitor: ServerMonitor,
 ) -> None:
-    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
     server_monitor.lane(changed(down="connect: refused"))
     assert (status(server_monitor).state, status(server_monitor).note) == (
         ServerState.DOWN,
@@ -137,9 +137,9 @@ def test_the_phase_is_finished_when_every_lane_is_finished_or_abandoned(
 
 
 def test_articles_are_answered_given_up_or_neither(server_monitor: ServerMonitor) -> None:
-    server_monitor.attempt(attempt(Outcome.FAULT), final=False)
-    server_monitor.attempt(attempt(Outcome.PARTIAL), final=True)
-    server_monitor.attempt(attempt(Outcome.FAULT, article=1), final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT), 0, final=False)
+    server_monitor.attempt(attempt(Outcome.PARTIAL), 0, final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT, article=1), 0, final=True)
     row = status(server_monitor)
     assert (row.done, row.given_up, row.total) == (1, 1, ARTICLES)
     assert row.outcomes == {Outcome.FAULT: 2, Outcome.PARTIAL: 1}
@@ -147,20 +147,20 @@ def test_articles_are_answered_given_up_or_neither(server_monitor: ServerMonitor
 
 
 def test_the_remaining_time_follows_the_last_attempts(server_monitor: ServerMonitor) -> None:
-    server_monitor.attempt(attempt(Outcome.FAULT, seconds=2.0), final=False)
-    server_monitor.attempt(attempt(seconds=4.0), final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT, seconds=2.0), 0, final=False)
+    server_monitor.attempt(attempt(seconds=4.0), 0, final=True)
     assert status(server_monitor).eta == pytest.approx(
         9 * 3.0 * 2
     )  # two attempts an article so far
-    server_monitor.attempt(attempt(seconds=4.0, server=TWO), final=True)
+    server_monitor.attempt(attempt(seconds=4.0, server=TWO), 0, final=True)
     assert status(server_monitor, TWO).eta == pytest.approx(9 * 4.0 / 4)  # four in flight
     for article in range(1, ARTICLES):
-        server_monitor.attempt(attempt(article=article), final=True)
+        server_monitor.attempt(attempt(article=article), 0, final=True)
     assert status(server_monitor).eta is None
 
 
 def test_time_outs_count_as_long_as_the_limit(server_monitor: ServerMonitor) -> None:
-    server_monitor.attempt(attempt(Outcome.TIMEOUT, seconds=0.5), final=False)
+    server_monitor.attempt(attempt(Outcome.TIMEOUT, seconds=0.5), 0, final=False)
     monitor = server_monitor.snapshot()
     assert monitor.p50 == pytest.approx(LIMIT, rel=0.03)
     assert monitor.histogram[-1] == 1
@@ -168,19 +168,19 @@ def test_time_outs_count_as_long_as_the_limit(server_monitor: ServerMonitor) -> 
 
 def test_the_network_share_is_the_time_without_waiting(server_monitor: ServerMonitor) -> None:
     timings = Timings(dns=0.5, connect=0.5, send=0.25, wait=6.0, transfer=0.75, parse=1.0)
-    server_monitor.attempt(attempt(seconds=8.0, timings=timings), final=True)
-    server_monitor.attempt(attempt(seconds=2.0), final=True)
+    server_monitor.attempt(attempt(seconds=8.0, timings=timings), 0, final=True)
+    server_monitor.attempt(attempt(seconds=2.0), 0, final=True)
     assert status(server_monitor).network_share == pytest.approx(0.2)
 
 
 def test_errors_come_newest_first_and_only_the_last_are_kept(server_monitor: ServerMonitor) -> None:
     for number in range(ERRORS):
-        server_monitor.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), final=False)
+        server_monitor.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), 0, final=False)
     for number in range(ERRORS):  # read back after the first server's, though it was meanwhile
         server_monitor.attempt(
-            attempt(Outcome.XML, at=1001.0 + 2 * number, server=TWO), final=False
+            attempt(Outcome.XML, at=1001.0 + 2 * number, server=TWO), 0, final=False
         )
-    server_monitor.attempt(attempt(at=9999.0), final=True)  # no error
+    server_monitor.attempt(attempt(at=9999.0), 0, final=True)  # no error
     errors = server_monitor.snapshot().errors
     last = 1000.0 + 2 * ERRORS - 1
     assert [error.at for error in errors] == [last - number for number in range(ERRORS)]
@@ -189,7 +189,7 @@ def test_errors_come_newest_first_and_only_the_last_are_kept(server_monitor: Ser
 
 def test_a_strip_holds_the_last_attempts_oldest_first(server_monitor: ServerMonitor) -> None:
     for number in range(STRIP + 5):
-        server_monitor.attempt(attempt(seconds=float(number)), final=False)
+        server_monitor.attempt(attempt(seconds=float(number)), 0, final=False)
     row = status(server_monitor)
     assert [tick.seconds for tick in row.recent] == [float(n) for n in range(5, STRIP + 5)]
     assert row.last == STRIP + 4
@@ -200,8 +200,8 @@ def test_throughput_is_answers_a_minute_in_whole_bins(
 ) -> None:
     assert server_monitor.snapshot().throughput == []
     for _ in range(3):
-        server_monitor.attempt(attempt(at=clock.now), final=True)
-    server_monitor.attempt(attempt(Outcome.FAULT, at=clock.now), final=True)
+        server_monitor.attempt(attempt(at=clock.now), 0, final=True)
+    server_monitor.attempt(attempt(Outcome.FAULT, at=clock.now), 0, final=True)
     assert server_monitor.snapshot().throughput == []  # its bin is not over
     clock.now += 2 * BIN_SECONDS
     assert server_monitor.snapshot().throughput == [3 * 60 / BIN_SECONDS, 0.0]
@@ -217,11 +217,11 @@ def test_the_monitor_says_why_nothing_can_be_stored(server_monitor: ServerMonito
 def test_a_snapshot_is_the_same_value_until_something_changes(
     server_monitor: ServerMonitor, clock: FakeClock
 ) -> None:
-    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
     first = server_monitor.snapshot()
     assert server_monitor.snapshot() is first
     assert server_monitor.snapshot("disk full") is not first
-    server_monitor.attempt(attempt(article=1), final=True)
+    server_monitor.attempt(attempt(article=1), 0, final=True)
     second = server_monitor.snapshot()
     assert [one.done for one in second.servers] == [2, 0]
     assert second.servers[1] is first.servers[1]  # nothing was heard of it
@@ -232,8 +232,8 @@ def test_a_snapshot_is_the_same_value_until_something_changes(
 def test_a_server_monitored_again_no_longer_counts_in_the_times_of_all(
     server_monitor: ServerMonitor,
 ) -> None:
-    server_monitor.attempt(attempt(), final=True)
-    server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
+    server_monitor.attempt(attempt(seconds=50.0, server=TWO), 0, final=True)
     empty = ServerMonitor("test", ARTICLES, LIMIT, clock=FakeClock())
     empty.add(TWO, "")
     server_monitor.adopt(empty, TWO.name)
@@ -251,7 +251,7 @@ def test_a_phase_that_was_read_back_whole_is_finished(clock: FakeClock) -> None:
     server_monitor = ServerMonitor("test", 1, LIMIT, clock=clock)
     server_monitor.add(ONE, "")
     assert not server_monitor.snapshot().finished
-    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
     assert server_monitor.snapshot().finished  # no lane has said so: the hub was started again
 
 
@@ -259,7 +259,7 @@ def test_there_is_a_time_left_only_while_articles_are_sent(clock: FakeClock) -> 
     opened = True
     server_monitor = ServerMonitor("test", ARTICLES, LIMIT, clock=clock, opened=lambda: opened)
     server_monitor.add(ONE, "")
-    server_monitor.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
     assert status(server_monitor).eta == ARTICLES - 1
     opened = False
     assert status(server_monitor).eta is server_monitor.status(ONE.name).eta is None
@@ -268,7 +268,7 @@ def test_there_is_a_time_left_only_while_articles_are_sent(clock: FakeClock) -> 
 
 
 def test_another_time_limit_shows_at_once(server_monitor: ServerMonitor) -> None:
-    server_monitor.attempt(attempt(seconds=30.0), final=True)
+    server_monitor.attempt(attempt(seconds=30.0), 0, final=True)
     assert (server_monitor.snapshot().time_limit, status(server_monitor).state) == (
         LIMIT,
         ServerState.UP,
@@ -284,15 +284,15 @@ def _other() -> ServerMonitor:
     """Return a monitor of one server with two attempts."""
     other = ServerMonitor("test", ARTICLES, LIMIT, clock=FakeClock())
     other.add(ONE, "")
-    other.attempt(attempt(), final=True)
-    other.attempt(attempt(seconds=LIMIT, outcome=Outcome.TIMEOUT), final=True)
+    other.attempt(attempt(), 0, final=True)
+    other.attempt(attempt(seconds=LIMIT, outcome=Outcome.TIMEOUT), 0, final=True)
     return other
 
 
 def test_measures_are_the_same_after_a_dump(server_monitor: ServerMonitor) -> None:
     other = _other()
-    server_monitor.attempt(attempt(seconds=7.0), final=True)
-    server_monitor.attempt(attempt(seconds=50.0, server=TWO), final=True)
+    server_monitor.attempt(attempt(seconds=7.0), 0, final=True)
+    server_monitor.attempt(attempt(seconds=50.0, server=TWO), 0, final=True)
     server_monitor.load(ONE.name, other.dump(ONE.name))
     shown, expected = server_monitor.snapshot(), other.snapshot()
     assert shown.servers[0] == dataclasses.replace(
@@ -300,8 +300,8 @@ def test_measures_are_the_same_after_a_dump(server_monitor: ServerMonitor) -> No
     )
     assert shown.errors == expected.errors
     assert sum(shown.histogram) == 3  # the earlier attempt of the first server counts no more
-    server_monitor.attempt(attempt(), final=True)
-    other.attempt(attempt(), final=True)
+    server_monitor.attempt(attempt(), 0, final=True)
+    other.attempt(attempt(), 0, final=True)
     assert server_monitor.dump(ONE.name) == other.dump(ONE.name)
 
 
@@ -321,7 +321,7 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "add": lambda monitor: monitor.add(ONE, "http://127.0.0.1:81"),
     "adopt": lambda monitor: monitor.adopt(_other(), ONE.name),
     "behind": lambda monitor: monitor.behind(ONE.name, True),
-    "attempt": lambda monitor: monitor.attempt(attempt(), final=True),
+    "attempt": lambda monitor: monitor.attempt(attempt(), 0, final=True),
     "control": lambda monitor: monitor.control(ONE.name, Control.PAUSED),
     "found_down": lambda monitor: monitor.found_down(ONE.name, "connect: refused"),
     "load": lambda monitor: monitor.load(ONE.name, _other().dump(ONE.name)),
@@ -329,7 +329,7 @@ CHANGES: Mapping[str, Callable[[ServerMonitor], None]] = {
     "lane": lambda monitor: monitor.lane(changed(in_flight=1)),
     "limit": lambda monitor: monitor.limit(2 * LIMIT),
 }
-LOOKS = {"dump", "outcomes", "put_back", "snapshot", "state", "status", "take_changed"}
+LOOKS = {"dump", "outcomes", "over", "put_back", "snapshot", "state", "status", "take_changed"}
 
 
 def test_each_method_changes_servers_or_only_looks_at_them() -> None:

@@ -16,7 +16,16 @@ from metaserver.model.errors import (
     UnavailableError,
 )
 from metaserver.model.states import JobState
-from metaserver.phases.jobs import FAULT, MOST_AT_WORK, MOST_KEPT, Job, Jobs, Progress, Work
+from metaserver.phases.jobs import (
+    FAULT,
+    MOST_AT_WORK,
+    MOST_KEPT,
+    TEAM_AT_WORK,
+    Job,
+    Jobs,
+    Progress,
+    Work,
+)
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -142,3 +151,15 @@ async def test_a_hub_that_stops_ends_its_jobs() -> None:
     assert job.state is JobState.CANCELLED
     with pytest.raises(RefusedError, match="the hub stops"):
         begin(jobs, at_once)
+
+
+async def test_a_team_has_jobs_of_its_own() -> None:
+    jobs, work = Jobs(), Gated()
+    own = [jobs.begin("t", "s", "team blue", work, team="blue") for _ in range(TEAM_AT_WORK)]
+    with pytest.raises(RefusedError, match=f"{TEAM_AT_WORK} jobs are running already"):
+        jobs.begin("t", "s", "team blue", work, team="blue")
+    other = jobs.begin("t", "s", "team red", work, team="red")
+    organisers = jobs.begin("t", "s", "organiser ana", work)
+    assert jobs.list_all("blue") == list(reversed(own))
+    assert (jobs.list_all("red"), jobs.list_all()) == ([other], [organisers])
+    await jobs.close()

@@ -189,3 +189,34 @@ async def test_a_run_that_leaves_is_gone() -> None:
     assert (row.team, row.offline) == ("blue", True)
     boards.leave(SERVER.name)
     assert boards.board(NAME).rows == []
+
+
+async def test_the_runs_of_a_team_are_counted_without_scores() -> None:
+    boards = live()
+    for run, team in (("one", "red"), ("two", "blue"), ("three", "blue"), ("empty", "blue")):
+        boards.enter(ServerName(run), RunOwner(team=team))
+    for run in ("one", "two", "three"):
+        boards.scoreboard.put(ServerName(run), ArticleId("100"), ANSWER.payloads)
+    assert [boards.counts(team)[NAME] for team in (None, "blue", "red", "green")] == [3, 2, 1, 0]
+
+
+async def test_runs_that_are_behind_lose_their_intervals_and_others_keep_them() -> None:
+    boards, runs = live(), [ServerName("one"), ServerName("two")]
+    for run in runs:
+        boards.scoreboard.put(run, ArticleId("100"), ANSWER.payloads)
+    await boards.settled(NAME)
+    lacking: set[ServerName] = set()
+    boards._lacking = lambda: frozenset(lacking)
+
+    def with_intervals() -> list[str]:
+        return [row.run for row in boards.board(NAME).rows if row.interval is not None]
+
+    assert with_intervals() == ["one", "two"]
+    lacking.add(runs[0])
+    assert with_intervals() == ["two"]
+    boards.scoreboard.put(runs[0], ArticleId("200"), ANSWER.payloads)
+    assert with_intervals() == ["two"]
+    assert not boards.comparisons._asked  # none is made of runs that lack answers
+    lacking.clear()
+    assert with_intervals() == ["one", "two"]
+    assert boards.comparisons._asked

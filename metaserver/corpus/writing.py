@@ -1,0 +1,95 @@
+"""Writers of articles that `corpus.reader` reads back: names of text files, BioC JSON.
+
+A document has its title as a passage of its own where the text begins with it, so that every
+offset is one of the article's text, in Unicode characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from metaserver.model.records import Article
+
+PART_BYTES = 64 * 2**20
+PART_DOCUMENTS = 20_000
+"""The most bytes and documents of a collection, well below what is read of a file."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+_NOT_READ = re.compile(
+    r"(readme|license|licence|copying|notice|con|prn|aux|nul|com\d|lpt\d)(\..*)?"
+)
+_BEGIN = (
+    b'{"source":"BioCreative Meta-Server","date":"","key":"articles.key","infons":{},"documents":['
+)
+_END = b"\n]}\n"
+
+
+class TextNames:
+    """The names of text files: an article's id where that can be one, else its number."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def name(self, article: str, number: int) -> str:
+        """Return the name for the article of this number; no two differ by case alone."""
+        folded = article.lower()
+        plain = _PLAIN.fullmatch(article) and not _NOT_READ.fullmatch(folded)
+        stem = article if plain and folded not in self._known else f"_{number}"
+        self._known.add(stem.lower())
+        return f"{stem}.txt"
+
+
+def bioc_collections(articles: Iterable[Article]) -> Iterator[Iterator[bytes]]:
+    """Yield collections in BioC JSON, each in parts that follow each other.
+
+    Each is to be read to its end before the next one is asked for.
+    """
+    left = iter(articles)
+    for first in left:
+        yield _collection(first, left)
+
+
+def _collection(first: Article, left: Iterator[Article]) -> Iterator[bytes]:
+    document = _document(first)
+    size, count = len(document), 1
+    yield _BEGIN + b"\n" + document
+    while size < PART_BYTES and count < PART_DOCUMENTS and (article := next(left, None)):
+        document = _document(article)
+        size, count = size + len(document), count + 1
+        yield b",\n" + document
+    yield _END
+
+
+def _document(article: Article) -> bytes:
+    title, text = article.title, article.text
+    begin = f"{title}\n"
+    titled = title and title == title.strip() and text.startswith(begin) and text != begin
+    passages = (
+        [_passage(0, "title", title), _passage(len(begin), "text", text[len(begin) :])]
+        if titled
+        else [_passage(0, "text", text)]
+    )
+    return msgspec.json.encode(
+        {
+            "id": article.id,
+            "infons": {} if titled or not title else {"title": title},
+            "passages": passages,
+            "annotations": [],
+            "relations": [],
+        }
+    )
+
+
+def _passage(offset: int, kind: str, text: str) -> dict[str, Any]:
+    return {
+        "offset": offset,
+        "infons": {"type": kind},
+        "text": text,
+        "sentences": [],
+        "annotations": [],
+        "relations": [],
+    }

@@ -1,0 +1,46 @@
+"""Anonymous names of a phase's teams and runs: stable, and of no meaning without the hub's key."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from functools import lru_cache
+
+BLOCK = 999
+"""Teams whose numbers are shuffled together: from 1 to 999, then from 1,000 to 1,998, ..."""
+LETTERS = 4
+"""Letters of a run's name, of 32 each: it need only differ from other runs of its team."""
+
+
+class Aliases:
+    """The anonymous names of one phase: "Team 473" for a team, "Team 473 k7q3" for one of its runs.
+
+    A team's number comes from a keyed shuffle of all numbers, so that two teams never share one and
+    its size says nothing of when the team was registered. Phases differ: what is revealed after the
+    freeze of one says nothing of another. No real name has a space, so that none equals an alias.
+    """
+
+    def __init__(self, key: bytes, phase: int) -> None:
+        self._key = key
+        self._phase = phase
+
+    def team(self, id_: int) -> str:
+        """Return the name of the team of this id (1 or more)."""
+        block, place = divmod(id_ - 1, BLOCK)
+        return f"Team {block * BLOCK + _shuffled(self._key, self._phase)[place]}"
+
+    def run(self, team: str, run: str) -> str:
+        """Return the name of a run, or a server; `team` is the anonymous name of its team."""
+        code = base64.b32encode(_digest(self._key, f"run {self._phase} {run}"))[:LETTERS]
+        return f"{team or 'Run'} {code.decode().lower()}"
+
+
+def _digest(key: bytes, text: str) -> bytes:
+    return hmac.digest(key, f"alias of {text}".encode(), hashlib.sha256)
+
+
+@lru_cache(maxsize=64)
+def _shuffled(key: bytes, phase: int) -> tuple[int, ...]:
+    numbers = range(1, BLOCK + 1)
+    return tuple(sorted(numbers, key=lambda number: _digest(key, f"team {phase} {number}")))

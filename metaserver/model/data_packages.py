@@ -1,0 +1,25 @@
+"""The data package of a phase, as its organiser released it."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class DataPackage(msgspec.Struct, frozen=True, kw_only=True):
+    """A released package; its file is named by `sha256`, the checksum of the whole zip.
+
+    `gold` has the version of each task's gold in it, `articles` the number of articles.
+    `confirmed`: its organiser knew that it has articles of a test phase that is not over. `public`:
+    everybody may read it, not teams alone.
+    """
+
+    sha256: str
+    size: int
+    files: int
+    articles: int
+    corpus_id: int
+    gold: dict[str, int]
+    license: str
+    public: bool
+    confirmed: bool
+    released_at: float

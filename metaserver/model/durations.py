@@ -1,0 +1,11 @@
+"""Lengths of time in words."""
+
+from __future__ import annotations
+
+
+def in_words(seconds: float) -> str:
+    """Write a length of time: 45 s, 12 min, 3.5 h, 2.1 d."""
+    for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
+        if seconds < limit:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 86400:.3g} d"

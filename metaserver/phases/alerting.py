@@ -1,0 +1,148 @@
+"""The sender of alerts to organisers: it looks at all phases and the hub, and writes to channels.
+
+What it finds is stored before it is sent, so that a hub that is started again repeats nothing and
+loses nothing. A channel is sent one message at a time, at most every `notices.alerts` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import smtplib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from metaserver.client.http import HttpClient
+from metaserver.concurrency import run_uncancelled
+from metaserver.config import Settings
+from metaserver.model.alerts import Alert, ChannelKind, Condition
+from metaserver.model.errors import PeerError, UnavailableError
+from metaserver.model.findings import FindingKind
+from metaserver.phases import webhooks
+from metaserver.phases.alerts import HOLD, AlertBook, lines
+from metaserver.phases.mail import send_mail
+from metaserver.phases.scheduler import Scheduler
+from metaserver.phases.watching import watch
+from metaserver.store import alerts
+from metaserver.store.alerts import AlertChannel
+from metaserver.store.store import Store
+
+LOOK_SECONDS = 15.0
+SCARCE = 0.05  # of the disk
+KEPT = 90 * 86_400.0  # seconds for which sent alerts are kept
+DISK = "disk"
+ALERTED = frozenset({FindingKind.LATE, FindingKind.DOWN, FindingKind.NO_GOLD, FindingKind.BURST})
+"""The findings that organisers are sent; the others are for who looks at the control room."""
+FAILURES = (PeerError, OSError, smtplib.SMTPException)
+
+log = logging.getLogger(__name__)
+
+
+class AlertSender:
+    """The sender of alerts; `clock` returns Unix seconds, `hold` is that of `AlertBook.update`."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        scheduler: Scheduler,
+        settings: Settings,
+        clock: Callable[[], float],
+        hold: Mapping[str, float] = HOLD,
+    ) -> None:
+        self.hold = hold
+        self._store = store
+        self._client = client
+        self._scheduler = scheduler
+        self._settings = settings
+        self._clock = clock
+        self._book: AlertBook | None = None
+        self._next: dict[int, float] = {}  # the earliest time of a channel's next message
+
+    async def run(self) -> None:
+        """Look and send, until cancelled."""
+        while True:
+            try:
+                with suppress(UnavailableError):  # the store is blocked: they are stored later
+                    await run_uncancelled(self.look())
+                    await self.send()
+            except Exception:
+                log.exception("alerts could not be sent")
+            await asyncio.sleep(min(LOOK_SECONDS, self._settings.notices.batch))
+
+    async def look(self) -> None:
+        """Store the alerts that are due now."""
+        if self._book is None:
+            async with self._store.reading() as connection:
+                self._book = AlertBook(await alerts.last_alerts(connection))
+        self._store.require_writable()
+        now = self._clock()
+        due = list(self._book.update(now, dict(self._conditions(now)), self.hold))
+        if due:
+            async with self._store.writing() as connection:
+                await alerts.add(connection, due)
+                await alerts.delete_before(connection, now - KEPT)
+
+    def _conditions(self, now: float) -> Iterator[tuple[Condition, str]]:
+        for running in self._scheduler.phases.values():
+            for finding in watch(running, now).findings:
+                if finding.kind not in ALERTED:
+                    continue
+                for subject in finding.subjects:
+                    condition = Condition(finding.kind, running.name, subject.name)
+                    yield condition, subject.text
+        disk = shutil.disk_usage(self._settings.folder)
+        if disk.free < SCARCE * disk.total:
+            left = f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.1f} GB"
+            yield Condition(DISK, "", "hub"), f"Little is left of the hub's disk: {left}"
+
+    async def send(self) -> None:
+        """Send each channel the alerts that it was not sent yet, in one message."""
+        async with self._store.reading() as connection:
+            known = await alerts.list_channels(connection)
+            first = min((one.sent_up_to for one in known), default=0)
+            waiting = await alerts.after(connection, first) if known else []
+        now = self._clock()
+        calls = [
+            self._send(channel, its)
+            for channel in known
+            if (its := [one for one in waiting if one.id > channel.sent_up_to])
+            and now >= self._next.get(channel.id, 0)
+        ]
+        await asyncio.gather(*calls)  # concurrently: no channel waits for another
+
+    async def _send(self, channel: AlertChannel, waiting: Sequence[Alert]) -> None:
+        self._next[channel.id] = self._clock() + self._settings.notices.alerts
+        last = waiting[-1].id
+        try:
+            await self.deliver(channel, lines(waiting), waiting)
+        except FAILURES as error:
+            log.warning("alerts could not be sent to channel %s: %s", channel.id, error)
+            await run_uncancelled(self._failed(channel, last, str(error)))
+        except Exception as error:  # one channel must not keep the others from being sent theirs
+            log.exception("alerts could not be sent to channel %s", channel.id)
+            await run_uncancelled(self._failed(channel, last, type(error).__name__))
+        else:
+            await run_uncancelled(self._sent(channel, last))
+
+    async def _sent(self, channel: AlertChannel, last: int) -> None:
+        async with self._store.writing() as connection:
+            await alerts.sent(connection, channel.id, last)
+
+    async def _failed(self, channel: AlertChannel, last: int, why: str) -> None:
+        async with self._store.writing() as connection:
+            await alerts.failed(connection, channel, last, why)
+
+    async def deliver(
+        self, channel: AlertChannel, said: Sequence[str], found: Sequence[Alert] = ()
+    ) -> None:
+        """Send one message of some lines now; raises one of `FAILURES` where it was not taken."""
+        text = "\n".join(said)
+        if channel.kind is ChannelKind.EMAIL:
+            subject = " ".join(f"Meta-Server: {said[0]}".split())[:200]
+            settings = self._settings.notices
+            await asyncio.to_thread(send_mail, settings, channel.address, subject, f"{text}\n")
+            return
+        message = {"text": text, "alerts": list(found)}
+        await webhooks.post(self._client, channel.address, channel.secret, message, self._clock())

@@ -1,0 +1,127 @@
+"""Mail with the one-time links of sign-ups.
+
+A sign-up whose mail is due stays so in the store until it was sent: a restart forgets none. The
+link is made when its mail is sent, so that no secret has to be kept until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import smtplib
+from collections.abc import Callable
+from contextlib import suppress
+
+from metaserver.concurrency import run_uncancelled
+from metaserver.config import Settings
+from metaserver.model.challenges import DAY, LINK_SECONDS, NEXT_LINK, LinkKind, SignUp, link_path
+from metaserver.model.errors import UnavailableError
+from metaserver.phases.mail import send_mail
+from metaserver.store import sign_ups
+from metaserver.store.store import Store
+
+AGAIN_SECONDS = 60.0
+"""Seconds until what could not be sent is tried again."""
+
+SUBJECTS = {
+    LinkKind.CONFIRM: "confirm team {team}",
+    LinkKind.INVITATION: "an invitation",
+    LinkKind.TOKEN: "team {team} is in",
+}
+TEXTS = {
+    LinkKind.CONFIRM: """Somebody, you we hope, signed team {team} up for the challenge {challenge}.
+Confirm it here:
+
+{link}
+
+The link is good for {good}, and once.
+If it was not you, ignore this message: nothing happens then.
+""",
+    LinkKind.INVITATION: """The organisers of the challenge {challenge} invite you to take part.
+Name your team here:
+
+{link}
+
+The link is good for {good}, and once.
+If you do not want to, ignore this message.
+""",
+    LinkKind.TOKEN: """Team {team} takes part in the challenge {challenge}.
+Its first token, with which you sign in, is shown once here:
+
+{link}
+
+The link is good for {good}, and once.
+Whoever opens it acts for your team: do not pass it on.
+""",
+}
+
+log = logging.getLogger(__name__)
+
+
+class SignUpMailer:
+    """The sender of one-time links; `clock` returns Unix seconds."""
+
+    def __init__(self, store: Store, settings: Settings, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._settings = settings
+        self._clock = clock
+        self._due = asyncio.Event()
+        self._due.set()  # of an earlier run
+
+    @property
+    def able(self) -> bool:
+        """True where it can send: there is an SMTP server, and the hub knows its own address."""
+        return bool(self._settings.notices.smtp_host and self._settings.web.url)
+
+    def wake(self) -> None:
+        """Let it look for what is due."""
+        self._due.set()
+
+    async def run(self) -> None:
+        """Send what is due, until cancelled."""
+        while self.able:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(AGAIN_SECONDS):
+                    await self._due.wait()
+            self._due.clear()
+            try:
+                with suppress(UnavailableError):  # the store is blocked: it waits
+                    await self.send()
+            except Exception:
+                log.exception("links of sign-ups could not be sent")
+
+    async def send(self) -> None:
+        """Send the link of each sign-up whose mail is due."""
+        self._store.require_writable()
+        async with self._store.reading() as connection:
+            due = await sign_ups.due(connection)
+        for one in due:
+            await run_uncancelled(self._send(one))
+
+    async def _send(self, one: SignUp) -> None:
+        kind = NEXT_LINK[one.state]
+        async with self._store.writing() as connection:
+            if not await sign_ups.due(connection, one.id):
+                return  # an organiser has handed a link out meanwhile
+            made = await sign_ups.make_link(connection, one.id, kind, self._clock())
+        subject, text = self._message(one, kind, made.secret)
+        try:
+            await asyncio.to_thread(send_mail, self._settings.notices, one.email, subject, text)
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            log.warning("the mail of sign-up %d could not be sent: %s", one.id, error)
+            values: dict[str, object] = {"failures": one.failures + 1}
+        else:
+            values = {"mail_due": False, "mailed_at": self._clock(), "failures": 0}
+        async with self._store.writing() as connection:
+            await sign_ups.mailed(connection, one, **values)
+
+    def _message(self, one: SignUp, kind: LinkKind, secret: str) -> tuple[str, str]:
+        days = LINK_SECONDS[kind] / DAY
+        values = {
+            "team": one.team,
+            "challenge": one.challenge,
+            "link": self._settings.web.url.rstrip("/") + link_path(secret),
+            "good": "24 hours" if days == 1 else f"{days:.0f} days",
+        }
+        subject = SUBJECTS[kind].format(**values)
+        return f"{one.challenge}: {subject}", TEXTS[kind].format(**values)

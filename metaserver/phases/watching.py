@@ -1,0 +1,128 @@
+"""A phase as its organisers watch it: each server against the deadline, and what needs a look.
+
+It is one walk over the rows that the monitor keeps anyway. The control room shows it, and notices
+to organisers come from its findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from metaserver.model.durations import in_words
+from metaserver.model.findings import FindingKind, PhaseFinding, Subject
+from metaserver.model.plans import Change
+from metaserver.model.records import ServerName, TaskName
+from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
+from metaserver.monitoring.forecast import Forecast, Verdict, forecast, verdict
+from metaserver.monitoring.snapshots import ServerStatus
+from metaserver.phases.conspicuous import conspicuous
+from metaserver.phases.runtime import RunningPhase
+
+DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
+"""The states from which on no article is sent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchedServer:
+    """A server's row of the monitor, with its team and its forecast against the deadline."""
+
+    status: ServerStatus
+    team: str
+    forecast: Forecast | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseWatch:
+    """A phase at `now` (Unix seconds); `deadline` is the change after which no article is sent."""
+
+    now: float
+    deadline: Change | None
+    servers: Sequence[WatchedServer]
+    findings: Sequence[PhaseFinding]
+
+    @property
+    def left(self) -> float | None:
+        """The seconds until the deadline; None without one."""
+        return None if self.deadline is None else self.deadline.at.timestamp() - self.now
+
+
+def watch(running: RunningPhase, now: float) -> PhaseWatch:
+    """Return a phase as of now."""
+    deadline = next((one for one in running.phase.coming(now) if one.state in DEADLINES), None)
+    left = None if deadline is None else deadline.at.timestamp() - now
+    is_open = running.phase.state(now) in OPEN_STATES
+    servers = [_watched(running, one, left, is_open=is_open) for one in _statuses(running)]
+    findings = [*_found(running, servers, left)] if is_open else []
+    return PhaseWatch(now=now, deadline=deadline, servers=servers, findings=findings)
+
+
+def _statuses(running: RunningPhase) -> Sequence[ServerStatus]:
+    return running.boards.monitor().servers
+
+
+def _watched(
+    running: RunningPhase, status: ServerStatus, left: float | None, *, is_open: bool
+) -> WatchedServer:
+    known = running.servers.get(status.name)
+    found = forecast(status, running.paces.measured(status.name)) if is_open else None
+    judged = verdict(status, found, left)
+    if not is_open and judged is not Verdict.FINISHED:
+        judged = Verdict.STOPPED
+    team = (known.team or "") if known else ""
+    return WatchedServer(status=status, team=team, forecast=found, verdict=judged)
+
+
+def _found(
+    running: RunningPhase, servers: Sequence[WatchedServer], left: float | None
+) -> Iterator[PhaseFinding]:
+    """Yield the findings of an open phase, the worst first."""
+    about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
+    for task in running.tasks:
+        if task.name not in running.gold:
+            text = f"{task.name} has no gold: it is not scored"
+            about[FindingKind.NO_GOLD].append(Subject(name=task.name, text=text))
+    for server in servers:
+        for kind, text in _troubles(server, left):
+            about[kind].append(Subject(name=server.status.name, text=text))
+    for kind, subject in conspicuous(running.uploads, _leaders(running)):
+        about[kind].append(subject)
+    for kind, subjects in about.items():
+        if subjects:
+            yield PhaseFinding(kind=kind, subjects=tuple(subjects))
+
+
+def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:
+    """Return the best run of each task that has uploads, by the newest scores that there are."""
+    tasks = {upload.task for upload in running.uploads}
+    board = running.boards.scoreboard
+    found: dict[TaskName, ServerName] = {}
+    for plugin in running.boards.tasks():
+        if plugin.name in tasks:
+            scores = {
+                run: value
+                for run, score in board.recent(plugin.name).items()
+                if (value := score.values.get(plugin.order[0])) is not None
+            }
+            if scores:
+                found[plugin.name] = max(scores, key=scores.__getitem__)
+    return found
+
+
+def _troubles(server: WatchedServer, left: float | None) -> Iterator[tuple[FindingKind, str]]:
+    status, name = server.status, server.status.name
+    if server.forecast and left is not None:
+        needs = f"{name} needs {in_words(server.forecast.seconds)}, {in_words(left)} are left"
+        if server.verdict is Verdict.LATE:
+            yield FindingKind.LATE, needs
+        elif server.verdict is Verdict.CLOSE and server.forecast.seconds > left:
+            yield FindingKind.CLOSE, f"{needs}: it may just make it"
+    why = f": {status.note}" if status.note else ""
+    if status.state is ServerState.DOWN:
+        yield FindingKind.DOWN, f"{name} is down{why}"
+    if status.state is ServerState.SUSPENDED:
+        yield FindingKind.SUSPENDED, f"{name} is suspended{why}"
+    if status.given_up:
+        articles = "1 article was" if status.given_up == 1 else f"{status.given_up} articles were"
+        yield FindingKind.GIVEN_UP, f"{articles} given up for {name}"
