@@ -16,7 +16,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from metaserver.model.challenges import ChallengePage
 from metaserver.model.conformance import Conformance, ConformanceVerdict
+from metaserver.model.methods import MethodDescription
 from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 
@@ -131,8 +133,14 @@ RAW_ANSWERS = Records(
 
 TABLES = (
     ArchivedTable(table=t.hub_keys),
-    ArchivedTable(table=t.challenges),
+    ArchivedTable(
+        table=t.challenges,
+        forms={"page": ColumnForm.JSON, "code": ColumnForm.LEFT_OUT},
+        types={"page": ChallengePage},
+    ),
+    ArchivedTable(table=t.announcements),
     ArchivedTable(table=t.teams, forms={"notices": ColumnForm.LEFT_OUT}),
+    ArchivedTable(table=t.sign_ups),
     ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
@@ -158,16 +166,34 @@ TABLES = (
         },
         file=_offline_run,
     ),
+    ArchivedTable(table=t.uploads, forms={"prints": ColumnForm.PACKED_JSON}),
+    ArchivedTable(
+        table=t.methods,
+        forms={"description": ColumnForm.JSON},
+        types={"description": MethodDescription},
+    ),
     ArchivedTable(table=t.frozen_boards, forms={"document": ColumnForm.FILE}, file=_frozen_board),
     ArchivedTable(table=t.audit, forms={"detail": ColumnForm.JSON}),
 )
 """The archived tables, in the order in which rows refer to each other.
 
-Tokens and sessions are left out, because a reader of the archive could try them; so are notices,
-and checkpoints, which are made from the attempts and answers.
+Tokens, one-time links and sessions are left out, because a reader of the archive could try them; so
+are notices, alerts and channels, and what is made from the rest: checkpoints, and the data packages
+of phases, whose files are beside the store.
 """
 
-LEFT_OUT = frozenset({t.tokens.name, t.sessions.name, t.notices.name, t.checkpoints.name})
+LEFT_OUT = frozenset(
+    {
+        t.channels.name,
+        t.alerts.name,
+        t.tokens.name,
+        t.one_time_links.name,
+        t.sessions.name,
+        t.notices.name,
+        t.checkpoints.name,
+        t.data_packages.name,
+    }
+)
 
 
 def of_phases(archived: ArchivedTable, phases: Mapping[int, int]) -> Iterator[Any]:
@@ -175,7 +201,7 @@ def of_phases(archived: ArchivedTable, phases: Mapping[int, int]) -> Iterator[An
     columns = archived.table.c
     if archived.table is t.phases:
         yield columns.id.in_(list(phases))
-    elif archived.table is t.audit:
+    elif archived.table in (t.audit, t.sign_ups):
         yield sa.false()
     elif "phase_id" in columns:
         yield columns.phase_id.in_(list(phases))

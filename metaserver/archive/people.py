@@ -15,6 +15,7 @@ from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
 from metaserver.leaderboards.gold import read_gold, scored_tasks
+from metaserver.leaderboards.public_part import PublicPart
 from metaserver.leaderboards.rescoring import score_answers
 from metaserver.leaderboards.result_files import (
     ATTEMPT_HEAD,
@@ -25,13 +26,15 @@ from metaserver.leaderboards.result_files import (
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
 from metaserver.model.phases import GoldVersion
+from metaserver.model.plans import PhasePlan
 from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
 from metaserver.phases.restore import gold_marks
 from metaserver.store import phases as phase_queries
 from metaserver.store import runs as run_queries
+from metaserver.store.keys import digest_key
 from metaserver.store.reader import ReadStore, of_lane, read_attempt
 from metaserver.store.tables import answers, attempts
-from metaserver.tasks.plugin import Payload, installed_tasks
+from metaserver.tasks.plugin import Payload, answered_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary
 
 
@@ -69,7 +72,10 @@ class PhaseFiles:
         async with self._reader.reading() as connection:
             gold = await phase_queries.newest_gold(connection, row.id)
             offline = await run_queries.list_all(connection, row.id)
-        board = self._empty_board(row, gold)
+            secret = await digest_key(connection)
+        plan = msgspec.json.decode(row.plan, type=PhasePlan)
+        part = PublicPart.of(secret, row.id, plan)
+        board = self._empty_board(row, plan, gold, corpus, part)
         for name, key in lanes.items():
             self._result_files(f"{folder}/runs", name, key, corpus, board)
         self._out.write_lines(f"{folder}/attempts.tsv", self._attempts(lanes, corpus))
@@ -84,12 +90,22 @@ class PhaseFiles:
         }
         self._out.write(f"{folder}/leaderboard.json", pretty(boards))
 
-    def _empty_board(self, row: sa.Row[Any], gold: Mapping[TaskName, GoldVersion]) -> Scoreboard:
+    def _empty_board(
+        self,
+        row: sa.Row[Any],
+        plan: PhasePlan,
+        gold: Mapping[TaskName, GoldVersion],
+        corpus: Corpus,
+        part: PublicPart | None,
+    ) -> Scoreboard:
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
         }
         marks = gold_marks(gold)
-        return Scoreboard(scored_tasks(golds, self._vocabulary(row), marks) if golds else [])
+        if not golds:
+            return Scoreboard([], plan.ranking)
+        scored = scored_tasks(golds, self._vocabulary(row), marks, corpus.ids, part)
+        return Scoreboard(scored, plan.ranking)
 
     def _result_files(
         self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus, board: Scoreboard
@@ -102,7 +118,7 @@ class PhaseFiles:
         with ExitStack() as stack:
             spools: dict[TaskName, IO[bytes]] = {}
             for position, members in self._members(key):
-                for task in members.keys() & installed_tasks().keys():
+                for task in members.keys() & answered_tasks().keys():
                     if task not in spools:
                         file = stack.enter_context(tempfile.TemporaryFile(dir=self._folder))
                         spools[task] = file
@@ -115,7 +131,7 @@ class PhaseFiles:
                 board.put(name, corpus.ids[position], payloads)
                 self._counted(1)
             for task, spool in sorted(spools.items()):
-                lines = installed_tasks()[task].result_lines(_spooled(spool, corpus))
+                lines = answered_tasks()[task].result_lines(_spooled(spool, corpus))
                 self._out.write_lines(f"{folder}/{result_file(name, task)}", lines)
 
     def _members(self, key: LaneKey) -> Iterator[tuple[int, Mapping[TaskName, msgspec.Raw]]]:

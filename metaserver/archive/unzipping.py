@@ -7,7 +7,7 @@ import io
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +81,15 @@ class ZipReader:
 
     def __contains__(self, name: str) -> bool:
         return name in self._sums
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the entries that have a checksum."""
+        return list(self._sums)
+
+    def checksum_line(self, name: str) -> str:
+        """Return an entry's line among the checksums."""
+        known = self._sum(name)
+        return f"{known.sha256}\t{known.size}\t{name}\n"
 
     def read(self, name: str) -> bytes:
         """Return an entry's content."""

@@ -1,0 +1,155 @@
+"""The inputs of a results package: a phase that is over, read from a store and scored again.
+
+The store may be that of a hub at work: a phase that is over changes with its gold alone, and gold
+is read together with the boards that were frozen on it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from metaserver.archive.counting import RowCounter
+from metaserver.config import Settings
+from metaserver.files.compression import unpack
+from metaserver.leaderboards.public_part import PublicPart
+from metaserver.leaderboards.rescoring import score_answers
+from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.boards import RAW, FrozenBoard, View
+from metaserver.model.errors import HubError, InputError
+from metaserver.model.lanes import Corpus, LaneKey
+from metaserver.model.methods import MethodDescription
+from metaserver.model.phases import Challenge, GoldVersion, Phase
+from metaserver.model.records import PhaseName, ServerName, TaskName
+from metaserver.model.scores import Score
+from metaserver.phases.restore import scored_of, vocabulary_of
+from metaserver.store import boards, methods, phases, runs
+from metaserver.store.keys import digest_key
+from metaserver.store.reader import ReadStore
+from metaserver.store.runs import OfflineRun
+from metaserver.tasks.plugin import TaskPlugin
+from metaserver.uniprot import Release
+from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseSource:
+    """A phase as its package shows it: its boards, its runs, and the board that scored them again.
+
+    `frozen` has the boards of the newest gold, by task.
+    """
+
+    phase: Phase
+    challenge: Challenge
+    corpus: Corpus
+    settings: Settings
+    gold: Mapping[TaskName, GoldVersion]
+    frozen: Mapping[TaskName, FrozenBoard]
+    lanes: Mapping[ServerName, LaneKey]
+    offline: Sequence[OfflineRun]
+    scoreboard: Scoreboard
+    methods: Mapping[ServerName, MethodDescription]
+
+    def plugin(self, task: TaskName) -> TaskPlugin:
+        """Return the plug-in of a task."""
+        return self.scoreboard.scored_task(task).plugin
+
+    def ranked_gold(self, task: TaskName, view: View = RAW) -> Gold | None:
+        """Return the gold of a task of ranked lists, None for a task of another kind."""
+        gold: Any = self.scoreboard.scored_task(task).gold_of(view)
+        return gold if isinstance(gold, ItemGold | ActGold) else None
+
+    def cards(self, task: TaskName, view: View) -> Sequence[Scorecard]:
+        """Return the scorecards of a task's runs in a view, in the order of its board."""
+        scores = self.scoreboard.scores(task, view)
+        rows = self.frozen[task].views[view].rows
+        named = ((row.run, scores[ServerName(row.run)].card) for row in rows if row.articles_scored)
+        return [
+            replace(card, run=run)
+            for run, card in named
+            if isinstance(card, ItemScorecard | ActScorecard)
+        ]
+
+
+async def read_source(
+    store: ReadStore,
+    settings: Settings,
+    name: PhaseName,
+    given: Mapping[TaskName, FrozenBoard],
+    opened: Mapping[str, Release],
+    counted: RowCounter,
+) -> PhaseSource:
+    """Read a phase, and score its answers again; `HubError` where its boards show others.
+
+    Without `given` boards it is those that were stored at its freeze.
+    """
+    async with store.reading() as connection:
+        phase = await phases.get(connection, name)
+        if phase is None:
+            raise InputError("the phase", f"there is none called {name!r}")
+        known = {one.name: one for one in await phases.list_challenges(connection)}
+        gold = await phases.newest_gold(connection, phase.id)
+        part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
+        offline = await runs.list_all(connection, phase.id)
+        described = await methods.list_all(connection, phase.id)
+        frozen = given or {
+            one.task: FrozenBoard.decode(unpack(document))
+            for one in await boards.list_all(connection, phase.id)
+            if one.task in gold and one.gold_version == gold[one.task].version
+            if (found := await boards.get(connection, one.id)) is not None
+            for _, document in [found]
+        }
+    if missing := sorted(gold.keys() - frozen.keys()):
+        message = f"the boards of {', '.join(missing)} are not frozen yet: try again in a moment"
+        raise HubError(message)
+    corpus = await store.corpus(phase.corpus_id)
+    lanes = {lane.server: lane.key for lane in await store.lanes() if lane.key.phase_id == phase.id}
+    answers = await store.answer_count(phase.id) + sum(run.articles for run in offline)
+    counted.begin("scoring the answers again", answers)
+    vocabulary = vocabulary_of(settings, phase.release, opened)
+    tasks = await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part)
+    scoreboard = Scoreboard(tasks, phase.plan.ranking)
+
+    async def scored(count: int) -> None:
+        counted.count(count)
+
+    await score_answers(store, scoreboard, corpus, lanes, offline, scored)
+    source = PhaseSource(
+        phase=phase,
+        challenge=known[phase.challenge],
+        corpus=corpus,
+        settings=settings.of_phase(phase.plan.limits),
+        gold=gold,
+        frozen={task: frozen[task] for task in sorted(gold)},
+        lanes=lanes,
+        offline=offline,
+        scoreboard=scoreboard,
+        methods=described,
+    )
+    _check(source)
+    return source
+
+
+def _check(source: PhaseSource) -> None:
+    """Raise `HubError` unless the boards show what the stored answers score."""
+    for task, frozen in source.frozen.items():
+        for view, shown in frozen.views.items():
+            scores = source.scoreboard.scores(task, view)
+            differing = [row.run for row in shown.rows if not _is_of(row, scores)]
+            absent = sorted(scores.keys() - {row.run for row in shown.rows})
+            if found := [*differing, *absent]:
+                raise HubError(
+                    f"the frozen board of {task} ({view}) differs from the stored answers in"
+                    f" {', '.join(found[:5])}: its signature is {shown.signature}; nothing was made"
+                )
+
+
+def _is_of(row: Any, scores: Mapping[ServerName, Score]) -> bool:
+    score = scores.get(ServerName(row.run))
+    return score is not None and (dict(row.values), row.articles_scored, row.articles_in_gold) == (
+        dict(score.values),
+        score.articles_scored,
+        score.articles_in_gold,
+    )
