@@ -1,4 +1,4 @@
 """The `metaserver` command: a module a subcommand, and what they share.
 
-Nothing imports it. It may import web and all below.
+Nothing imports it. It may import web, scoring, annotators and all below.
 """

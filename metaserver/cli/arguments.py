@@ -152,6 +152,24 @@ def add_import(parser: ArgumentParser) -> None:
     _add_config(parser)
 
 
+def add_results(parser: ArgumentParser) -> None:
+    """Add what `results` is given."""
+    parser.description = (
+        "Has a running hub make the results package of a phase that is frozen or closed, and"
+        " writes it into a folder: tables (CSV, LaTeX), figures, pairwise tests, response"
+        " statistics, runs, signatures, and a report of one page. Needs a token of role organiser."
+    )
+    add = parser.add_argument
+    add("phase", metavar="PHASE", help="the phase")
+    add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
+    add("--gold", action="store_true", help="with the gold, and with the tables that reveal it")
+    add("--license", default="", metavar="URL", help="the licence that it shall be under")
+    add("--hub", metavar="URL",
+        help=f"where the hub is (default: {URL_VARIABLE}, or {DEFAULT_URL})")  # fmt: skip
+    add("--token-file", type=Path, metavar="FILE",
+        help=f"the token is its first line (default: {TOKEN_VARIABLE})")  # fmt: skip
+
+
 def add_demo(parser: ArgumentParser) -> None:
     """Add what `demo` is given."""
     parser.description = (
@@ -163,6 +181,30 @@ def add_demo(parser: ArgumentParser) -> None:
     add("--exit", action="store_true", help="stop after the leaderboards")
     add("--port", type=int, help="of the pages (default 8020; 0 takes a free one)")
     add("--out", type=Path, metavar="DIR", help="keep the results there")
+    add("--package", type=Path, metavar="DIR",
+        help="leave a results package there, replacing an earlier one")  # fmt: skip
+
+
+def add_rehearse(parser: ArgumentParser) -> None:
+    """Add what `rehearse` is given."""
+    parser.description = (
+        "Plays a challenge of BioCreative II.5's size against simulated teams on this machine, many"
+        " times as fast: with slow servers, faults, absences, and a hub that is killed half-way."
+        " Leaves a results package. Exit status 1 where an answer is lost or scored twice."
+    )
+    add = parser.add_argument
+    add("--out", type=Path, required=True, metavar="DIR", help="a new or empty folder")
+    add("--config", type=Path, metavar="FILE",
+        help="settings to try: limits, visibility and dates of its first test phase")  # fmt: skip
+    add("--teams", type=int, default=15, metavar="N", help="teams (default %(default)s)")
+    add("--servers", type=int, default=40, metavar="N",
+        help="servers of all teams (default %(default)s)")  # fmt: skip
+    add("--articles", type=int, default=595, metavar="N", help="articles (default %(default)s)")
+    add("--speed", type=float, default=200.0, metavar="X",
+        help="times as fast as a challenge (default %(default)g)")  # fmt: skip
+    add("--seed", type=int, default=1, metavar="N",
+        help="of articles, gold, answers and faults (default %(default)s)")  # fmt: skip
+    add("--keep", action="store_true", help="keep the hub's folder, settings and log in --out too")
 
 
 def add_token(parser: ArgumentParser) -> None:

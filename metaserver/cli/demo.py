@@ -22,7 +22,7 @@ from metaserver.cli.console import make_console, print_summary, say, shown
 from metaserver.cli.hub import work
 from metaserver.cli.options import read_gold
 from metaserver.cli.process import prepare_process, run_to_end
-from metaserver.cli.results import write_results
+from metaserver.cli.results import check_package, leave_package, write_results
 from metaserver.cli.single_phase import SinglePhase, open_phase, work_to_end
 from metaserver.config import Settings
 from metaserver.corpus import read_articles
@@ -69,14 +69,24 @@ STOP_SECONDS = 5.0
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     challenge = NAMES if args.ner else INTERACTIONS
+    if args.package is not None:
+        check_package(args.package)
     with tempfile.TemporaryDirectory(prefix="metaserver-demo-") as scratch:
         folder = args.out or Path(scratch) / "out"
         web = {} if args.port is None else {"port": args.port}
         settings = msgspec.convert(SETTINGS | {"folder": str(folder), "web": web}, Settings)
-        return run_to_end(_demo(challenge, Path(scratch), settings, stay=not args.exit))
+        demo = _demo(challenge, Path(scratch), settings, package=args.package, stay=not args.exit)
+        return run_to_end(demo)
 
 
-async def _demo(challenge: DemoChallenge, scratch: Path, settings: Settings, *, stay: bool) -> int:
+async def _demo(
+    challenge: DemoChallenge,
+    scratch: Path,
+    settings: Settings,
+    *,
+    package: Path | None,
+    stay: bool,
+) -> int:
     console = make_console()
     prepare_process()
     async with AsyncExitStack() as stack:
@@ -108,6 +118,9 @@ async def _demo(challenge: DemoChallenge, scratch: Path, settings: Settings, *, 
         print_summary(console, running.boards.tasks(), boards, running.boards.monitor())
         if not Path(settings.folder).is_relative_to(scratch):
             say(console, f"\nresults are in {settings.folder}")
+        if package is not None:
+            await leave_package(hub, running, package)
+            say(console, f"\na results package is in {package}: open {package / 'report.html'}")
         if stay:
             console.print(f"\nthe pages stay up at [bold]{address}[/] until Ctrl-C")
             await work(hub, notices=False)

@@ -31,12 +31,13 @@ from metaserver.model.errors import InputError
 from metaserver.model.plans import DATES
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.zones import known_zone, read_moment
+from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
 from metaserver.store import checkpoints
 from metaserver.store.reader import open_reader
 from metaserver.store.store import open_store
-from metaserver.tasks.plugin import LabelledTask, installed_tasks
+from metaserver.tasks.plugin import LabelledTask, OfflineTask, installed_tasks
 from metaserver.uniprot import Release
 
 OTHERS = 0o077  # of a file's mode
@@ -233,6 +234,8 @@ def _dates(phase: PhaseSettings, zone: str, where: str) -> Iterator[Finding]:
 
 
 def _phase(settings: Settings, phase: PhaseSettings, where: str) -> Iterator[Finding]:
+    if found := warning(phase):
+        yield Finding(FindingSeverity.WARNING, f"{where}.visibility", found)
     release = settings.release_folder(phase.release)
     if not release.is_dir():
         yield Finding(FindingSeverity.ERROR, f"{where}.release", f"{release} is not there")
@@ -266,7 +269,7 @@ def _gold(task: str, path: Path, known: Set[ArticleId], where: str) -> Finding:
     except InputError as error:
         return Finding(FindingSeverity.ERROR, where, str(error))
     labelled = set(plugin.labels(gold)) if isinstance(plugin, LabelledTask) else set()
-    if known and (strange := sorted(labelled - known)):
+    if known and not isinstance(plugin, OfflineTask) and (strange := sorted(labelled - known)):
         message = f"{len(strange)} articles are not among the phase's, such as {strange[0]}"
         return Finding(FindingSeverity.WARNING, where, message)
     return Finding(FindingSeverity.OK, where, f"{path} is readable")

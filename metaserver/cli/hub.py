@@ -22,11 +22,16 @@ from metaserver.conformance.runner import ConformanceRunner
 from metaserver.files import descriptors
 from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
+from metaserver.operations.recent import RecentCounts
+from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
+from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.jobs import Jobs
 from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.scheduler import Scheduler
+from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store.store import open_store
 from metaserver.uniprot import Release
@@ -75,11 +80,15 @@ async def open_hub(
             scheduler=scheduler,
             state_recorder=state_recorder,
             archiver=BoardArchiver(store, scheduler, clock),
-            keeper=AggregateKeeper(store, scheduler.phases.values, clock),
+            keeper=AggregateKeeper(scheduler.phases.values),
             notifier=notifier,
+            alerts=AlertSender(store, client, scheduler, settings, clock),
             metrics=metrics,
             conformance=ConformanceRunner(store, client),
             jobs=Jobs(clock),
+            sign_up_mailer=SignUpMailer(store, settings, clock),
+            sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
+            curves=ScoreCurves(store),
             clock=clock,
         )
         try:
@@ -92,7 +101,8 @@ async def open_hub(
 async def work(hub: HubContext, *, notices: bool = True) -> None:
     """Drive the phases, and keep the states of their servers, until cancelled.
 
-    Without `notices` none is sent: they go to addresses that teams give, so they need the guard.
+    Without `notices` neither these nor alerts are sent: people give their addresses, so that they
+    need the guard.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -101,8 +111,11 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
             group.create_task(hub.archiver.run(), name="archiver")
             group.create_task(hub.keeper.run(), name="keeper")
             if notices:
+                group.create_task(hub.sign_up_mailer.run(), name="sign-ups")
                 group.create_task(hub.notifier.run(), name="notices")
+                group.create_task(hub.alerts.run(), name="alerts")
             group.create_task(hub.metrics.watch_loop(), name="loop lag")
     finally:
         await hub.jobs.close()
         await hub.conformance.close()  # who waits for a test would hold up the site
+        await hub.keeper.close()

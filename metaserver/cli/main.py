@@ -70,10 +70,20 @@ COMMANDS: dict[str, Command] = {
         arguments.add_import,
         "metaserver.cli.import_",
     ),
+    "results": Command(
+        "have a running hub make a phase's results package",
+        arguments.add_results,
+        "metaserver.cli.package",
+    ),
     "demo": Command(
         "run a small challenge with five servers on this machine",
         arguments.add_demo,
         "metaserver.cli.demo",
+    ),
+    "rehearse": Command(
+        "play a whole challenge against simulated teams, in minutes",
+        arguments.add_rehearse,
+        "metaserver.cli.rehearse",
     ),
     "token": Command(
         "make, list and revoke tokens in a hub's store",

@@ -23,7 +23,7 @@ from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
 from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary
 from metaserver.wire.validation import Vocabulary
 
@@ -38,7 +38,7 @@ def main(args: argparse.Namespace) -> int:
     server, settings = _read_server(args), _read_settings(args, phase)
     release = Release.open(args.uniprot) if args.uniprot else None
     vocabulary = ReleaseVocabulary(release=release) if release else FormatVocabulary()
-    known = installed_tasks()
+    known = answered_tasks()
     tasks = [known[TaskName(name)] for name in phase.tasks] if phase else list(known.values())
     given = Given(
         terms=Terms(
@@ -85,7 +85,7 @@ def _ask_phase(hub: str, name: str) -> AskedPhase:
     except (AnsweredError, msgspec.ValidationError) as error:
         raise InputError("--phase", str(error)) from error
     for task in phase.tasks:
-        if task not in installed_tasks():
+        if task not in answered_tasks():
             raise InputError("--phase", f"its task {task!r} is not installed here")
     return phase
 
@@ -112,8 +112,8 @@ def _read_tasks(option: str | None) -> tuple[TaskName, ...]:
         return ()
     names = tuple(TaskName(name.strip()) for name in option.split(","))
     for name in names:
-        if name not in installed_tasks():
-            raise InputError("--tasks", f"{name!r} is none of {', '.join(installed_tasks())}")
+        if name not in answered_tasks():
+            raise InputError("--tasks", f"{name!r} is none of {', '.join(answered_tasks())}")
     return names
 
 
@@ -138,7 +138,7 @@ class Given:
     """Terms of a test, ready for use."""
 
     terms: Terms
-    tasks: Sequence[TaskPlugin]
+    tasks: Sequence[AnsweredTask]
     vocabulary: Vocabulary
     limits: HttpLimits
 

@@ -1,8 +1,9 @@
-"""Files that a run leaves in its folder, each whole and private: runs, boards, attempts."""
+"""Files that a run leaves, each whole and private: runs, boards, attempts, a results package."""
 
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,14 +18,17 @@ from metaserver.leaderboards.result_files import (
     result_file,
 )
 from metaserver.leaderboards.scoreboard import Scoreboard
-from metaserver.model.boards import Board
-from metaserver.model.errors import HubError
+from metaserver.model.boards import Board, FrozenBoard
+from metaserver.model.errors import HubError, InputError
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.restore import stored_answers
 from metaserver.phases.runtime import RunningPhase
+from metaserver.results.crate import METADATA
+from metaserver.results.making import PackageOrder, make_package
 from metaserver.store.store import Store
-from metaserver.tasks.plugin import Payload, installed_tasks
+from metaserver.tasks.plugin import Payload, answered_tasks
+from metaserver.uniprot import Release
 
 LEADERBOARD_FILE = "leaderboard.json"
 ATTEMPTS_FILE = "attempts.tsv"
@@ -48,7 +52,7 @@ async def write_results(hub: HubContext, running: RunningPhase) -> Mapping[TaskN
 
 async def _boards_again(running: RunningPhase) -> Mapping[TaskName, Board]:
     live = running.boards.scoreboard
-    again = await asyncio.to_thread(Scoreboard, live.scored())
+    again = await asyncio.to_thread(Scoreboard, live.scored(), live.ranking, live.coverage)
     await running.score_answers(again)
     for task in again.tasks():
         for view in again.views(task.name):
@@ -70,7 +74,7 @@ async def _write_runs(
             for task, payload in answer.payloads.items():
                 runs.setdefault(task, []).append((answer.article, payload))
     for task, answered in runs.items():
-        lines = installed_tasks()[task].result_lines(answered)
+        lines = answered_tasks()[task].result_lines(answered)
         await asyncio.to_thread(_write, folder / result_file(server, task), lines)
 
 
@@ -120,3 +124,37 @@ def _write(path: Path, lines: Iterable[str]) -> None:
         raise HubError(f"{path}: {error.strerror}; the same command writes it again") from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_package(out: Path) -> None:
+    """Refuse a place for a results package that has something else; an earlier one is replaced."""
+    if out.exists() and not (out / METADATA).is_file():
+        raise InputError("--package", f"{out} is there, and is no package; expected a new folder")
+
+
+async def leave_package(hub: HubContext, running: RunningPhase, out: Path) -> None:
+    """Write the results package of a phase at rest, in place of an earlier one.
+
+    Its boards are those of now; figures are drawn without matplotlib, in a tenth of the time.
+    """
+    frozen = {
+        task.name: await running.boards.freeze(
+            task, phase=running.name, reason="finished", at=hub.clock()
+        )
+        for task in running.boards.tasks()
+    }
+    release = running.vocabulary.release
+    order = PackageOrder(phase=running.name, gold=True, plots=False)
+    await asyncio.to_thread(_make_package, hub, order, out, frozen, {release.name: release})
+
+
+def _make_package(
+    hub: HubContext,
+    order: PackageOrder,
+    out: Path,
+    frozen: Mapping[TaskName, FrozenBoard],
+    opened: Mapping[str, Release],
+) -> None:
+    shutil.rmtree(out, ignore_errors=True)
+    made = make_package(hub.store.place, hub.settings, order, out, frozen=frozen, opened=opened)
+    asyncio.run(made)

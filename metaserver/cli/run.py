@@ -20,7 +20,7 @@ from metaserver.corpus import read_articles
 from metaserver.lanes.events import LaneEnd
 from metaserver.model.errors import InputError
 from metaserver.model.records import Article, PhaseName, ServerName
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import Release
 from metaserver.web.public.open_pages import make_pages_app
 from metaserver.web.server import serve_app
@@ -41,7 +41,7 @@ def main(args: argparse.Namespace) -> int:
 def _phase(args: argparse.Namespace, settings: Settings) -> SinglePhase:
     gold = {
         name: path
-        for name in installed_tasks()
+        for name in answered_tasks()
         if (path := getattr(args, f"gold_{name.lower()}")) is not None
     }
     return SinglePhase(

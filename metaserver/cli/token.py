@@ -17,7 +17,6 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from metaserver.cli.folder import STORE_FILE, make_folder
 from metaserver.config import Settings, read_settings
-from metaserver.files.cells import inert
 from metaserver.model.errors import InputError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
@@ -26,6 +25,7 @@ from metaserver.operations.tokens import DAY
 from metaserver.store import audit, teams, tokens
 from metaserver.store.database import open_sqlite, reading_sqlite, writing
 from metaserver.web.ui.formatting import day
+from scoring.cells import inert
 
 Action: TypeAlias = Callable[[argparse.Namespace, AsyncEngine, Path], Awaitable[None]]
 

@@ -21,7 +21,7 @@ from metaserver.operations.fields import OneServer, ServerField
 from metaserver.operations.table import operation
 from metaserver.operations.visibility import may_read_answers
 from metaserver.phases.runtime import RunningPhase
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 
 Article = Annotated[str, Meta(description="The article's id: PubMed id, PMCID, DOI, ...")]
 
@@ -101,7 +101,7 @@ async def get_server(hub: HubContext, caller: Caller, request: OneServer) -> Pub
 
 def _readable(hub: HubContext, caller: Caller) -> Iterator[tuple[RunningPhase, RegisteredServer]]:
     """Yield the servers whose answers the caller may read, newest phase first."""
-    for running in reversed(list(hub.scheduler.phases.values())):
+    for running in reversed(hub.seen_phases(caller)):
         visibility = running.phase.plan.visibility
         for registered in running.servers.values():
             if may_read_answers(running.state, visibility, registered.team, caller.viewer):
@@ -123,7 +123,7 @@ async def _annotation(
         phase=running.name,
         answer={
             plugin.key: plugin.member(payloads[name])
-            for name, plugin in installed_tasks().items()
+            for name, plugin in answered_tasks().items()
             if name in payloads
         },
     )

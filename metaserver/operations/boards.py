@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from metaserver.model.boards import RAW, BoardRow
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.scores import Column
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
@@ -18,7 +19,13 @@ from metaserver.operations.phase_view import PhaseView, frozen_board
 from metaserver.operations.table import operation
 
 TaskField = Annotated[str, Meta(description="The task: INT, IPT, ACT, ...")]
-ViewField = Annotated[str, Meta(description="raw, mapped, filtered or both")]
+ArticlesField = Annotated[
+    ArticlePolicy,
+    Meta(description="Which articles count: by default those of the phase's ranking"),
+]
+ViewField = Annotated[
+    str, Meta(description="raw, mapped, filtered, both or public; empty: raw, or the one there is")
+]
 
 
 class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,20 +33,25 @@ class OneBoard(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     phase: PhaseField
     task: TaskField
-    view: ViewField = RAW
+    view: ViewField = ""
+    articles: ArticlesField | None = None
 
 
 class OneFrozen(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A frozen board, in one view."""
 
     board: Annotated[str, Meta(max_length=32, description="Its id, the end of its link")]
-    view: ViewField = RAW
+    view: ViewField = ""
+    articles: ArticlesField | None = None
 
 
 class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     """The part of a board that the caller may see; `hidden` is the reason where there are no runs.
 
-    `order` are the columns it is ordered by. `signature` has all that its scores depend on: boards
+    `order` are the columns it is ordered by, the first of which gives the places by the phase's
+    `ranking` (null on boards frozen by an earlier version). `articles` are the ones that count in
+    its scores. `provisional`: the phase is open, so that a run is scored on the articles that are
+    over for it. `signature` has all that its scores depend on: boards
     of one phase with one signature can be compared. It has the version of the gold, and for
     organisers the gold's mark: equal marks are equal golds. `catching_up` is empty unless the hub
     was just started and still reads stored answers: then places are provisional.
@@ -53,6 +65,9 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     order: tuple[str, ...]
     signature: str
+    ranking: Ranking | None
+    articles: ArticlePolicy
+    provisional: bool
     hidden: str
     catching_up: str
     rows: tuple[BoardRow, ...]
@@ -74,18 +89,23 @@ async def get(hub: HubContext, caller: Caller, request: OneBoard) -> BoardDetail
     """Return a current leaderboard, as far as the phase lets the caller see it."""
     phase = PhaseView(hub, hub.phase(request.phase))
     plugin = phase.task(request.task)
-    views = phase.views(plugin.name)
-    require_one_of(request.view, views, "view")
-    await phase.refresh(plugin.name, request.view)
-    board = phase.board(plugin.name, request.view, caller.viewer)
+    views = phase.views(plugin.name, caller.viewer)
+    view = request.view or views[0]
+    require_one_of(view, views, "view")
+    _require_policy(request.articles, phase.policies(plugin.name))
+    await phase.refresh(plugin.name, view, caller.viewer, request.articles)
+    board = phase.board(plugin.name, view, caller.viewer, request.articles)
     return BoardDetail(
         phase=phase.name,
         task=plugin.name,
         title=plugin.title,
-        view=request.view,
+        view=board.view,
         views=tuple(views),
         columns=plugin.columns,
-        order=plugin.order,
+        order=board.order,
+        ranking=board.ranking,
+        articles=board.articles,
+        provisional=board.provisional,
         signature=board.signature,
         hidden=board.hidden,
         catching_up=board.catching_up,
@@ -116,18 +136,28 @@ async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> Boa
     frozen = await frozen_board(hub, request.board, caller.viewer)
     if frozen is None:
         raise RefusedError(Refusal.UNKNOWN, "there is no such board", field="board")
-    require_one_of(request.view, frozen.views, "view")
-    board = frozen.board(request.view)
+    view = request.view or RAW
+    require_one_of(view, frozen.views, "view")
+    _require_policy(request.articles, frozen.policies)
+    board = frozen.board(view, request.articles)
     return BoardDetail(
         phase=frozen.phase,
         task=frozen.name,
         title=frozen.title,
-        view=request.view,
+        view=view,
         views=tuple(frozen.views),
         columns=frozen.columns,
         order=frozen.order,
+        ranking=frozen.ranking,
+        articles=board.articles,
+        provisional=frozen.provisional,
         signature=board.signature,
         hidden="",
         catching_up="",
         rows=tuple(board.rows),
     )
+
+
+def _require_policy(articles: ArticlePolicy | None, known: Sequence[ArticlePolicy]) -> None:
+    if articles is not None:
+        require_one_of(articles, known, "articles")

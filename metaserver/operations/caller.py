@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from metaserver.model.errors import Refusal, RefusedError
@@ -24,6 +25,7 @@ class Caller:
     token_id: int | None = None
     name: str = "anonymous"
     request_id: str = ""
+    origin: Hashable = ""  # the network address that counts for limits
 
     @property
     def organiser(self) -> bool:

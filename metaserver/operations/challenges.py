@@ -17,7 +17,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NewName, Title
 from metaserver.operations.table import Nothing, operation
-from metaserver.store import phases
+from metaserver.store import phases, sign_ups
 
 Zone = Annotated[
     str, Meta(max_length=100, description="The time zone of its dates, such as Europe/Madrid")
@@ -33,11 +33,12 @@ class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A challenge."""
+    """A challenge; `waiting` counts, for organisers, the sign-ups that wait for approval."""
 
     challenge: str
     title: str
     timezone: str
+    waiting: int = 0
 
 
 @operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
@@ -68,14 +69,32 @@ async def set_challenge(hub: HubContext, caller: Caller, request: NewChallenge) 
 
 @operation("Challenges.list", "GET /challenges", None)
 async def list_challenges(
-    hub: HubContext, _caller: Caller, _request: Nothing
+    hub: HubContext, caller: Caller, _request: Nothing
 ) -> Sequence[ChallengeDetail]:
-    """Return all challenges."""
+    """Return all challenges; to organisers also those that are not announced yet."""
     async with hub.store.reading() as connection:
         known = await phases.list_challenges(connection)
+        waiting = await sign_ups.count_waiting(connection) if caller.organiser else {}
+    now = hub.clock()
     return [
-        ChallengeDetail(challenge=one.name, title=one.title, timezone=one.timezone) for one in known
+        ChallengeDetail(
+            challenge=one.name,
+            title=one.title,
+            timezone=one.timezone,
+            waiting=waiting.get(one.name, 0),
+        )
+        for one in known
+        if caller.organiser or not one.is_embargoed(now)
     ]
+
+
+async def seen_challenge(hub: HubContext, caller: Caller, name: str) -> Challenge:
+    """Return a challenge that the caller may know; `RefusedError` where there is none."""
+    async with hub.store.reading() as connection:
+        found = await phases.get_challenge(connection, name)
+    if found is None or (found.is_embargoed(hub.clock()) and not caller.organiser):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no challenge {name!r}", field="challenge")
+    return found
 
 
 async def challenge_named(hub: HubContext, name: str) -> Challenge:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from metaserver.conformance.runner import Conditions, RunningTest, verdict
+from metaserver.conformance.runner import Conditions, verdict
 from metaserver.model.conformance import NO_PHASE, Conformance, ConformanceStep, Terms
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName
@@ -20,9 +19,12 @@ from metaserver.model.states import OPEN_STATES, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
+from metaserver.operations.jobs import JobDetail, begun, when_ended
 from metaserver.operations.table import operation
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
+
+KIND = "servers.test"
 
 
 class TestState(StrEnum):
@@ -117,23 +119,32 @@ def require_passed(hub: HubContext, registered: RegisteredServer, running: Runni
         raise RefusedError(Refusal.STATE, message, field="server")
 
 
-@operation("Servers.test", "POST /servers/{server}/test", Role.TEAM)
-async def test(hub: HubContext, caller: Caller, request: ServerTest) -> Conformance:
-    """Test a server as the hub will use it in a phase; it must pass before it can be started there.
+@operation("Servers.test", "POST /servers/{server}/test", Role.TEAM, report=Conformance)
+async def test(hub: HubContext, caller: Caller, request: ServerTest) -> JobDetail:
+    """Begin to test a server for a phase: it must pass before it can be started there.
 
     The test uses the phase's tasks, UniProt release and limits. It takes as long as the server
-    takes for some ten articles.
+    takes for some ten articles: it is a background job, and who asks for the same test again gets
+    the same job. `servers test-status` has its steps so far.
     """
-    running_test = await begin_test(hub, caller, request.server, request.phase)
-    return await asyncio.shield(running_test.task)
-
-
-@operation("Servers.beginTest", "POST /servers/{server}/test/begin", Role.TEAM)
-async def begin(hub: HubContext, caller: Caller, request: ServerTest) -> TestStatus:
-    """Begin a server's test without waiting for its end, or join the one under way."""
-    running_test = await begin_test(hub, caller, request.server, request.phase)
-    asked = ServerTest(server=request.server, phase=running_test.terms.phase or None)
-    return await get_status(hub, caller, asked)
+    registered = await hub.server_in_use(caller, request.server)
+    running = phase_to_test(hub, request.phase)
+    detail = {} if running is None else {"phase": running.name}
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, KIND, request.server, **detail)
+    conditions = Conditions.of(registered.server, running, hub.settings)
+    found = hub.conformance.begin(registered, conditions)
+    if (known := hub.jobs.get(found.job)) is not None:
+        return JobDetail.of(known)
+    subject = f"{registered.server.name} {conditions.terms.phase}".strip()
+    try:
+        job = begun(hub, caller, KIND, subject, found.ended, team=registered.team or "")
+    except RefusedError:
+        found.task.cancel()
+        raise
+    found.job = job.job
+    when_ended(hub, job.job, found.task.cancel)  # a job that was cancelled ends its test
+    return job
 
 
 @operation("Servers.testStatus", "GET /servers/{server}/test", Role.TEAM)
@@ -143,7 +154,8 @@ async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> Te
     Without a phase it is the first of those that the server may be started in.
     """
     registered = await hub.server(caller, request.server)
-    found = likely_phases(hub) if request.phase is None else [hub.phase(request.phase)]
+    asked = request.phase
+    found = likely_phases(hub) if asked is None else [require_servers(hub.phase(asked))]
     running = next(iter(found), None)
     phase = running.name if running else NO_PHASE
     running_test = hub.conformance.under_way(registered.server.name)
@@ -162,19 +174,6 @@ async def get_status(hub: HubContext, caller: Caller, request: ServerTest) -> Te
     )
 
 
-async def begin_test(
-    hub: HubContext, caller: Caller, server: str, phase: str | None
-) -> RunningTest:
-    """Begin a server's conformance run for a phase, or join the one under way."""
-    registered = await hub.server_in_use(caller, server)
-    running = phase_to_test(hub, phase)
-    detail = {} if running is None else {"phase": running.name}
-    async with hub.store.writing() as connection:
-        await audit_log(connection, caller, "servers.test", server, **detail)
-    conditions = Conditions.of(registered.server, running, hub.settings)
-    return hub.conformance.begin(registered, conditions)
-
-
 def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
     """Return the phase that a server is tested for; None where none is open or planned.
 
@@ -182,7 +181,7 @@ def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
     `RefusedError` where several are open, or where one of several that are planned has no date.
     """
     if name is not None:
-        return hub.phase(name)
+        return require_servers(hub.phase(name))
     found = likely_phases(hub)
     now = hub.clock()
     opened = [one for one in found if one.phase.state(now) in OPEN_STATES]
@@ -194,10 +193,25 @@ def phase_to_test(hub: HubContext, name: str | None) -> RunningPhase | None:
     return next(iter(found), None)
 
 
+def require_servers(running: RunningPhase) -> RunningPhase:
+    """Return the phase; `RefusedError` where it takes uploads only."""
+    if running.uploads_only:
+        tasks = ", ".join(task.name for task in running.tasks)
+        message = f"phase {running.name} takes uploads only ({tasks}): no server takes part in it"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    return running
+
+
 def likely_phases(hub: HubContext) -> Sequence[RunningPhase]:
     """Return the phases that a server may be started in: the open ones, then by their opening."""
     now, phases = hub.clock(), hub.scheduler.phases.values()
-    found = [running for running in phases if running.phase.state(now) not in OVER]
+    found = [
+        running
+        for running in phases
+        if running.phase.state(now) not in OVER
+        and not running.uploads_only
+        and not hub.is_embargoed(running)
+    ]
     return sorted(found, key=lambda running: _order(running, now))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +18,16 @@ from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import OPEN_STATES
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
+from metaserver.operations.recent import RecentCounts
+from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
+from metaserver.phases.curves import ScoreCurves
 from metaserver.phases.jobs import Job, Jobs
 from metaserver.phases.keeper import AggregateKeeper
 from metaserver.phases.notifications import Notifier
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
+from metaserver.phases.sign_up_mail import SignUpMailer
 from metaserver.phases.state_log import ServerStateRecorder
 from metaserver.store import audit, servers, teams
 from metaserver.store.store import Store
@@ -49,10 +53,15 @@ class HubContext:
     archiver: BoardArchiver
     keeper: AggregateKeeper
     notifier: Notifier
+    alerts: AlertSender
     metrics: Metrics
     conformance: ConformanceRunner
     jobs: Jobs
+    sign_up_mailer: SignUpMailer
+    sign_ups: RecentCounts
+    curves: ScoreCurves
     last_export: LastExport = field(default_factory=LastExport)
+    last_packages: dict[PhaseName, Job] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
 
     async def team(self, name: str) -> Team:
@@ -82,6 +91,21 @@ class HubContext:
             raise RefusedError(Refusal.STATE, f"server {name} is retired", field="server")
         return registered
 
+    def is_embargoed(self, running: RunningPhase) -> bool:
+        """Return whether a phase's challenge is still for organisers alone."""
+        return running.phase.is_embargoed(self.clock())
+
+    def require_announced(self, caller: Caller, phase: str) -> None:
+        """Raise `RefusedError`, as for an unknown phase, for one that the caller may not know."""
+        running = self.scheduler.phases.get(PhaseName(phase))
+        if running is not None and not caller.organiser and self.is_embargoed(running):
+            raise RefusedError(Refusal.UNKNOWN, f"there is no phase {phase!r}", field="phase")
+
+    def seen_phases(self, caller: Caller) -> Sequence[RunningPhase]:
+        """Return the phases that the caller may know."""
+        known = self.scheduler.phases.values()
+        return [one for one in known if caller.organiser or not self.is_embargoed(one)]
+
     def phase(self, name: str | None) -> RunningPhase:
         """Return a phase by name; without a name the only one that is open; else `RefusedError`."""
         phases = self.scheduler.phases
@@ -89,7 +113,11 @@ class HubContext:
             if name not in phases:
                 raise RefusedError(Refusal.UNKNOWN, f"there is no phase {name!r}", field="phase")
             return phases[PhaseName(name)]
-        opened = [running for running in phases.values() if running.state in OPEN_STATES]
+        opened = [
+            running
+            for running in phases.values()
+            if running.state in OPEN_STATES and not self.is_embargoed(running)
+        ]
         if not opened:
             raise RefusedError(Refusal.STATE, "no phase is open", field="phase")
         if len(opened) > 1:

@@ -18,6 +18,7 @@ NAME_HELP = "letters, digits, '.', '_' and '-', at most 64"
 
 ServerField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The server's name")]
 TeamField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The team's name")]
+ChallengeField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The challenge's name")]
 PhaseField: TypeAlias = Annotated[str, Meta(pattern=NAME, description="The phase's name")]
 NewName: TypeAlias = Annotated[str, Meta(pattern=NAME, description=f"The new name: {NAME_HELP}")]
 Title: TypeAlias = Annotated[str, Meta(max_length=200, description="A title for people")]
@@ -29,6 +30,12 @@ class OneServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A server by name."""
 
     server: ServerField
+
+
+class OneChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A challenge by name."""
+
+    challenge: ChallengeField
 
 
 class OnePhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -22,11 +22,13 @@ from metaserver.operations.context import HubContext
 from metaserver.operations.corpora import OfVersion, Source
 from metaserver.operations.fields import OnePhase, PhaseField, require_one_of
 from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.planning import require_divisible
 from metaserver.operations.regrading import Proposal, Regrading
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
+from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import OfflineTask, TaskPlugin, installed_tasks
 
 
 class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -34,7 +36,7 @@ class NewGold(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     phase: PhaseField
     task: TaskField
-    content: Annotated[bytes, Meta(description="The gold file (docs/scoring.md)")]
+    content: Annotated[bytes, Meta(description="The gold file (docs/scoring.md, docs/tasks.md)")]
     source: Source
     replaces: Annotated[
         Annotated[int, Meta(ge=0)] | None,
@@ -124,6 +126,8 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     running = hub.phase(request.phase)
     require_one_of(request.task, installed_tasks(), "task")
     plugin = installed_tasks()[TaskName(request.task)]
+    _require_same_kind(running, plugin)
+    require_divisible(running.phase.plan, [plugin.name])
     content = await asyncio.to_thread(unpacked, request.content)
     try:
         gold = await asyncio.to_thread(read_gold, plugin.name, content, request.source)
@@ -143,6 +147,18 @@ async def _proposal(hub: HubContext, request: NewGold) -> Proposal:
     )
     proposal.require_newest(running)
     return proposal
+
+
+def _require_same_kind(running: RunningPhase, plugin: TaskPlugin) -> None:
+    """Raise `RefusedError` for an offline task in a phase of servers, and the other way round."""
+    if isinstance(plugin, OfflineTask) and plugin not in running.tasks:
+        message = (
+            f"{plugin.name} takes uploads only: name it among the tasks of phase {running.name}"
+        )
+        raise RefusedError(Refusal.INVALID, message, field="task")
+    if running.uploads_only and not isinstance(plugin, OfflineTask):
+        message = f"phase {running.name} takes uploads only, and {plugin.name} is for servers"
+        raise RefusedError(Refusal.INVALID, message, field="task")
 
 
 def _subject(request: NewGold) -> str:

@@ -75,9 +75,11 @@ class JobDetail(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def begun(hub: HubContext, caller: Caller, kind: str, subject: str, work: Work) -> JobDetail:
-    """Begin a job for a caller; return its state."""
-    return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work))
+def begun(
+    hub: HubContext, caller: Caller, kind: str, subject: str, work: Work, *, team: str = ""
+) -> JobDetail:
+    """Begin a job for a caller; return its state. One of a `team` is shown to the team too."""
+    return JobDetail.of(hub.jobs.begin(kind, subject, caller.name, work, team=team))
 
 
 def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
@@ -86,28 +88,35 @@ def when_done(hub: HubContext, job: str, then: Callable[[], None]) -> None:
         known.when_done(then)
 
 
-@operation("Jobs.list", "GET /jobs", Role.ORGANISER)
-async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
+def when_ended(hub: HubContext, job: str, then: Callable[[], object]) -> None:
+    """Call `then` once a job has ended, however."""
+    if (known := hub.jobs.get(job)) is not None and known.task is not None:
+        known.task.add_done_callback(lambda _: then())
+
+
+@operation("Jobs.list", "GET /jobs", Role.TEAM)
+async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[JobDetail]:
     """Return the 32 newest background jobs, newest first, without their reports.
 
-    Jobs are forgotten when the hub stops.
+    A team sees its own, organisers those of organisers. Jobs are forgotten when the hub stops.
     """
-    return [JobDetail.of(job, report=False) for job in hub.jobs.list_all()]
+    known = hub.jobs.list_all(caller.team or "")
+    return [JobDetail.of(job, report=False) for job in known]
 
 
-@operation("Jobs.get", "GET /jobs/{job}", Role.ORGANISER)
-async def get(hub: HubContext, _caller: Caller, request: JobQuery) -> JobDetail:
+@operation("Jobs.get", "GET /jobs/{job}", Role.TEAM)
+async def get(hub: HubContext, caller: Caller, request: JobQuery) -> JobDetail:
     """Return a background job; with `wait`, as soon as it has ended."""
-    job = _known(hub, request.job)
+    job = _known(hub, caller, request.job)
     if request.wait:
         await job.ended(request.wait)
     return JobDetail.of(job)
 
 
-@operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.ORGANISER)
+@operation("Jobs.cancel", "POST /jobs/{job}/cancel", Role.TEAM)
 async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     """Cancel a background job, which then has changed nothing. One that is being stored goes on."""
-    job = _known(hub, request.job)
+    job = _known(hub, caller, request.job)
     hub.jobs.cancel(job)
     await job.ended()
     async with hub.store.writing() as connection:
@@ -115,9 +124,9 @@ async def cancel(hub: HubContext, caller: Caller, request: OneJob) -> JobDetail:
     return JobDetail.of(job)
 
 
-def _known(hub: HubContext, key: str) -> Job:
+def _known(hub: HubContext, caller: Caller, key: str) -> Job:
     job = hub.jobs.get(key)
-    if job is None:
+    if job is None or not caller.viewer.owns(job.team):
         message = "there is no such job: it ended long ago, or the hub was started again since"
         raise RefusedError(Refusal.UNKNOWN, message, field="job")
     return job

@@ -16,7 +16,7 @@ from metaserver.model.records import ArticleId
 from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
-from metaserver.operations.conformance import require_passed
+from metaserver.operations.conformance import require_passed, require_servers
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import ServerField
 from metaserver.operations.servers import ServerDetail, detail
@@ -162,7 +162,7 @@ async def lane_of(
 ) -> tuple[RegisteredServer, RunningPhase]:
     """Return the server and the phase; `RefusedError` where it has no lane there."""
     registered = await hub.server(caller, request.server)
-    running = hub.phase(request.phase)
+    running = require_servers(hub.phase(request.phase))
     if registered.server.name not in running.servers:
         message = f"{request.server} does not take part in phase {running.name}: start it first"
         raise RefusedError(Refusal.STATE, message, field="server")
@@ -174,7 +174,7 @@ async def _ready(
 ) -> tuple[RegisteredServer, RunningPhase]:
     """Return a server that may be sent articles, and the phase."""
     registered = await hub.server_in_use(caller, request.server)
-    running = hub.phase(request.phase)
+    running = require_servers(hub.phase(request.phase))
     require_passed(hub, registered, running)
     _within_limits(running, registered)
     return registered, running
@@ -187,7 +187,10 @@ def _within_limits(running: RunningPhase, registered: RegisteredServer) -> None:
         raise RefusedError(Refusal.STATE, message, field="concurrency")
     theirs = [known for known in running.servers.values() if known.team == registered.team]
     if name not in running.servers and len(theirs) >= limits.servers:
-        message = f"phase {running.name} allows a team {limits.servers} servers"
+        message = (
+            f"phase {running.name} allows a team {limits.servers} servers; one that was started in"
+            " it counts, retired or not"
+        )
         raise RefusedError(Refusal.STATE, message, field="server")
 
 

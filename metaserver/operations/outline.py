@@ -58,11 +58,16 @@ _KINDS: dict[type[inspect.Type], ValueKind] = {
 }
 
 
+LONG = 10_000
+"""Characters above which a text is more often a file than what one types."""
+
+
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One parameter of an operation, or a field of its result.
 
-    `many`: a list of such values. `choices`: the allowed words. `members`: of a struct. `default`
-    is documentation only: the hub applies the default of a parameter that is left out.
+    `many`: a list of such values. `choices`: the allowed words. `members`: of a struct. `long`:
+    a text that may have thousands of characters, so that a command also reads it from a file.
+    `default` is documentation only: the hub applies the default of a parameter that is left out.
     """
 
     name: str
@@ -72,6 +77,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     members: tuple[str, ...] = ()
     in_path: bool = False
     required: bool = False
+    long: bool = False
     default: str = ""
     help: str = ""
 
@@ -166,6 +172,15 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return any(field.kind is ValueKind.FILE for field in fields)
 
     @property
+    def gives_rows(self) -> bool:
+        """True where its result has a list of structs, however many: boards have curves as well."""
+        result = self.result
+        if result is None:
+            return False
+        rows = any(field.many and field.kind is ValueKind.STRUCT for field in result.fields)
+        return result.many or rows
+
+    @property
     def in_path(self) -> Sequence[Parameter]:
         """The positional parameters: in the path, on the command line, in a call."""
         return [parameter for parameter in self.parameters if parameter.in_path]
@@ -199,7 +214,14 @@ class Outline(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         words = ["metaserver", self.noun, self.verb, *(p.name.upper() for p in self.in_path)]
         options = [_option(one, needed=self.needs_option(one)) for one in self.by_name]
         options += ["[--no-wait]"] if self.report else []
+        options += ["[--out FILE]"] if self.in_parts else []
         return " ".join([*words, *options])
+
+    @property
+    def in_parts(self) -> bool:
+        """True if it returns a part of a file, from an offset on."""
+        returned = {field.name for field in self.result.fields} if self.result else set()
+        return {"offset", "size", "content"} <= returned
 
     def needs_option(self, parameter: Parameter) -> bool:
         """Return whether the command requires an option; the name of a file it knows itself."""
@@ -221,7 +243,8 @@ def metavar(parameter: Parameter) -> str:
         ValueKind.FILE: "FILE",
         ValueKind.STRUCT: "NAME=VALUE",
     }
-    one = "|".join(parameter.choices) or words.get(parameter.kind, "TEXT")
+    text = "TEXT|@FILE" if parameter.long else "TEXT"
+    one = "|".join(parameter.choices) or words.get(parameter.kind, text)
     several = parameter.many or parameter.kind is ValueKind.STRUCT
     return f"{one} ..." if several else one
 
@@ -250,6 +273,7 @@ def _parameter(field: inspect.Field, *, in_path: bool = False) -> Parameter:
         members=_members(inner),
         in_path=in_path,
         required=field.required,
+        long=isinstance(inner, inspect.StrType) and (inner.max_length or 0) > LONG,
         default=_default(field),
         help=words or more,
     )

@@ -6,20 +6,37 @@ memory. What needs the store is awaited.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from metaserver.model.boards import RAW, ArticleBoard, Board, FrozenBoard
+import msgspec
+
+from metaserver.files.compression import unpack
+from metaserver.model.boards import PUBLIC, RAW, ArticleBoard, Board, BoardRow, FrozenBoard, View
 from metaserver.model.errors import Refusal, RefusedError
-from metaserver.model.records import PhaseName, ServerName, TaskName, TeamName
-from metaserver.model.states import OPEN_STATES, ServerState, Visibility
+from metaserver.model.rankings import ArticlePolicy
+from metaserver.model.records import PhaseName, ServerName, TaskName
+from metaserver.model.scores import rising_measures
+from metaserver.model.states import ServerState, Visibility
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
+from metaserver.monitoring.trends import Trend
 from metaserver.monitoring.windows import ServerWindow, Window
 from metaserver.operations.attempts import AttemptDetail
 from metaserver.operations.context import HubContext
+from metaserver.operations.methods import MethodDetail, seen_methods
 from metaserver.operations.monitoring import StateEvent
+from metaserver.operations.names import SeenNames
 from metaserver.operations.phases import PhaseDetail, detail
+from metaserver.operations.rounded import (
+    AnsweredShare,
+    in_public_part,
+    note,
+    reveals_gold,
+    rounded,
+)
 from metaserver.operations.visibility import (
     PublicMonitor,
     seen,
@@ -38,6 +55,8 @@ NOTES: Mapping[Visibility, str] = {
     Visibility.HIDDEN: "Only organisers see these scores.",
     Visibility.OWN: "Organisers see all scores, each team those of its own runs.",
 }
+UNTIL_FROZEN = "How hard articles are is shown when the phase is frozen: it depends on the gold."
+NO_PART = "The articles of the public part of the gold are not named."
 OWN_NOTE = "The runs of your team, placed among themselves."
 EVENTS = 50  # newest changes of a server's state that are shown
 ATTEMPTS = 20  # newest attempts that a server's team is shown; its console has all
@@ -45,17 +64,30 @@ ATTEMPTS = 20  # newest attempts that a server's team is shown; its console has 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerReading:
-    """A server in a phase as one viewer may see it; `attempts` is None for who may not see them."""
+    """A server in a phase as one viewer may see it; `attempts` is None for who may not see them.
+
+    `seen_as` is the name by which others see it until the freeze; empty where they see its own.
+    """
 
     phase: PhaseName
     status: ServerStatus
-    team: TeamName | None
+    team: str
+    seen_as: str
     window: Window
     measures: ServerWindow
+    trend: Trend
     time_limit: float
     events: Sequence[StateEvent]  # newest first
     errors: Sequence[ErrorEntry]
     attempts: Sequence[AttemptDetail] | None
+
+
+class _Rounded(NamedTuple):
+    """A board with rounded scores, and what it was made from."""
+
+    of: Sequence[BoardRow]
+    made_of: tuple[Mapping[str, int], Set[str], float]
+    board: Board
 
 
 class PhaseView:
@@ -69,7 +101,9 @@ class PhaseView:
         self.links: Mapping[TaskName, str] = {}
         self._hub = hub
         self._running = running
-        self._public_monitor = PublicMonitor(self._team)
+        self._names = SeenNames(running)
+        self._public_monitor = PublicMonitor(self._team, self._named)
+        self._rounded: dict[tuple[TaskName, View], _Rounded] = {}
 
     @classmethod
     def find(cls, hub: HubContext, phase: str) -> PhaseView | None:
@@ -96,8 +130,27 @@ class PhaseView:
         return self._running.name
 
     @property
+    def embargoed(self) -> bool:
+        """True while the phase's challenge is for organisers alone."""
+        return self._hub.is_embargoed(self._running)
+
+    @property
+    def challenge(self) -> str:
+        """The name of the phase's challenge."""
+        return self._running.phase.challenge
+
+    @property
     def _visibility(self) -> Visibility:
         return self._running.phase.plan.visibility
+
+    def _is_rounded(self, viewer: Viewer) -> bool:
+        """Return whether the viewer's scores are rounded: the phase is open, its gold a secret."""
+        return not viewer.organiser and _reveals_gold(self._running)
+
+    def _in_part(self, viewer: Viewer) -> bool:
+        """Return whether the viewer's scores are of the public part of the gold alone."""
+        plan, state = self._running.phase.plan, self._running.state
+        return not viewer.organiser and in_public_part(plan, state)
 
     def detail(self) -> PhaseDetail:
         """Return the phase's plan and state, which everybody may see."""
@@ -120,43 +173,106 @@ class PhaseView:
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         """Return the number of runs of each task that the viewer may see."""
-        if sees_all_scores(self._visibility, viewer):
-            return self._running.boards.counts()
-        return {task.name: len(self.board(task.name, RAW, viewer).rows) for task in self.tasks()}
+        if why_hidden(self._visibility, viewer):
+            return {task.name: 0 for task in self.tasks()}
+        sees_all = sees_all_scores(self._visibility, viewer)
+        return self._running.boards.counts(None if sees_all else viewer.team)
 
-    def views(self, task: TaskName) -> Sequence[str]:
-        """Return the views that a task is scored in, the raw one first."""
-        return self._running.boards.views(task)
+    def views(self, task: TaskName, viewer: Viewer = ANYBODY) -> Sequence[str]:
+        """Return the views in which a viewer may see a task's scores, the usual one first.
 
-    async def refresh(self, task: TaskName, view: str = RAW) -> None:
+        While scores are of the public part of the gold, that is the only one.
+        """
+        views = self._running.boards.views(task)
+        return [view for view in views if view == PUBLIC] if self._in_part(viewer) else views
+
+    def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
+        """Return which articles can count in a task's scores."""
+        return self._running.boards.policies(task)
+
+    async def refresh(
+        self,
+        task: TaskName,
+        view: str = RAW,
+        viewer: Viewer = ANYBODY,
+        articles: ArticlePolicy | None = None,
+    ) -> None:
         """Average the runs that have changed, so that `board` has all their scores."""
-        await self._running.boards.refresh(task, view)
+        await self._running.boards.refresh(task, self._view(view, viewer), articles)
 
-    def board(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> Board:
-        """Return a leaderboard with the newest scores that there are."""
-        board = seen(self._running.boards.board(task, view), self._visibility, viewer)
+    def _view(self, view: str, viewer: Viewer) -> View:
+        """Return the view that a viewer sees in place of another."""
+        return PUBLIC if self._in_part(viewer) else view
+
+    def board(
+        self,
+        task: TaskName,
+        view: str = RAW,
+        viewer: Viewer = ANYBODY,
+        articles: ArticlePolicy | None = None,
+    ) -> Board:
+        """Return a leaderboard with the newest scores that there are.
+
+        `articles` are those that count; None: those of the phase's ranking.
+        """
+        board = self._running.boards.board(task, self._view(view, viewer), articles)
+        board = seen(board, self._visibility, viewer)
         if board.hidden:
             return board
+        if self._is_rounded(viewer):
+            board = self._rounded_board(board)
         return replace(
             board,
+            rows=self._names.rows(board.rows, viewer),
             note=self._note(viewer),
-            frozen=self.links.get(task, ""),
+            frozen="" if self._is_rounded(viewer) else self.links.get(task, ""),
             catching_up=self._running.catching_up,
         )
+
+    def _rounded_board(self, board: Board) -> Board:
+        """Return a board with rounded scores; the same one until a row or an answer is new."""
+        answered = {row.run: self._answered(row.run) for row in board.rows}
+        near = {upload.run: upload.near for upload in self._running.uploads}  # the last one counts
+        withheld = frozenset(run for run, is_near in near.items() if is_near)
+        known = self._rounded.get((board.task, board.view))
+        least = self._running.phase.plan.ranking.min_coverage
+        made_of = (answered, withheld, least)
+        if known is None or known.of is not board.rows or known.made_of != made_of:
+            coverage = AnsweredShare(
+                answered=answered,
+                articles=len(self._running.corpus),
+                withheld=withheld,
+                least=least,
+            )
+            plugin = self._running.boards.scoreboard.scored_task(board.task).plugin
+            made = rounded(board, board.order, coverage, rising_measures(plugin.columns))
+            known = self._rounded[board.task, board.view] = _Rounded(board.rows, made_of, made)
+        return known.board
+
+    def _answered(self, run: str) -> int:
+        """Return the number of the corpus's articles that a run has answered."""
+        name = ServerName(run)
+        if (uploaded := self._running.offline.get(name)) is not None:
+            return uploaded.articles
+        return self._running.boards.server_monitor.status(name).done
 
     def _note(self, viewer: Viewer) -> str:
         if viewer.organiser:
             return NOTES.get(self._visibility, "")
-        return OWN_NOTE if self._visibility is Visibility.OWN else ""
+        own = OWN_NOTE if self._visibility is Visibility.OWN else ""
+        return (
+            f"{own} {note(self._running.phase.plan)}".strip() if self._is_rounded(viewer) else own
+        )
 
     def articles(self, task: TaskName, view: str = RAW, viewer: Viewer = ANYBODY) -> ArticleBoard:
         """Return how hard a task's articles are."""
+        if view == PUBLIC and not viewer.organiser:
+            return ArticleBoard(task=task, hidden=NO_PART)
         board = self._running.boards.articles(task, view)
-        return seen_articles(board, self._visibility, viewer)
-
-    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
-        """Return a frozen board of any phase by its link; None where the viewer may see none."""
-        return await frozen_board(self._hub, key, viewer)
+        found = seen_articles(board, self._visibility, viewer)
+        if self._is_rounded(viewer) and not found.hidden:
+            return replace(found, levels=(), withheld=0, hidden=UNTIL_FROZEN)
+        return found
 
     async def changed(self, since: int) -> int:
         """Wait until the version of boards and monitor is not `since`; return it."""
@@ -170,7 +286,7 @@ class PhaseView:
 
     async def frozen_boards(self, viewer: Viewer) -> Sequence[boards.StoredBoard]:
         """Return the phase's frozen boards, newest first; none for who may see no score."""
-        if why_hidden(self._visibility, viewer):
+        if why_hidden(self._visibility, viewer) or self._is_rounded(viewer):
             return []
         async with self._hub.store.reading() as connection:
             return await boards.list_all(connection, self._running.phase.id)
@@ -184,6 +300,10 @@ class PhaseView:
         changed, self.links = links != self.links, links
         return changed
 
+    async def methods(self, viewer: Viewer) -> Sequence[MethodDetail]:
+        """Return the phase's runs with their methods, as far as the viewer may see them."""
+        return await seen_methods(self._hub, self._running, viewer)
+
     # -- monitor and servers ---------------------------------------------------------------------
 
     def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
@@ -194,17 +314,23 @@ class PhaseView:
         known = self._running.servers.get(server)
         return (known.team or "") if known else ""
 
-    def has_server(self, server: ServerName) -> bool:
-        """Return whether a server takes part in the phase."""
-        return server in self._running.servers
+    def _named(self, server: ServerName, viewer: Viewer) -> str:
+        known = self._running.servers.get(server)
+        return self._names.run(server, known.team if known else None, viewer)
 
-    def state(self, server: ServerName) -> ServerState:
-        """Return the state of a server that takes part, which everybody may see."""
-        return self._running.boards.server_monitor.status(server).state
+    def find_server(self, shown: str, viewer: Viewer) -> ServerName | None:
+        """Return the server that takes part and is shown to the viewer by this name, or None."""
+        return self._names.server(shown, viewer)
+
+    def badge(self, server: ServerName, viewer: Viewer) -> tuple[str, ServerState]:
+        """Return the name and the state of a server that takes part, which everybody may see."""
+        state = self._running.boards.server_monitor.status(server).state
+        return self._named(server, viewer), state
 
     async def server(self, name: ServerName, window: Window, viewer: Viewer) -> ServerReading:
         """Return the state and measures of a server that takes part."""
         running, registered = self._running, self._running.servers[name]
+        seen_as = self._named(name, ANYBODY)
         own, public = viewer.owns(registered.team), self._public_monitor
         key = running.key(registered)
         async with self._hub.store.reading() as connection:
@@ -219,9 +345,11 @@ class PhaseView:
         return ServerReading(
             phase=running.name,
             status=public.status(running.boards.server_monitor.status(name), viewer),
-            team=registered.team,
+            team=self._names.team(registered.team, viewer),
+            seen_as="" if seen_as == name else seen_as,
             window=window,
             measures=running.windows.window(name, window),
+            trend=running.windows.trend(name, window),
             time_limit=shown.time_limit,
             events=[
                 StateEvent(at=one.at, state=one.state, note=seen_note(one.state, one.note, own=own))
@@ -238,14 +366,8 @@ def list_views(hub: HubContext) -> Sequence[PhaseView]:
     return [PhaseView(hub, running) for running in known]
 
 
-def first_shown(hub: HubContext) -> PhaseView | None:
-    """Return the view of the phase that is open, else of the newest; None without any."""
-    running = max(
-        hub.scheduler.phases.values(),
-        key=lambda one: (one.state in OPEN_STATES, one.phase.id),
-        default=None,
-    )
-    return None if running is None else PhaseView(hub, running)
+def _reveals_gold(running: RunningPhase) -> bool:
+    return reveals_gold(running.phase.plan, running.state)
 
 
 async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard | None:
@@ -255,5 +377,37 @@ async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard
     if found is None:
         return None
     kept, document = found
-    visibility = hub.phase(kept.phase).phase.plan.visibility
-    return seen_frozen(FrozenBoard.decode(document), visibility, viewer)
+    running = hub.phase(kept.phase)
+    if hub.is_embargoed(running) and not viewer.organiser:
+        return None
+    if not viewer.organiser and _reveals_gold(running):
+        return None
+    async with hub.store.reading() as connection:
+        newer = next(
+            (
+                one.id
+                for one in await boards.list_all(connection, running.phase.id)
+                if one.task == kept.task and one.gold_version > kept.gold_version
+            ),
+            "",
+        )
+    board = await asyncio.to_thread(_decoded, document)  # a thousand runs have megabytes of curves
+    frozen = seen_frozen(board, running.phase.plan.visibility, viewer)
+    if frozen is None:
+        return None
+    names = SeenNames(running)
+    views, others = (
+        {
+            name: msgspec.structs.replace(view, rows=tuple(names.rows(view.rows, viewer)))
+            for name, view in some.items()
+        }
+        for some in (frozen.views, frozen.others)
+    )
+    shown = {row.run for view in views.values() for row in view.rows}
+    over = running.state in OVER or viewer.organiser  # it may have been extended since
+    methods = {run: one for run, one in frozen.methods.items() if over and run in shown}
+    return msgspec.structs.replace(frozen, views=views, others=others, methods=methods, newer=newer)
+
+
+def _decoded(packed: bytes) -> FrozenBoard:
+    return FrozenBoard.decode(unpack(packed))

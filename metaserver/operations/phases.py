@@ -11,15 +11,24 @@ from msgspec import Meta
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.phases import Phase
-from metaserver.model.plans import DATES, Change, PhaseLimits, PhasePlan
+from metaserver.model.plans import DATES, Change, PhaseLimits, PhasePlan, Share, TeamNames
+from metaserver.model.rankings import Ranking
 from metaserver.model.records import PhaseName
 from metaserver.model.states import PhaseState, Role, Visibility
 from metaserver.model.zones import shown_name, to_zone
 from metaserver.operations.caller import Caller
 from metaserver.operations.challenges import challenge_named, moment_in
 from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.data_rules import offered
 from metaserver.operations.fields import NewName, OnePhase, PhaseField, Title
-from metaserver.operations.planning import checked, known_corpus, reached, require_release
+from metaserver.operations.planning import (
+    checked,
+    known_corpus,
+    reached,
+    require_divisible,
+    require_release,
+)
+from metaserver.operations.rounded import FINAL, warning
 from metaserver.operations.table import Nothing, operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import phases
@@ -30,14 +39,23 @@ Date = Annotated[
 ]
 Kind = Annotated[Literal["training", "test"], Meta(description="Its kind while it is open")]
 TasksField = Annotated[
-    tuple[str, ...], Meta(description="The tasks that servers answer; none: all")
+    tuple[str, ...], Meta(description="Its tasks; none: all that servers answer")
 ]
 Seen = Annotated[Visibility, Meta(description="Who sees the scores besides organisers")]
+RankingField = Annotated[Ranking, Meta(description="The rule by which runs get their places")]
+Names = Annotated[TeamNames, Meta(description="Names of teams: shown, or hidden until the freeze")]
+ShareField = Annotated[
+    Share, Meta(description="The share of the gold's articles that scores of an open phase use")
+]
 Limits = Annotated[PhaseLimits, Meta(description="Its own limits")]
 Corpus = Annotated[str, Meta(description="A corpus by name, or NAME@VERSION; the newest if bare")]
 ReleaseField = Annotated[
     str, Meta(description="The UniProt release that answers are checked against")
 ]
+
+MOST_OUTSIDE = 100
+PLANNED = ("title", "tasks", "limits", "visibility", "ranking", "team_names", "public_share")
+"""The values of a change that go into the plan as they are."""
 
 
 class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,10 +73,13 @@ class NewPhase(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     tasks: TasksField = ()
     limits: Limits = PhaseLimits()
     visibility: Seen = Visibility.HIDDEN
+    ranking: RankingField = Ranking()
+    team_names: Names = TeamNames.SHOWN
+    public_share: ShareField = 1.0
 
 
 class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Changes of a phase; corpus, release and tasks only before its first lane.
+    """Changes of a phase; corpus, release, tasks and public share only before its first run.
 
     A date of "" removes the date: then the phase is advanced manually.
     """
@@ -74,6 +95,9 @@ class PhaseChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     tasks: TasksField | None = None
     limits: Limits | None = None
     visibility: Seen | None = None
+    ranking: RankingField | None = None
+    team_names: Names | None = None
+    public_share: ShareField | None = None
 
 
 class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +106,11 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     `coming` are the changes that the clock will make by the dates, the next one first. `timezone`
     is UTC where the hub's machine does not know the challenge's zone. `timeout` (seconds for an
     article) and `answer_bytes` are the limits in force: the phase's own, else the hub's.
-    `catching_up` is empty unless the hub was just started and still reads stored answers.
+    `public_share` is the share of the gold's articles that scores use while a test phase is open.
+    `uploads_only`: its tasks are offline ones, so that no server takes part. `catching_up` is empty
+    unless the hub was just started and still reads stored answers. `data`: its data package is
+    released. `warnings` are for organisers,
+    in answer to a change of the plan.
     """
 
     phase: str
@@ -100,11 +128,17 @@ class PhaseDetail(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
     answer_bytes: int
     visibility: Visibility
+    team_names: TeamNames
+    public_share: float = 1.0
+    ranking: Ranking = Ranking()
     release: str
     articles: int
     gold: dict[str, int]
     servers: int
+    uploads_only: bool = False
     catching_up: str
+    data: bool = False
+    warnings: tuple[str, ...] = ()
 
     def idle_dates(self, now: float) -> Sequence[str]:
         """Return the dates ahead (of Unix seconds) by which the clock changes nothing any more."""
@@ -117,13 +151,17 @@ class PhasePlanDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A phase's plan as organisers see it beside its `PhaseDetail`.
 
     `corpus` is NAME@VERSION. `tasks` are those of the plan: none means all. `fixed`: there are runs
-    in it, so that corpus, release and tasks cannot be changed.
+    in it, so that corpus, release and tasks cannot be changed. `outside` has, by task, the
+    articles of the gold that are not in the corpus and count in no score, at most 100. `warnings`
+    say what is unwise in it.
     """
 
     phase: str
     corpus: str
     tasks: tuple[str, ...]
     fixed: bool
+    warnings: tuple[str, ...]
+    outside: dict[str, tuple[str, ...]] = {}
 
 
 def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
@@ -148,12 +186,28 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         timeout=running.settings.limits.timeout,
         answer_bytes=running.settings.limits.answer_bytes,
         visibility=phase.plan.visibility,
+        ranking=phase.plan.ranking,
+        team_names=phase.plan.team_names,
+        public_share=phase.plan.public_share,
         release=phase.release,
         articles=len(running.corpus),
         gold={task: version.version for task, version in running.gold.items()},
         servers=len(running.servers),
+        uploads_only=running.uploads_only,
         catching_up=running.catching_up,
+        data=offered(running, now) is not None,
     )
+
+
+def _warned(phase: PhaseDetail) -> PhaseDetail:
+    """Return a phase with what its organisers are warned of."""
+    return msgspec.structs.replace(phase, warnings=warnings_of(phase))
+
+
+def warnings_of(phase: PhaseDetail) -> tuple[str, ...]:
+    """Return what the organisers of a phase are warned of, each in a sentence or more."""
+    found = warning(phase)
+    return (found,) if found and phase.state not in FINAL else ()
 
 
 @operation("Phases.create", "POST /phases", Role.ORGANISER)
@@ -175,6 +229,9 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             tasks=request.tasks,
             limits=request.limits,
             visibility=request.visibility,
+            ranking=request.ranking,
+            team_names=request.team_names,
+            public_share=request.public_share,
         )
     )
     async with hub.store.writing() as connection:
@@ -185,11 +242,12 @@ async def create(hub: HubContext, caller: Caller, request: NewPhase) -> PhaseDet
             plan,
             corpus_id=corpus.corpus_id,
             release=request.release,
+            after=hub.scheduler.last_id,
         )
         await audit_log(
             connection, caller, "phases.create", request.phase, **_audit_details(request)
         )
-    return detail(hub, await _reopened(hub, request.phase))
+    return _warned(detail(hub, await _reopened(hub, request.phase)))
 
 
 @operation("Phases.update", "PATCH /phases/{phase}", Role.ORGANISER)
@@ -198,9 +256,7 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
     running = hub.phase(request.phase)
     zone, before = running.phase.timezone, running.phase.plan
     values: dict[str, object] = {
-        name: value
-        for name in ("title", "tasks", "limits", "visibility")
-        if (value := getattr(request, name)) is not None
+        name: value for name in PLANNED if (value := getattr(request, name)) is not None
     }
     if request.kind is not None:
         values["kind"] = PhaseState(request.kind)
@@ -208,28 +264,33 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         if (value := getattr(request, name)) is not None:
             values[name] = moment_in(value, zone, name)
     plan = checked(msgspec.structs.replace(before, **values))
+    require_divisible(plan, running.gold)
     columns: dict[str, object] = {"plan": plan}
     if request.corpus is not None:
         columns["corpus_id"] = (await known_corpus(hub, request.corpus)).corpus_id
     if request.release is not None:
         require_release(hub, request.release)
         columns["release"] = request.release
-    if running.has_runs and (len(columns) > 1 or request.tasks is not None):
-        message = "there are runs in it already: corpus, release and tasks cannot be changed"
-        raise RefusedError(Refusal.STATE, message, field="phase")
+    shared = plan.public_share != before.public_share
+    if running.has_runs and (len(columns) > 1 or request.tasks is not None or shared):
+        message = (
+            "there are runs in it already: corpus, release, tasks and public_share cannot be"
+            " changed"
+        )
+        raise RefusedError(Refusal.STATE, message, field="public_share" if shared else "phase")
     columns["standing"] = reached(running.phase, plan, hub.clock())
     async with hub.store.writing() as connection:
         await phases.change(connection, running.phase.id, **columns)
         await audit_log(
             connection, caller, "phases.update", request.phase, **_audit_details(request)
         )
-    return detail(hub, await _reopened(hub, request.phase))
+    return _warned(detail(hub, await _reopened(hub, request.phase)))
 
 
 @operation("Phases.list", "GET /phases", None)
-async def list_(hub: HubContext, _caller: Caller, _request: Nothing) -> Sequence[PhaseDetail]:
+async def list_(hub: HubContext, caller: Caller, _request: Nothing) -> Sequence[PhaseDetail]:
     """Return all phases with their states, oldest first."""
-    return [detail(hub, running) for running in hub.scheduler.phases.values()]
+    return [detail(hub, running) for running in hub.seen_phases(caller)]
 
 
 @operation("Phases.get", "GET /phases/{phase}", None)
@@ -254,6 +315,12 @@ async def get_plan(hub: HubContext, _caller: Caller, request: OnePhase) -> Phase
         corpus=next(iter(names), ""),
         tasks=running.phase.plan.tasks,
         fixed=running.has_runs,
+        outside={
+            one.plugin.name: tuple(one.outside[:MOST_OUTSIDE])
+            for one in running.boards.scoreboard.scored()
+            if one.outside
+        },
+        warnings=warnings_of(detail(hub, running)),
     )
 
 

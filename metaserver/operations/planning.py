@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable, Sequence
 
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.phases import CorpusVersion, Phase
 from metaserver.model.plans import DATES, PhasePlan
+from metaserver.model.records import TaskName
 from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME, NAME_HELP, require_one_of
 from metaserver.store import phases
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import CorpusTask, installed_tasks, offline_tasks
 from metaserver.uniprot import Release
 
 
@@ -25,7 +27,34 @@ def checked(plan: PhasePlan) -> PhasePlan:
             raise RefusedError(Refusal.INVALID, f"must be after {earlier}", field=later)
     for task in plan.tasks:
         require_one_of(task, installed_tasks(), "tasks")
+    if plan.ranking.measure:
+        require_one_of(plan.ranking.measure, _measures(plan.tasks), "ranking.measure")
+    require_divisible(plan, plan.tasks)
+    uploaded = [task for task in plan.tasks if task in offline_tasks()]
+    if uploaded and len(uploaded) < len(plan.tasks):
+        others = ", ".join(task for task in plan.tasks if task not in uploaded)
+        message = (
+            f"{', '.join(uploaded)} take uploads only, and {others} are answered by servers: plan"
+            " a phase for each kind"
+        )
+        raise RefusedError(Refusal.INVALID, message, field="tasks")
     return plan
+
+
+def require_divisible(plan: PhasePlan, tasks: Iterable[str]) -> None:
+    """Raise `RefusedError` where scores shall be of a part of the gold, and a task has no parts."""
+    whole = [
+        task for task in tasks if not isinstance(installed_tasks().get(TaskName(task)), CorpusTask)
+    ]
+    if plan.public_share < 1 and whole:
+        message = f"must be 1: runs of {', '.join(whole)} are scored whole, with every article"
+        raise RefusedError(Refusal.INVALID, message, field="public_share")
+
+
+def _measures(tasks: Sequence[str]) -> Sequence[str]:
+    """Return the columns by which the boards of tasks can be ordered; of no tasks, of all."""
+    known = [task for name, task in installed_tasks().items() if not tasks or name in tasks]
+    return sorted({one.key for task in known for one in task.columns if not one.count})
 
 
 async def known_corpus(hub: HubContext, text: str) -> CorpusVersion:

@@ -121,7 +121,7 @@ class Regrading:
             version=None if changed or newest is None else newest.version,
             replaces=newest.version if newest is not None and changed else None,
             changed=changed,
-            runs=tuple(run_changes(plugin, scores.before, scores.after)),
+            runs=tuple(run_changes(plugin, live.ranking, scores.before, scores.after)),
             **msgspec.structs.asdict(labels),
         )
 

@@ -21,11 +21,22 @@ from metaserver.operations.fields import NewName, PhaseField, TeamField
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
 from metaserver.operations.turns import PATIENCE_SECONDS, turn
+from metaserver.operations.uploads import (
+    UploadAllowance,
+    allowance,
+    compare_upload,
+    enter_upload,
+    filed_tasks,
+    keep_score,
+    require_upload,
+    spend_upload,
+    team_of,
+)
 from metaserver.phases.runtime import RunningPhase
-from metaserver.store import runs
+from metaserver.store import methods, runs
 from metaserver.store.runs import OfflineRun
 from metaserver.store.teams import Team
-from metaserver.tasks.plugin import FiledTask, RunFile
+from metaserver.tasks.plugin import FiledTask, OfflineTask, RunFile
 
 MOST_REPORTED = 20
 
@@ -33,7 +44,7 @@ RunField = Annotated[str, Meta(max_length=64, description="The run's name")]
 
 
 class UploadRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A result file in BC II.5 format, plain or gzip. `team`: the run's team, for organisers."""
+    """A result file, plain or gzip, as the task has it. `team`: the run's team, for organisers."""
 
     phase: PhaseField
     task: TaskField
@@ -57,7 +68,10 @@ class OneRun(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """An offline run: the number of scored articles, and the problems that were left out."""
+    """An offline run: the number of its answers, and the problems that were left out.
+
+    `uploads` are those that its team has left, after one of them; null otherwise.
+    """
 
     phase: str
     task: str
@@ -66,6 +80,7 @@ class RunDetail(msgspec.Struct, frozen=True, kw_only=True):
     articles: int
     problems: tuple[Problem, ...]
     created_at: float
+    uploads: UploadAllowance | None = None
 
     @classmethod
     def of(cls, running: RunningPhase, run: OfflineRun) -> RunDetail:
@@ -92,21 +107,31 @@ class RunContent(msgspec.Struct, frozen=True, kw_only=True):
 async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDetail:
     """Upload a result file: it is scored on the boards as an offline run, replacing an earlier one.
 
-    Invalid hits are left out and reported with their line, as for a server's answer. While the
-    phase is being scored with another gold the upload is refused (409): try again.
+    Invalid hits are left out and reported with their line, as for a server's answer. Each file
+    that can be read counts against the team's limit (`limits.uploads`), for good. While the phase
+    is being scored with another gold the upload is refused (409): try again.
     """
     running = hub.phase(request.phase)
-    team = await _team(hub, caller, request.team)
-    _require_open(hub, running, caller)
-    _filed(running, request.task)
+    team = await team_of(hub, caller, request.team)
+    require_open(hub, running, caller)
+    filed(running, request.task)
     content = await asyncio.to_thread(unpacked, request.content)
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
-        _require_open(hub, running, caller)  # the phase may have advanced meanwhile
-        task = _filed(running, request.task)
-        await _require_capacity(hub, running, request, team)
+        require_open(hub, running, caller)  # the phase may have advanced meanwhile
+        task = filed(running, request.task)
+        await require_capacity(hub, running, request, team)
+        of, now = (running, team, task.name), hub.clock()
+        if not caller.organiser:
+            async with hub.store.reading() as connection:
+                await require_upload(connection, *of, now)
         read = await asyncio.to_thread(_read, running, task, content)
-        name = ServerName(request.run)
+        name, left, counted = ServerName(request.run), None, None
+        async with hub.store.reading() as connection:
+            made = await compare_upload(connection, *of, read.payloads)
         async with hub.store.writing() as connection:
+            if not caller.organiser:
+                counted = await spend_upload(connection, *of, name, made=made, now=now)
+                left = await allowance(connection, *of, now)
             await runs.put(
                 connection,
                 running.phase.id,
@@ -123,8 +148,12 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
             )
             run = await runs.get(connection, running.phase.id, name)
         assert run is not None
+        if counted is not None:
+            await enter_upload(hub, running, counted)
         await running.add_run(run)
-        return RunDetail.of(running, run)
+        if counted is not None:
+            await keep_score(hub, running, counted)
+        return msgspec.structs.replace(RunDetail.of(running, run), uploads=left)
 
 
 @operation("Runs.list", "GET /phases/{phase}/runs", Role.TEAM)
@@ -156,26 +185,19 @@ async def get(hub: HubContext, caller: Caller, request: OneRun) -> RunContent:
 @operation("Runs.delete", "DELETE /phases/{phase}/runs/{run}", Role.TEAM)
 async def delete(hub: HubContext, caller: Caller, request: OneRun) -> None:
     """Delete an offline run, while the phase is open."""
-    _require_open(hub, hub.phase(request.phase), caller)
+    require_open(hub, hub.phase(request.phase), caller)
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
-        _require_open(hub, running, caller)  # the phase may have advanced meanwhile
+        require_open(hub, running, caller)  # the phase may have advanced meanwhile
         run = _own(running, caller, request.run)
         async with hub.store.writing() as connection:
             await runs.delete(connection, running.phase.id, run.name)
+            await methods.delete(connection, running.phase.id, run.name)
             detail = {"phase": running.name, "task": run.task, "team": run.team}
             await audit_log(connection, caller, "runs.delete", run.name, **detail)
         running.drop_run(run.name)
 
 
-async def _team(hub: HubContext, caller: Caller, team: str | None) -> Team:
-    if caller.organiser and team is None:
-        raise RefusedError(Refusal.INVALID, "is required of an organiser", field="team")
-    if not caller.organiser and team not in (None, caller.team):
-        raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")
-    return await hub.team(team or caller.team or "")
-
-
-def _require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None:
+def require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> None:
     """Raise `RefusedError` for teams unless the phase is open, for organisers if it is closed."""
     state = running.state or running.phase.state(hub.clock())  # just loaded
     if state is PhaseState.CLOSED or (not caller.organiser and state not in OPEN_STATES):
@@ -183,10 +205,9 @@ def _require_open(hub: HubContext, running: RunningPhase, caller: Caller) -> Non
         raise RefusedError(Refusal.STATE, message, field="phase")
 
 
-def _filed(running: RunningPhase, name: str) -> FiledTask:
-    """Return a task of the phase that has result files."""
-    tasks = {task.name: task for task in (*running.boards.tasks(), *running.tasks)}
-    filed = {name: task for name, task in tasks.items() if isinstance(task, FiledTask)}
+def filed(running: RunningPhase, name: str) -> FiledTask | OfflineTask:
+    """Return a task of the phase whose runs may be uploaded."""
+    filed = filed_tasks(running)
     for known, task in filed.items():
         if known == name:
             return task
@@ -194,7 +215,7 @@ def _filed(running: RunningPhase, name: str) -> FiledTask:
     raise RefusedError(Refusal.INVALID, message, field="task")
 
 
-async def _require_capacity(
+async def require_capacity(
     hub: HubContext, running: RunningPhase, request: UploadRun, team: Team
 ) -> None:
     """Raise `RefusedError` for a name of another run, or more runs than the phase allows."""
@@ -212,12 +233,23 @@ async def _require_capacity(
         raise RefusedError(Refusal.STATE, message, field="run")
 
 
-def _read(running: RunningPhase, task: FiledTask, content: bytes) -> RunFile:
-    """Read a result file; `RefusedError` reports its format errors, each with its line."""
+def read_run(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) -> RunFile:
+    """Read a result file, with the errors of its format; slow for a large one."""
+    scored = {one.plugin.name: one.gold for one in running.boards.scoreboard.scored()}
+    if isinstance(task, OfflineTask) and task.name not in scored:
+        message = f"phase {running.name} has no gold of {task.name} yet, by which a run is checked"
+        raise RefusedError(Refusal.STATE, message, field="task")
     with tempfile.TemporaryDirectory(prefix="metaserver-run-") as folder:
         path = Path(folder) / "run.tsv"
         path.write_bytes(content)
-        read = task.read_run(path, running.corpus.ids, running.vocabulary)
+        if isinstance(task, OfflineTask):
+            return task.read_upload(path, scored[task.name])
+        return task.read_run(path, running.corpus.ids, running.vocabulary)
+
+
+def _read(running: RunningPhase, task: FiledTask | OfflineTask, content: bytes) -> RunFile:
+    """Read a result file; `RefusedError` reports its format errors, each with its line."""
+    read = read_run(running, task, content)
     if read.faults:
         more = len(read.faults) - MOST_REPORTED
         reported = "; ".join(map(str, read.faults[:MOST_REPORTED]))

@@ -24,7 +24,7 @@ from metaserver.operations.fields import END, NewName, OneServer, ServerField, r
 from metaserver.operations.table import Nothing, operation
 from metaserver.store import runs, servers
 from metaserver.store.teams import Team
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 
 Url = Annotated[str, Meta(max_length=2_000, description="http://HOST:PORT/PATH or https://...")]
 Method = Annotated[
@@ -249,7 +249,7 @@ async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
 def _checked(server: Server) -> Server:
     """Return the server if its tasks are known; `RefusedError` names the field."""
     for task in server.tasks:
-        require_one_of(task, installed_tasks(), "tasks")
+        require_one_of(task, answered_tasks(), "tasks")
     return server
 
 

@@ -126,6 +126,8 @@ async def perform(
         request = msgspec.convert(values, operation.request, strict=strict)
     except msgspec.ValidationError as error:
         raise invalid(error) from error
+    if isinstance(phase := getattr(request, "phase", None), str):
+        hub.require_announced(caller, phase)
     return await operation.handler(hub, caller, request)
 
 

@@ -24,10 +24,10 @@ from metaserver.operations.table import Nothing, operation
 from metaserver.store import servers, teams
 from metaserver.store.teams import Team
 
-_PART = r'[^@\s,;:<>()\[\]"\\]+'  # one address only: no list, no display name
+PART = r'[^@\s,;:<>()\[\]"\\\x00-\x1f\x7f]+'  # one address only: no list, no display name
 Email = Annotated[
     str,
-    Meta(pattern=rf"^({_PART}@{_PART})?{END}", max_length=254, description="Its e-mail address"),
+    Meta(pattern=rf"^({PART}@{PART})?{END}", max_length=254, description="Its e-mail address"),
 ]
 
 
@@ -133,7 +133,10 @@ async def update(hub: HubContext, caller: Caller, request: TeamChange) -> TeamDe
         async with hub.store.writing() as connection:
             await teams.change(connection, TeamName(request.team), **values)
             await audit_log(connection, caller, "teams.update", request.team, **values)
-    return TeamDetail.of(await hub.team(request.team))
+    team = await hub.team(request.team)
+    for running in hub.scheduler.phases.values():
+        running.retitle(team)
+    return TeamDetail.of(team)
 
 
 @operation("Teams.getNotices", "GET /teams/{team}/notices", Role.TEAM)

@@ -21,6 +21,7 @@ from metaserver.model.boards import (
     FrozenView,
     marked,
 )
+from metaserver.model.plans import PhasePlan
 from metaserver.model.records import ServerName, TeamName
 from metaserver.model.states import PhaseState, ServerState, Visibility
 from metaserver.model.viewer import Viewer
@@ -77,7 +78,11 @@ def seen_frozen(frozen: FrozenBoard, visibility: Visibility, viewer: Viewer) -> 
         name: msgspec.structs.replace(view, **_seen_values(view, visibility, viewer))
         for name, view in frozen.views.items()
     }
-    return msgspec.structs.replace(frozen, views=views)
+    others = {
+        name: msgspec.structs.replace(view, **_seen_values(view, visibility, viewer))
+        for name, view in frozen.others.items()
+    }
+    return msgspec.structs.replace(frozen, views=views, others=others)
 
 
 def _seen_values(
@@ -105,6 +110,15 @@ def _places(places: Sequence[int | None]) -> Sequence[int | None]:
     return [None if place is None else places.index(place) + 1 for place in places]
 
 
+def sees_curves(plan: PhasePlan, state: PhaseState | None, viewer: Viewer) -> bool:
+    """Return whether a viewer may see how single answers change the score of its own run.
+
+    In a test phase that would give the gold away, answer by answer, until it is frozen.
+    """
+    training = plan.kind is PhaseState.TRAINING
+    return viewer.organiser or training or state in (PhaseState.FROZEN, PhaseState.CLOSED)
+
+
 # -- answers and messages ------------------------------------------------------------------------
 
 
@@ -119,42 +133,70 @@ def may_read_answers(
     return public or viewer.owns(team)
 
 
+def sees_method(
+    state: PhaseState | None, visibility: Visibility, team: str | None, viewer: Viewer
+) -> bool:
+    """Return whether a viewer may see the description of a run's method.
+
+    Others than its team may once the phase is over, if they see its scores.
+    """
+    over = state in (PhaseState.FROZEN, PhaseState.CLOSED)
+    return viewer.owns(team) or (over and sees_all_scores(visibility, viewer))
+
+
 def seen_note(state: ServerState, note: str, *, own: bool) -> str:
     """Return the note of a server's state; those that quote errors are for its team alone."""
     return note if own or state in OWN_STATES else ""
 
 
 class PublicMonitor:
-    """The monitor of a phase as its viewers may see it; `team` gives the team of a server."""
+    """The monitor of a phase as its viewers may see it.
 
-    def __init__(self, team: Callable[[ServerName], str]) -> None:
+    `team` gives the team of a server, `named` the name by which a viewer sees it.
+    """
+
+    def __init__(
+        self,
+        team: Callable[[ServerName], str],
+        named: Callable[[ServerName, Viewer], str] = lambda server, _: server,
+    ) -> None:
         self._team = team
+        self._named = named
         self._public: dict[ServerName, tuple[ServerStatus, ServerStatus]] = {}
 
     def __call__(self, monitor: Monitor, viewer: Viewer) -> Monitor:
         """Return the monitor as the viewer may see it."""
         if viewer.organiser:
             return monitor
+        servers = [self.status(status, viewer) for status in monitor.servers]
+        if any(
+            one.name != before.name for one, before in zip(servers, monitor.servers, strict=True)
+        ):
+            servers.sort(key=lambda one: one.name)  # not in the order of registration
         return replace(
             monitor,
-            servers=[self.status(status, viewer) for status in monitor.servers],
+            servers=servers,
             errors=[self.error(error, viewer) for error in monitor.errors],
             blocked="its store does not take them" if monitor.blocked else "",
         )
 
     def status(self, status: ServerStatus, viewer: Viewer) -> ServerStatus:
         """Return a row as the viewer may see it."""
-        return status if viewer.owns(self._team(status.name)) else self._public_status(status)
+        if viewer.owns(self._team(status.name)):
+            return status
+        return self._public_status(status, ServerName(self._named(status.name, viewer)))
 
     def error(self, error: ErrorEntry, viewer: Viewer) -> ErrorEntry:
         """Return an entry of the error log as the viewer may see it."""
-        return error if viewer.owns(self._team(error.server)) else replace(error, message="")
+        if viewer.owns(self._team(error.server)):
+            return error
+        return replace(error, server=ServerName(self._named(error.server, viewer)), message="")
 
-    def _public_status(self, status: ServerStatus) -> ServerStatus:
+    def _public_status(self, status: ServerStatus, name: ServerName) -> ServerStatus:
         """Return a row for everybody; the same one while nothing has changed."""
         known = self._public.get(status.name)
-        if known is None or known[0] is not status:
+        if known is None or known[0] is not status or known[1].name != name:
             note = seen_note(status.state, status.note, own=False)
-            public = replace(status, note=note, address="")
+            public = replace(status, name=name, note=note, address="")
             known = self._public[status.name] = (status, public)
         return known[1]

@@ -62,6 +62,13 @@ def _add_verb(below: argparse._SubParsersAction[argparse.ArgumentParser], outlin
             action="store_true",
             help="print the job and return; `jobs get` shows its state",
         )
+    if outline.in_parts:
+        parser.add_argument(
+            "--out",
+            type=Path,
+            metavar="FILE",
+            help="fetch the whole file, and leave it there: a new one",
+        )
     asked = parser.add_argument_group("the hub")
     asked.add_argument(
         "--hub", metavar="URL", help=f"where it is (default: {URL_VARIABLE}, or {DEFAULT_URL})"
@@ -128,6 +135,8 @@ def main(args: argparse.Namespace) -> int:
     else:
         query, body = None, given
     try:
+        if outline.in_parts and args.out is not None:
+            return _leave(hub, outline.path, places, args.out)
         answer = hub.ask(outline.method, outline.path, places=places, query=query, body=body)
         answer = followed(hub, answer) if follows else answer
     except (AnsweredError, JobError) as error:
@@ -136,6 +145,15 @@ def main(args: argparse.Namespace) -> int:
         print(f"metaserver: {printable(str(error))}", file=sys.stderr)
         return REFUSED
     _print(printed, answer, args)
+    return DONE
+
+
+def _leave(hub: RemoteHub, path: str, places: Mapping[str, Any], out: Path) -> int:
+    """Leave a whole file, fetched in parts; return the exit status."""
+    from metaserver.cli.remote.parts import leave
+
+    size = leave(hub, path, places, out)
+    print(f"{out}: {size:,} bytes")
     return DONE
 
 
@@ -200,6 +218,12 @@ def _value(parameter: Parameter, value: Any) -> Any:
             return base64.b64encode(value.read_bytes()).decode()
         except OSError as error:
             raise InputError(parameter.option, f"{value}: {_reason(error)}") from error
+    if parameter.long and value.startswith("@"):
+        path = Path(value[1:])
+        try:
+            return path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(parameter.option, f"{path}: {_reason(error)}") from error
     if parameter.kind is ValueKind.STRUCT:
         members = dict(_member(parameter, text) for text in value)
         return [members] if parameter.many else members

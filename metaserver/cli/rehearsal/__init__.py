@@ -1,0 +1,1 @@
+"""The rehearsal: a challenge of BioCreative II.5's size, played in minutes against itself."""

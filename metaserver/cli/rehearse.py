@@ -1,0 +1,195 @@
+"""`metaserver rehearse`: a whole challenge against simulated teams, in minutes instead of days."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import msgspec
+import yaml
+
+from metaserver.cli import package
+from metaserver.cli.console import make_console, say
+from metaserver.cli.process import run_to_end
+from metaserver.cli.rehearsal.checks import read_stored
+from metaserver.cli.rehearsal.course import Course, Restart
+from metaserver.cli.rehearsal.literature import Literature, draw, read_proteins
+from metaserver.cli.rehearsal.plan import PlannedServer, draw_servers, scaled
+from metaserver.cli.rehearsal.processes import HubProcess, simulated_servers
+from metaserver.cli.rehearsal.settings import NAME, RehearsalTerms, read_terms, rehearsed
+from metaserver.cli.rehearsal.summary import Check, Summary, first_places, judge
+from metaserver.config import Settings, read_settings
+from metaserver.files import private
+from metaserver.files.private import FOLDER_MODE
+from metaserver.model.errors import InputError
+from metaserver.uniprot import build_release
+
+HOLDS, FAILED = 0, 1  # exit statuses
+SETTINGS, SUMMARY, RESULTS, LOG = "config.yaml", "summary.json", "results", "hub.log"
+BOUNDS = {"teams": 1_000, "servers": 1_000, "articles": 100_000, "speed": 10_000}
+
+
+def main(args: argparse.Namespace) -> int:
+    """Run the command; return its exit status."""
+    for name, most in BOUNDS.items():
+        if not 1 <= getattr(args, name) <= most:
+            raise InputError(f"--{name}", f"{getattr(args, name):g}; expected 1 to {most:,}")
+    if args.teams > args.servers:
+        raise InputError("--teams", f"{args.teams} teams with {args.servers} servers: one has none")
+    out: Path = args.out
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise InputError("--out", f"{out} is there already; expected a new or empty folder")
+    settings = read_settings(args.config) if args.config else Settings()
+    terms = read_terms(settings, str(args.config or "--config"))
+    out.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+    if args.keep:
+        return run_to_end(Rehearsal(args, terms, out.absolute()).run())
+    with tempfile.TemporaryDirectory(prefix="metaserver-rehearsal-") as scratch:
+        return run_to_end(Rehearsal(args, terms, Path(scratch)).run())
+
+
+class Rehearsal:
+    """One rehearsal; hub, articles and logs are in `folder`, its results in `--out`."""
+
+    def __init__(self, args: argparse.Namespace, terms: RehearsalTerms, folder: Path) -> None:
+        self._args = args
+        self._terms = terms
+        self._folder = folder
+        self._console = make_console()
+        self._begun = time.monotonic()
+
+    async def run(self) -> int:
+        """Play it; return the exit status."""
+        args = self._args
+        self._say(f"drawing {args.articles} articles and {args.servers} servers (seed {args.seed})")
+        servers = await asyncio.to_thread(self._prepare)
+        plan, log = self._folder / "plan.json", self._folder / LOG
+        process = HubProcess(self._folder / SETTINGS, log)
+        async with simulated_servers(plan, log) as addresses:
+            try:
+                await process.start()
+                self._write_settings(int(process.address.rstrip("/").rpartition(":")[2]))
+                return await self._play(process, servers, dict(addresses))
+            finally:
+                await process.stop()
+
+    async def _play(
+        self, process: HubProcess, servers: Sequence[PlannedServer], addresses: dict[str, str]
+    ) -> int:
+        token = await process.new_token()
+        self._say(f"watch it live at {process.address}")
+        self._say(f"sign in at {process.address}signin with the token {token}")
+        course = Course(process, token, self._terms.phase.phase, self._args.speed)
+        await course.enrol(servers, addresses)
+        self._say(f"{len(servers)} servers are tested; the phase opens")
+        await course.open(servers, self._terms.length)
+        restart = await course.play(self._folder / "hub", self._say)
+        return await self._end(course, process, token, restart)
+
+    async def _end(self, course: Course, process: HubProcess, token: str, restart: Restart) -> int:
+        args, ended_at = self._args, course.now
+        boards = await course.freeze(self._terms.tasks)
+        stored = await read_stored(self._folder / "hub")
+        late = self._terms.length is not None and ended_at >= self._terms.length
+        checks = [
+            *judge(stored, restart, servers=args.servers, late=late),
+            await self._package(process, course.phase, token),
+        ]
+        summary = Summary(
+            seed=args.seed,
+            speed=args.speed,
+            teams=args.teams,
+            servers=args.servers,
+            articles=stored.articles,
+            seconds=ended_at,
+            real_seconds=time.monotonic() - self._begun,
+            attempts=stored.attempts,
+            answered=len(stored.answers),
+            given_up=len(stored.ended - stored.answers.keys()),
+            without_end=stored.missing(args.servers),
+            faults=stored.faults,
+            restarted_at=restart.at,
+            answered_before_restart=len(restart.before.answers),
+            restart_real_seconds=restart.away,
+            first=first_places(boards),
+            checks=checks,
+        )
+        document = msgspec.json.format(msgspec.json.encode(summary))
+        await asyncio.to_thread((args.out / SUMMARY).write_bytes, document + b"\n")
+        self._say("")
+        for line in summary.lines():
+            self._say(line)
+        self._say(f"results are in {args.out}")
+        return HOLDS if all(check.holds for check in checks) else FAILED
+
+    async def _package(self, process: HubProcess, phase: str, token: str) -> Check:
+        """Fetch the results package: the hub makes it where the answers, scored again, agree."""
+        secret = self._folder / "token"
+        await asyncio.to_thread(_write, secret, token)
+        order = argparse.Namespace(
+            phase=phase, out=self._args.out / RESULTS, gold=True, license="",
+            hub=process.address, token_file=secret,
+        )  # fmt: skip
+        try:
+            status = await asyncio.to_thread(package.main, order)
+        finally:
+            secret.unlink()
+        found = "the results package was made" if status == 0 else "no results package"
+        return Check(
+            name="the boards equal the answers scored again", holds=status == 0, found=found
+        )
+
+    def _prepare(self) -> Sequence[PlannedServer]:
+        """Draw everything, and write what hub and servers read; return the servers."""
+        args, folder = self._args, self._folder
+        with as_file(files("annotators") / "data" / "uniprot_names.tsv") as names:
+            literature = draw(args.articles, read_proteins(names), args.seed)
+            build_release([names], name=NAME, out=folder / "releases" / NAME)
+        self._write_literature(literature)
+        drawn = draw_servers(
+            literature,
+            teams=args.teams,
+            servers=args.servers,
+            tasks=self._terms.tasks,
+            seed=args.seed,
+        )
+        most = self._terms.phase.limits.concurrency
+        servers = [scaled(server, args.speed, most) for server in drawn]
+        (folder / "plan.json").write_bytes(msgspec.json.encode(servers))
+        self._write_settings(0)
+        return servers
+
+    def _write_literature(self, literature: Literature) -> None:
+        (self._folder / "articles").mkdir()
+        for article, text in literature.texts.items():
+            (self._folder / "articles" / f"{article}.txt").write_text(text, "utf-8")
+        for task, text in literature.gold_files().items():
+            (self._folder / f"gold_{task.lower()}.tsv").write_text(text, "utf-8")
+
+    def _write_settings(self, port: int) -> None:
+        gold = {task: self._folder / f"gold_{task.lower()}.tsv" for task in self._terms.tasks}
+        settings = rehearsed(
+            self._terms,
+            self._folder,
+            gold=gold,
+            speed=self._args.speed,
+            port=port,
+            a_team=-(-self._args.servers // self._args.teams),
+        )
+        document = yaml.safe_dump(msgspec.to_builtins(settings), sort_keys=False)
+        place = self._folder / SETTINGS
+        place.unlink(missing_ok=True)
+        _write(place, document)
+
+    def _say(self, text: str) -> None:
+        say(self._console, text)
+
+
+def _write(path: Path, text: str) -> None:
+    with private.create(path) as file:
+        file.write(text.encode())

@@ -1,0 +1,207 @@
+"""The control room of a phase: how far it is, each server's forecast, what needs a look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import fmean
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.findings import FindingKind, PhaseFinding, Subject
+from metaserver.model.plans import Change
+from metaserver.model.states import PhaseState, Role, ServerState
+from metaserver.model.zones import shown_name, to_zone
+from metaserver.monitoring.forecast import Forecast, Verdict
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.coverage import CauseCount, TeamCoverage, causes, coverage
+from metaserver.operations.fields import PhaseField
+from metaserver.operations.methods import seen_methods
+from metaserver.operations.table import operation
+from metaserver.phases.watching import WatchedServer, watch
+
+ROWS = 100
+NAMED = 10  # subjects of a finding that are listed; the others are counted
+UPLOADS = 10  # newest runs that are listed
+LAST_MINUTE = 12  # values of `Monitor.throughput`, each over 5 s
+ORDER = tuple(Verdict)
+AT_WORK = frozenset({Verdict.LATE, Verdict.CLOSE, Verdict.IN_TIME, Verdict.NO_DEADLINE})
+"""The verdicts on servers that are sent articles and have a forecast."""
+
+
+class WatchQuery(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A phase, and the part of its servers and teams to return."""
+
+    phase: PhaseField
+    verdict: Annotated[
+        Verdict | None, Meta(description="Only the servers whose forecast says this")
+    ] = None
+    start: Annotated[int, Meta(ge=0, description="The first server, from 0")] = 0
+    team_start: Annotated[int, Meta(ge=0, description="The first team, from 0")] = 0
+    limit: Annotated[int, Meta(ge=1, le=200, description="The most servers, and teams")] = ROWS
+
+
+class ServerForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's queue, and the time that it needs for the rest: see `Forecast`."""
+
+    server: str
+    team: str
+    state: ServerState
+    note: str
+    done: int
+    given_up: int
+    total: int
+    in_flight: int
+    verdict: Verdict
+    forecast: Forecast | None
+
+
+class UploadedRun(msgspec.Struct, frozen=True, kw_only=True):
+    """An uploaded run; `at` is in Unix seconds."""
+
+    run: str
+    team: str
+    task: str
+    articles: int
+    at: float
+
+
+class FoundDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that needs a look: `count` servers or tasks, of which the first are listed."""
+
+    kind: FindingKind
+    count: int
+    subjects: tuple[Subject, ...]
+
+
+class ControlRoom(msgspec.Struct, frozen=True, kw_only=True):
+    """A phase as its organisers watch it; times are seconds, `now` Unix seconds.
+
+    `next` is what the clock does next, `deadline` the change after which no article is sent, and
+    `left` the time until then. `done`, `given_up` and `total` are articles of all servers;
+    `per_minute` is the answers of the last minute, `throughput` those a minute in each of the last
+    5 s, oldest first. `needs` is the forecast of the server at work that will be
+    last.
+
+    `servers` are those of `matching` that were asked for, the most urgent first; `verdicts` and
+    `states` count all. `coverage` is of those of all `teams` that were asked for; a run covers the
+    phase with `articles` answered. `uploads` counts the uploaded runs, `newest_uploads` lists the
+    last ones. `undescribed` counts the runs whose teams have not said how they were made.
+    """
+
+    phase: str
+    title: str
+    state: PhaseState
+    timezone: str
+    now: float
+    next: Change | None
+    deadline: Change | None
+    left: float | None
+    catching_up: str
+    blocked: str
+    articles: int
+    done: int
+    given_up: int
+    total: int
+    per_minute: float | None
+    throughput: tuple[float, ...]
+    needs: ServerForecast | None
+    verdicts: dict[Verdict, int]
+    states: dict[ServerState, int]
+    matching: int
+    servers: tuple[ServerForecast, ...]
+    teams: int
+    coverage: tuple[TeamCoverage, ...]
+    errors: tuple[CauseCount, ...]
+    uploads: int
+    newest_uploads: tuple[UploadedRun, ...]
+    undescribed: int
+    findings: tuple[FoundDetail, ...]
+
+
+@operation("Phases.watch", "GET /phases/{phase}/watch", Role.ORGANISER)
+async def watch_phase(hub: HubContext, caller: Caller, request: WatchQuery) -> ControlRoom:
+    """Return how far a phase is, each server's forecast against the deadline, what needs a look."""
+    running, now = hub.phase(request.phase), hub.clock()
+    watched, zone = watch(running, now), running.phase.timezone
+    coming = [_in_zone(one, zone) for one in running.phase.coming(now)]
+    shown = running.boards.monitor()
+    servers = sorted(watched.servers, key=_urgency)
+    matching = [one for one in servers if request.verdict in (None, one.verdict)]
+    teams = coverage(running, watched)
+    uploads = sorted(running.offline.values(), key=lambda run: run.created_at, reverse=True)
+    last = max((one for one in servers if one.verdict in AT_WORK), key=_needed, default=None)
+    return ControlRoom(
+        phase=running.name,
+        title=running.phase.plan.title,
+        state=running.phase.state(now),
+        timezone=shown_name(zone),
+        now=now,
+        next=next(iter(coming), None),
+        deadline=None if watched.deadline is None else _in_zone(watched.deadline, zone),
+        left=watched.left,
+        catching_up=running.catching_up,
+        blocked=shown.blocked,
+        articles=len(running.corpus),
+        done=sum(one.status.done for one in servers),
+        given_up=sum(one.status.given_up for one in servers),
+        total=sum(one.status.total for one in servers),
+        per_minute=fmean(shown.throughput[-LAST_MINUTE:]) if shown.throughput else None,
+        throughput=tuple(shown.throughput),
+        needs=None if last is None else _row(last),
+        verdicts=dict(Counter(one.verdict for one in servers)),
+        states=dict(Counter(one.status.state for one in servers)),
+        matching=len(matching),
+        servers=tuple(map(_row, matching[request.start :][: request.limit])),
+        teams=len(teams),
+        coverage=tuple(teams[request.team_start :][: request.limit]),
+        errors=tuple(causes(servers)),
+        uploads=len(uploads),
+        newest_uploads=tuple(
+            UploadedRun(
+                run=run.name, team=run.team, task=run.task, articles=run.articles, at=run.created_at
+            )
+            for run in uploads[:UPLOADS]
+        ),
+        undescribed=sum(
+            one.method is None for one in await seen_methods(hub, running, caller.viewer)
+        ),
+        findings=tuple(map(_found, watched.findings)),
+    )
+
+
+def _urgency(server: WatchedServer) -> tuple[int, float, str]:
+    """Return the sort key of a server: by verdict, then the one that needs longest first."""
+    return ORDER.index(server.verdict), -_needed(server), server.status.name
+
+
+def _needed(server: WatchedServer) -> float:
+    return server.forecast.seconds if server.forecast else 0.0
+
+
+def _row(server: WatchedServer) -> ServerForecast:
+    status = server.status
+    return ServerForecast(
+        server=status.name,
+        team=server.team,
+        state=status.state,
+        note=status.note,
+        done=status.done,
+        given_up=status.given_up,
+        total=status.total,
+        in_flight=status.in_flight,
+        verdict=server.verdict,
+        forecast=server.forecast,
+    )
+
+
+def _found(finding: PhaseFinding) -> FoundDetail:
+    return FoundDetail(
+        kind=finding.kind, count=len(finding.subjects), subjects=finding.subjects[:NAMED]
+    )
+
+
+def _in_zone(change: Change, zone: str) -> Change:
+    return msgspec.structs.replace(change, at=to_zone(change.at, zone))

@@ -1,0 +1,251 @@
+"""Data packages: a phase's articles and gold as files, which its organiser releases to teams."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.concurrency import run_uncancelled
+from metaserver.model.data_packages import DataPackage
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import JobState, PhaseState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.data_rules import check_release, offered
+from metaserver.operations.fields import OnePhase, PhaseField
+from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.results import License, PackageContent, PackagePart, read_part
+from metaserver.operations.table import operation
+from metaserver.phases.jobs import Progress
+from metaserver.phases.runtime import RunningPhase
+from metaserver.results.data import FOLDER, DataMaker, DataOrder, MadeData
+from metaserver.store import data_packages
+
+KIND = "data-package.release"
+
+
+class DataRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A data package to be made and released.
+
+    That of a training phase has the gold that there is, that of a test phase only with `gold`.
+    """
+
+    phase: PhaseField
+    gold: Annotated[bool, Meta(description="With the gold of a test phase that is frozen")] = False
+    without_gold: Annotated[bool, Meta(description="Without the gold of a training phase")] = False
+    test_articles: Annotated[
+        bool, Meta(description="Confirmed: teams would have the test articles beforehand")
+    ] = False
+    public: Annotated[bool, Meta(description="For everybody, not for teams alone")] = False
+    license: License = ""
+    terms: Annotated[
+        str, Meta(max_length=10_000, description="The rules for its use, in words, for its README")
+    ] = ""
+
+
+class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The data package of a phase; only what is `released` can be read.
+
+    `size` is that of its zip in bytes, `sha256` the checksum of the zip, `gold` the version of each
+    task's gold in it; `outdated` says what changed since. `job` is the last release that
+    was begun since the hub was started, for organisers alone.
+    """
+
+    phase: str
+    released: bool
+    released_at: float | None = None
+    public: bool = False
+    size: int = 0
+    sha256: str = ""
+    files: int = 0
+    articles: int = 0
+    gold: dict[str, int] = {}
+    license: str = ""
+    outdated: str = ""
+    job: JobDetail | None = None
+
+
+@operation("DataPackage.release", "POST /phases/{phase}/data", Role.ORGANISER, report=MadeData)
+async def release(hub: HubContext, caller: Caller, request: DataRelease) -> JobDetail:
+    """Make a phase's data package, and release it to teams: texts, BioC, gold, checksums.
+
+    It replaces the phase's last one. The gold of a test phase is released from its freeze on, its
+    articles before that only where this is confirmed.
+    """
+    running = hub.phase(request.phase)
+    if request.gold and request.without_gold:
+        raise RefusedError(Refusal.INVALID, "choose one of the two", field="without_gold")
+    await _check(hub, running, request)
+    if (at_work := hub.jobs.at_work(KIND)) is not None:
+        message = f"the data of phase {at_work.subject} are being packed: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    hub.store.require_writable()
+    return begun(hub, caller, KIND, running.name, partial(_release, hub, caller, request))
+
+
+async def _check(hub: HubContext, running: RunningPhase, request: DataRelease) -> None:
+    others = [one for one in hub.scheduler.phases.values() if one.name != running.name]
+    await asyncio.to_thread(
+        check_release,
+        running,
+        others,
+        hub.clock(),
+        gold=_with_gold(running, request),
+        confirmed=request.test_articles,
+    )
+
+
+def _with_gold(running: RunningPhase, request: DataRelease) -> bool:
+    training = running.phase.plan.kind is PhaseState.TRAINING
+    return request.gold or (training and bool(running.gold) and not request.without_gold)
+
+
+async def _release(
+    hub: HubContext, caller: Caller, request: DataRelease, progress: Progress
+) -> MadeData:
+    """Make the package, check again that it may be released, then store that it is."""
+    gold = _with_gold(hub.phase(request.phase), request)
+    order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
+    made = await _maker(hub).make(order, progress)
+    progress.fix("storing")
+    try:
+        await _check(hub, hub.phase(request.phase), request)
+        await run_uncancelled(_store(hub, caller, request, made))
+    finally:
+        await sweep_data(hub)
+    return made
+
+
+async def _store(hub: HubContext, caller: Caller, request: DataRelease, made: MadeData) -> None:
+    running = hub.phase(request.phase)
+    async with running.scoring:  # its gold does not change meanwhile
+        versions = {task: version.version for task, version in running.gold.items()}
+        if made.corpus_id != running.phase.corpus_id or (made.gold and made.gold != versions):
+            message = f"the plan or the gold of phase {running.name} changed meanwhile: try again"
+            raise RefusedError(Refusal.STATE, message, field="phase")
+        package = DataPackage(
+            sha256=made.sha256,
+            size=made.size,
+            files=made.files,
+            articles=made.articles,
+            corpus_id=made.corpus_id,
+            gold=made.gold,
+            license=request.license,
+            public=request.public,
+            confirmed=request.test_articles,
+            released_at=hub.clock(),
+        )
+        async with hub.store.writing() as connection:
+            await data_packages.put(connection, running.phase.id, package)
+            await audit_log(
+                connection,
+                caller,
+                KIND,
+                running.name,
+                gold=made.gold,
+                public=request.public,
+                test_articles=request.test_articles,
+                sha256=made.sha256,
+            )
+        hub.phase(running.name).data = package
+
+
+@operation("DataPackage.withdraw", "DELETE /phases/{phase}/data", Role.ORGANISER)
+async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
+    """Withdraw a phase's data package: nobody can read it any more; copies stay with teams."""
+    running = hub.phase(request.phase)
+    if running.data is None:
+        message = f"no data of phase {running.name} are released"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    async with hub.store.writing() as connection:
+        await data_packages.delete(connection, running.phase.id)
+        await audit_log(connection, caller, "data-package.withdraw", running.name)
+    running.data = None
+    await sweep_data(hub)
+
+
+@operation("DataPackage.get", "GET /phases/{phase}/data", None)
+async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
+    """Return what a phase's data package is, once it is released."""
+    running = hub.phase(request.phase)
+    package = offered(running, hub.clock())
+    job = _last_job(hub, running.name) if caller.organiser else None
+    if package is None or not _maker(hub).place(package.sha256).is_file():
+        return DataDetail(phase=running.name, released=False, job=job)
+    return DataDetail(
+        phase=running.name,
+        released=True,
+        released_at=package.released_at,
+        public=package.public,
+        size=package.size,
+        sha256=package.sha256,
+        files=package.files,
+        articles=package.articles,
+        gold=package.gold,
+        license=package.license,
+        outdated=_outdated(running, package),
+        job=job,
+    )
+
+
+def _outdated(running: RunningPhase, package: DataPackage) -> str:
+    newer = [
+        f"{task} has gold version {newest.version} by now, the package version {known}"
+        for task, newest in running.gold.items()
+        if (known := package.gold.get(task, newest.version)) != newest.version
+    ]
+    return "; ".join(newer)
+
+
+def _last_job(hub: HubContext, phase: str) -> JobDetail | None:
+    """Return the last release of a phase that did not end well or is under way."""
+    known = (job for job in hub.jobs.list_all() if job.kind == KIND and job.subject == phase)
+    last = next(known, None)
+    return None if last is None or last.state is JobState.DONE else JobDetail.of(last)
+
+
+@operation("DataPackage.read", "GET /phases/{phase}/data/content", None)
+async def read(hub: HubContext, caller: Caller, request: PackagePart) -> PackageContent:
+    """Return a part of a phase's data package, a zip: at most 1 MiB from `offset` on."""
+    name = hub.phase(request.phase).name
+    return await read_part(name, data_of(hub, caller, name), request.offset)
+
+
+def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
+    """Return the file of a package; `RefusedError` for who may not read it, or where none is."""
+    hub.require_announced(caller, phase)
+    running = hub.phase(phase)
+    package = offered(running, hub.clock())
+    place = None if package is None else _maker(hub).place(package.sha256)
+    if package is None or place is None or not place.is_file():
+        message = f"the data of phase {running.name} are not released"
+        raise RefusedError(Refusal.UNKNOWN, message, field="phase")
+    if not package.public:
+        caller.require_role(Role.TEAM)
+    return place
+
+
+@asynccontextmanager
+async def kept_data(hub: HubContext) -> AsyncIterator[None]:
+    """Delete the files that no release has, as a killed hub leaves; then let the context last."""
+    _maker(hub).clear_drafts()
+    await sweep_data(hub)
+    yield
+
+
+async def sweep_data(hub: HubContext) -> None:
+    """Delete the files of packages that no release has."""
+    async with hub.store.reading() as connection:
+        known = await data_packages.checksums(connection)
+    await asyncio.to_thread(_maker(hub).keep, set(known))
+
+
+def _maker(hub: HubContext) -> DataMaker:
+    return DataMaker(hub.store.place, Path(hub.settings.folder) / FOLDER)

@@ -1,0 +1,70 @@
+"""Deletion of phases and challenges: only where nothing was answered, for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import challenge_named
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.data_packages import sweep_data
+from metaserver.operations.fields import OneChallenge, OnePhase
+from metaserver.operations.table import operation
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import deletion
+
+
+@operation("Phases.delete", "DELETE /phases/{phase}", Role.ORGANISER)
+async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> None:
+    """Delete a phase that has no answers, with its gold and the tests of servers for it.
+
+    One with answers or uploaded runs is refused: close it instead.
+    """
+    running = hub.phase(request.phase)
+    async with running.scoring, hub.scheduler.lanes.lock:
+        await _delete(hub, caller, running)
+
+
+@operation("Challenges.delete", "DELETE /challenges/{challenge}", Role.ORGANISER)
+async def delete_challenge(hub: HubContext, caller: Caller, request: OneChallenge) -> None:
+    """Delete a challenge and its phases, none of which has answers."""
+    challenge = await challenge_named(hub, request.challenge)
+    for running in _phases_of(hub, request.challenge):
+        await _require_empty(hub, running)  # before the first is gone
+    for running in _phases_of(hub, request.challenge):
+        await delete_phase(hub, caller, OnePhase(phase=running.name))
+    async with hub.store.writing() as connection:
+        await deletion.delete_challenge(connection, challenge.id)
+        await audit_log(connection, caller, "challenges.delete", challenge.name)
+
+
+def _phases_of(hub: HubContext, challenge: str) -> Sequence[RunningPhase]:
+    known = hub.scheduler.phases.values()
+    return [running for running in known if running.phase.challenge == challenge]
+
+
+async def _require_empty(hub: HubContext, running: RunningPhase) -> None:
+    """Raise `RefusedError` where a phase has answers, or a server is at work in it."""
+    async with hub.store.reading() as connection:
+        found = await deletion.answers(connection, running.phase.id)
+    if found:
+        message = f"phase {running.name} has {found}: it can be closed, not deleted"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    engine = hub.scheduler.lanes.engine
+    if any(engine.at_work(running.key(server)) for server in running.servers.values()):
+        message = f"servers are at work in phase {running.name}: freeze it first"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+
+
+async def _delete(hub: HubContext, caller: Caller, running: RunningPhase) -> None:
+    """Delete a phase; the caller holds its `scoring` and the lanes' lock: nothing begins in it."""
+    await _require_empty(hub, running)
+    async with hub.store.writing() as connection:
+        if await deletion.answers(connection, running.phase.id):  # a run was uploaded meanwhile
+            raise RefusedError(Refusal.STATE, "it has answers by now", field="phase")
+        await deletion.delete_phase(connection, running.phase.id)
+        await audit_log(connection, caller, "phases.delete", running.name)
+    hub.scheduler.forget(running)
+    await sweep_data(hub)

@@ -1,0 +1,179 @@
+"""Descriptions of methods: a team says how each of its runs was made, for papers and boards."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.methods import LINK, Long, MethodDescription
+from metaserver.model.records import ServerName, TeamName
+from metaserver.model.states import Role
+from metaserver.model.viewer import Viewer
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import OnePhase, PhaseField
+from metaserver.operations.table import operation
+from metaserver.operations.visibility import sees_method
+from metaserver.phases.archiver import OVER
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store import methods
+
+RunField = Annotated[str, Meta(max_length=64, description="The run: a server's or a file's name")]
+Summary = Annotated[Long, Meta(description="The method in a few sentences")]
+Resources = Annotated[Long, Meta(description="Lexical resources, databases, tools")]
+Corpora = Annotated[Long, Meta(description="Corpora that it was trained or tuned on")]
+Contact = Annotated[
+    str, Meta(max_length=300, description="A person or an address; it is published")
+]
+LinkField = Annotated[
+    str, Meta(max_length=500, description="A publication or the code: http:// or https://")
+]
+NO_TEXT = frozenset({"Cc", "Cn", "Cs"})
+"""The kinds of characters that no text has: controls, none at all, halves of one."""
+
+
+class RunMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A description of a run's method, in plain text; what is not given stays as it is."""
+
+    phase: PhaseField
+    run: RunField
+    summary: Summary | None = None
+    resources: Resources | None = None
+    corpora: Corpora | None = None
+    contact: Contact | None = None
+    link: LinkField | None = None
+
+
+class OneMethod(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A run of a phase."""
+
+    phase: PhaseField
+    run: RunField
+
+
+class MethodDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A run and its method; null where its team has not described it.
+
+    `offline`: the run was uploaded. `may_change`: whether the caller may change the description.
+    """
+
+    phase: str
+    run: str
+    team: str
+    offline: bool
+    may_change: bool
+    method: MethodDescription | None
+
+
+@operation("Methods.describe", "PATCH /phases/{phase}/methods/{run}", Role.TEAM)
+async def describe(hub: HubContext, caller: Caller, request: RunMethod) -> MethodDetail:
+    """Describe the method of a run of a server that takes part, or of an uploaded run.
+
+    Its team may until the phase is frozen; then everybody who sees the board sees it, and
+    organisers alone may change it. Empty texts take it away.
+    """
+    running = hub.phase(request.phase)
+    run, teams = ServerName(request.run), _teams(running)
+    team = teams.get(run)
+    if run not in teams or not caller.viewer.owns(team):
+        message = f"there is no run {request.run!r} of yours in phase {running.name}"
+        raise RefusedError(Refusal.UNKNOWN, message, field="run")
+    if not _may_change(running, caller.viewer, team):
+        message = f"phase {running.name} is {running.state}: organisers alone may change it now"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    fields = MethodDescription.__struct_fields__
+    given = {
+        name: _cleaned(name, value)
+        for name in fields
+        if (value := getattr(request, name)) is not None
+    }
+    async with hub.store.writing() as connection:
+        kept = await methods.list_all(connection, running.phase.id)
+        before = kept.get(run, MethodDescription())
+        described = msgspec.structs.replace(before, **given)
+        await methods.put(connection, running.phase.id, run, described)
+        changed = [name for name in fields if getattr(before, name) != getattr(described, name)]
+        detail = {"phase": running.name, "team": team, "changed": changed}
+        await audit_log(connection, caller, "methods.describe", run, **detail)
+    return _detail(running, run, team, caller.viewer, described or None)
+
+
+@operation("Methods.list", "GET /phases/{phase}/methods", None)
+async def list_(hub: HubContext, caller: Caller, request: OnePhase) -> Sequence[MethodDetail]:
+    """Return the methods of a phase's runs: to teams their own, to organisers all.
+
+    To everybody those that are described, once the phase is frozen and its scores are public.
+    """
+    return await seen_methods(hub, hub.phase(request.phase), caller.viewer)
+
+
+@operation("Methods.get", "GET /phases/{phase}/methods/{run}", None)
+async def get(hub: HubContext, caller: Caller, request: OneMethod) -> MethodDetail:
+    """Return the method of one run."""
+    for one in await seen_methods(hub, hub.phase(request.phase), caller.viewer):
+        if one.run == request.run:
+            return one
+    message = f"there is no method of {request.run!r} that you may see"
+    raise RefusedError(Refusal.UNKNOWN, message, field="run")
+
+
+async def seen_methods(
+    hub: HubContext, running: RunningPhase, viewer: Viewer
+) -> Sequence[MethodDetail]:
+    """Return the runs whose methods a viewer may see: own ones all, others as far as described."""
+    async with hub.store.reading() as connection:
+        described = await methods.list_all(connection, running.phase.id)
+    visibility = running.phase.plan.visibility
+    return [
+        _detail(running, run, team, viewer, described.get(run))
+        for run, team in sorted(_teams(running).items())
+        if viewer.owns(team)
+        or (run in described and sees_method(running.state, visibility, team, viewer))
+    ]
+
+
+def _teams(running: RunningPhase) -> Mapping[ServerName, TeamName | None]:
+    """Return the teams of the phase's runs."""
+    of_servers = {name: registered.team for name, registered in running.servers.items()}
+    return of_servers | {name: run.team for name, run in running.offline.items()}
+
+
+def _detail(
+    running: RunningPhase,
+    run: ServerName,
+    team: TeamName | None,
+    viewer: Viewer,
+    method: MethodDescription | None,
+) -> MethodDetail:
+    return MethodDetail(
+        phase=running.name,
+        run=run,
+        team=team or "",
+        offline=run in running.offline,
+        may_change=_may_change(running, viewer, team),
+        method=method,
+    )
+
+
+def _may_change(running: RunningPhase, viewer: Viewer, team: TeamName | None) -> bool:
+    return viewer.organiser or (viewer.owns(team) and running.state not in OVER)
+
+
+def _cleaned(name: str, text: str) -> str:
+    """Return a text without white space around it; `RefusedError` for what is no text."""
+    text = text.replace("\r\n", "\n").strip()
+    lines = "" if name in ("contact", "link") else "\n\t"
+    for letter in text:
+        if unicodedata.category(letter) in NO_TEXT and letter not in lines:
+            message = f"has the character U+{ord(letter):04X}, which is no text here"
+            raise RefusedError(Refusal.INVALID, message, field=name)
+    if name == "link" and not re.fullmatch(LINK, text):
+        message = "must be the whole address of a page: it begins with http:// or https://"
+        raise RefusedError(Refusal.INVALID, message, field=name)
+    return text

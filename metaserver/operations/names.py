@@ -1,0 +1,84 @@
+"""Names of teams, servers and runs as a phase's viewers see them: anonymous until the freeze.
+
+Every interface asks here, and only here: what it shows has the anonymous names in it already, so
+that addresses, ids, orders and pictures have them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import msgspec
+
+from metaserver.model.boards import BoardRow
+from metaserver.model.plans import TeamNames
+from metaserver.model.records import ServerName, TeamName
+from metaserver.model.viewer import Viewer
+from metaserver.phases.archiver import OVER
+from metaserver.phases.runtime import RunningPhase
+
+
+class SeenNames:
+    """The names of one phase, for its viewers."""
+
+    def __init__(self, running: RunningPhase) -> None:
+        self._running = running
+
+    @property
+    def hidden(self) -> bool:
+        """True while a team's name is shown to itself and to organisers alone."""
+        plan = self._running.phase.plan
+        return plan.team_names is TeamNames.HIDDEN and self._running.state not in OVER
+
+    def hidden_from(self, team: str | None, viewer: Viewer) -> bool:
+        """Return whether a viewer is shown an anonymous name for a team, and for its runs."""
+        return self.hidden and not viewer.owns(team)
+
+    def team(self, team: TeamName | None, viewer: Viewer) -> str:
+        """Return a team's name; empty for none."""
+        if not team or not self.hidden_from(team, viewer):
+            return team or ""
+        known = self._running.teams.get(team)
+        return "" if known is None else self._running.aliases.team(known.id)
+
+    def run(self, run: str, team: TeamName | None, viewer: Viewer) -> str:
+        """Return the name of a run, or of a server."""
+        if not self.hidden_from(team, viewer):
+            return run
+        return self._running.aliases.run(self.team(team, viewer), run)
+
+    def rows(self, rows: Sequence[BoardRow], viewer: Viewer) -> Sequence[BoardRow]:
+        """Return a board's rows; equal ones are in the order of their shown names."""
+        if not self.hidden or viewer.organiser:
+            return rows
+        shown = [self._row(row, viewer) for row in rows]
+        return [
+            row
+            for _, equal in groupby(shown, key=lambda row: (row.place, row.values))
+            for row in sorted(equal, key=lambda row: row.run)
+        ]
+
+    def _row(self, row: BoardRow, viewer: Viewer) -> BoardRow:
+        team = TeamName(row.team) if row.team else None
+        if not self.hidden_from(team, viewer):
+            return row
+        run, named = self.run(row.run, team, viewer), self.team(team, viewer)
+        return msgspec.structs.replace(row, run=run, team=named, title="")
+
+    def server(self, shown: str, viewer: Viewer) -> ServerName | None:
+        """Return the server of the phase that is shown by this name; None for the viewer's eyes.
+
+        A server's anonymous name leads to it after the freeze too.
+        """
+        known = self._running.servers.get(ServerName(shown))
+        if known is not None:
+            return None if self.hidden_from(known.team, viewer) else known.server.name
+        if " " not in shown or self._running.phase.plan.team_names is not TeamNames.HIDDEN:
+            return None
+        aliases, teams = self._running.aliases, self._running.teams
+        for name, registered in self._running.servers.items():
+            team = teams.get(registered.team) if registered.team else None
+            if aliases.run(aliases.team(team.id) if team else "", name) == shown:
+                return name
+        return None

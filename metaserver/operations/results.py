@@ -1,0 +1,204 @@
+"""Results packages: all that a paper on a phase needs, made in the background, then fetched."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.concurrency import run_uncancelled
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import PhaseName
+from metaserver.model.states import JobState, Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import END, OnePhase, PhaseField
+from metaserver.operations.jobs import JobDetail, begun
+from metaserver.operations.table import operation
+from metaserver.phases.archiver import OVER
+from metaserver.phases.jobs import Job, Progress
+from metaserver.results.making import PackageOrder
+from metaserver.results.packing import FOLDER, PackageReport, Packaging
+
+KIND = "results-package.make"
+MOST_READ = 2**20
+"""The bytes of a package that one answer has."""
+
+License = Annotated[
+    str,
+    Meta(
+        pattern=rf"^(https?://[!-~]+)?{END}",
+        max_length=200,
+        description="The URL of the licence that it shall be under; none: not said",
+    ),
+]
+
+
+class NewPackage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A results package to be made."""
+
+    phase: PhaseField
+    gold: Annotated[bool, Meta(description="With the gold, and what reveals it")] = False
+    license: License = ""
+
+
+class PackagePart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a phase's package."""
+
+    phase: PhaseField
+    offset: Annotated[int, Meta(ge=0, le=2**40, description="Its first byte")] = 0
+
+
+class PackageDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """The results package of a phase that was begun last; `job` is null before the first.
+
+    `size` is that of its zip in bytes, 0 while there is none.
+    """
+
+    phase: str
+    job: JobDetail | None
+    size: int
+
+
+class PackageContent(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes of a package's zip from `offset` on; `size` is that of the whole zip."""
+
+    phase: str
+    offset: int
+    size: int
+    content: bytes
+
+
+@operation(
+    "ResultsPackage.make",
+    "POST /phases/{phase}/results-package",
+    Role.ORGANISER,
+    report=PackageReport,
+)
+async def make(hub: HubContext, caller: Caller, request: NewPackage) -> JobDetail:
+    """Make the results package of a phase that is frozen or closed.
+
+    It has tables, figures, pairwise tests, response statistics, runs, signatures and a report; the
+    gold only where it is asked for. It replaces the phase's last package.
+    """
+    running = hub.phase(request.phase)
+    if running.state not in OVER:
+        message = (
+            f"phase {running.name} is {running.state}: its results are final once it is frozen"
+        )
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    if not running.gold:
+        message = f"phase {running.name} has no gold: nothing was scored"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    if (at_work := hub.jobs.at_work(KIND)) is not None:
+        message = f"the package of phase {at_work.subject} is being made: wait, or cancel its job"
+        raise RefusedError(Refusal.STATE, message, field="phase")
+    hub.store.require_writable()
+    order = PackageOrder(phase=running.name, gold=request.gold, license=request.license)
+    job = begun(hub, caller, KIND, running.name, partial(_make, hub, caller, order))
+    known = hub.jobs.get(job.job)
+    assert known is not None
+    hub.last_packages[running.name] = known
+    return job
+
+
+async def _make(
+    hub: HubContext, caller: Caller, order: PackageOrder, progress: Progress
+) -> PackageReport:
+    """Make the package, then its audit entry, before which nobody can fetch it."""
+    packaging = _packaging(hub)
+    packed = await packaging.make(order, progress)
+    progress.fix("storing")
+    try:
+        await run_uncancelled(_note(hub, caller, order))
+    except BaseException:
+        packaging.package(order.phase).unlink(missing_ok=True)
+        raise
+    return packed
+
+
+async def _note(hub: HubContext, caller: Caller, order: PackageOrder) -> None:
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, KIND, order.phase, gold=order.gold)
+
+
+@operation("ResultsPackage.get", "GET /phases/{phase}/results-package", Role.ORGANISER)
+async def get(hub: HubContext, _caller: Caller, request: OnePhase) -> PackageDetail:
+    """Return the state of a phase's results package; pages link to the zip itself."""
+    name = hub.phase(request.phase).name
+    job, place = hub.last_packages.get(name), _place(hub, name)
+    return PackageDetail(
+        phase=name,
+        job=None if job is None else JobDetail.of(job),
+        size=0 if place is None else place.stat().st_size,
+    )
+
+
+@operation("ResultsPackage.read", "GET /phases/{phase}/results-package/content", Role.ORGANISER)
+async def read(hub: HubContext, _caller: Caller, request: PackagePart) -> PackageContent:
+    """Return a part of a phase's results package, a zip: at most 1 MiB from `offset` on."""
+    name = hub.phase(request.phase).name
+    place = _place(hub, name)
+    if place is None:
+        message = f"there is no package of phase {name}: make one first"
+        raise RefusedError(Refusal.UNKNOWN, message, field="phase")
+    return await read_part(name, place, request.offset)
+
+
+async def read_part(phase: str, place: Path, offset: int) -> PackageContent:
+    """Return a part of a package's file."""
+    content, size = await asyncio.to_thread(_read, place, offset)
+    return PackageContent(phase=phase, offset=offset, size=size, content=content)
+
+
+def _read(place: Path, offset: int) -> tuple[bytes, int]:
+    with place.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(offset)
+        return file.read(MOST_READ), size
+
+
+def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
+    """Return the file of a package, None where there is none; `RefusedError` for non-organisers.
+
+    It is for pages alone, which send it in one piece.
+    """
+    caller.require_role(Role.ORGANISER)
+    return _place(hub, hub.phase(phase).name)
+
+
+@asynccontextmanager
+async def kept_packages(hub: HubContext) -> AsyncIterator[None]:
+    """Keep packages for as long as the context lasts; at its end jobs are cancelled."""
+    packaging = _packaging(hub)
+    packaging.clear()
+    try:
+        yield
+    finally:
+        for job in hub.last_packages.values():
+            await _end(hub, job)
+        packaging.clear()
+
+
+async def _end(hub: HubContext, job: Job) -> None:
+    if job.ended_at is None:
+        if not job.progress.fixed:
+            hub.jobs.cancel(job)
+        await job.ended()
+
+
+def _packaging(hub: HubContext) -> Packaging:
+    return Packaging(hub.store.place, Path(hub.settings.folder) / FOLDER, hub.settings)
+
+
+def _place(hub: HubContext, phase: PhaseName) -> Path | None:
+    job = hub.last_packages.get(phase)
+    place = _packaging(hub).package(phase)
+    done = job is not None and job.state is JobState.DONE
+    return place if done and place.is_file() else None

@@ -1,0 +1,174 @@
+"""Boards of an open test phase as its teams may see them: they reveal little of the gold.
+
+Scores have two digits, and only runs that answered most of the articles have any. What has more
+digits than those is left out: counts of hits, curves, intervals, and the order of equal scores.
+So is what is only of the gold's articles: how many of them count, and their mean confidence, which
+would name each of them to a team that gives every article another confidence.
+The number of articles is that of the corpus, since not every article is in the gold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import msgspec
+
+from metaserver.model.boards import Board, BoardRow
+from metaserver.model.plans import PhaseLimits, PhasePlan
+from metaserver.model.rankings import Ranking
+from metaserver.model.states import PhaseState, Visibility
+
+DIGITS = 2
+USUAL_COVERAGE = Ranking().min_coverage
+FINAL = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
+"""The states in which no answer can come any more."""
+
+
+class Scores(Protocol):
+    """The part of a plan that says who sees which scores while its phase is open."""
+
+    @property
+    def kind(self) -> PhaseState | str:
+        """Training or test."""
+
+    @property
+    def visibility(self) -> Visibility:
+        """Visibility of scores."""
+
+    @property
+    def limits(self) -> PhaseLimits:
+        """The limits of uploads."""
+
+    @property
+    def ranking(self) -> Ranking:
+        """The least coverage."""
+
+    @property
+    def public_share(self) -> float:
+        """The share of the gold that scores use."""
+
+
+def reveals_gold(plan: PhasePlan, state: PhaseState | None) -> bool:
+    """Return whether exact scores would reveal gold that answers can still be fitted to."""
+    return plan.kind is not PhaseState.TRAINING and state not in FINAL
+
+
+def in_public_part(plan: PhasePlan, state: PhaseState | None) -> bool:
+    """Return whether scores that teams see are of the public part of the gold alone."""
+    return plan.public_share < 1 and reveals_gold(plan, state)
+
+
+def note(plan: PhasePlan) -> str:
+    """Return what the scores of an open test phase have, and what they lack, for its readers."""
+    least, share = plan.ranking.min_coverage, plan.public_share
+    part = f" They are of a secret {share:.0%} of the gold's articles." if share < 1 else ""
+    scored = f", and only runs that answered {least:.0%} of the articles have any" if least else ""
+    return (
+        f"While the phase is open, scores have {DIGITS} digits{scored}. No upload that differs from"
+        f" an earlier one of its team in few answers has a score.{part} All is shown when the phase"
+        " is frozen."
+    )
+
+
+def warning(plan: Scores) -> str:
+    """Return what teams can learn of the gold of an open phase; empty where they see no score."""
+    visibility, uploads = plan.visibility, plan.limits.uploads
+    if plan.kind == PhaseState.TRAINING or visibility is Visibility.HIDDEN:
+        return ""
+    who = "each team sees its own scores" if visibility is Visibility.OWN else "all see all scores"
+    return (
+        f"with visibility {visibility}, {who} while this test phase is open, with {DIGITS} digits."
+        f" Each of a team's {uploads.total} uploads of a task ({uploads.a_day} in 24 hours) lets it"
+        f" check guesses about {_checked_part(plan.public_share)}, so that it can learn about as"
+        f" many labels and fit its answers to them.{_few_articles(plan.ranking.min_coverage)} With"
+        " hidden it learns nothing: show the scores when it is frozen"
+    )
+
+
+def _checked_part(share: float) -> str:
+    return "the gold" if share == 1 else f"the public part of the gold ({share:.0%})"
+
+
+def _few_articles(least: float) -> str:
+    """Return what a low least coverage of a place lets teams learn."""
+    if least >= USUAL_COVERAGE:
+        return ""
+    return f" Runs of {least:.0%} of the articles have scores, which tell more of single labels."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AnsweredShare:
+    """The articles that each run `answered`, of the corpus's `articles`, and the `least` share.
+
+    A run of a server must have answered that share of the corpus, an uploaded one of the gold's
+    articles: a result file need not have the articles in which nothing was found. `withheld` are
+    runs that differ from an earlier one of their team in few answers.
+    """
+
+    answered: Mapping[str, int]
+    articles: int
+    withheld: Set[str] = frozenset()
+    least: float
+
+    def suffices(self, row: BoardRow) -> bool:
+        """Return whether a run has answered enough to have a score, and is not withheld."""
+        return row.run not in self.withheld and self.covers(row)
+
+    def covers(self, row: BoardRow) -> bool:
+        """Return whether a run has answered enough to have a score."""
+        if row.articles_scored < max(1.0, self.least * row.articles_in_gold):
+            return False
+        return row.offline or self.answered[row.run] >= self.least * self.articles
+
+
+def rounded(
+    board: Board,
+    order: Sequence[str],
+    coverage: AnsweredShare,
+    rising: Set[str],
+) -> Board:
+    """Return a board with the rounded scores of the runs that cover the phase, placed by them.
+
+    `rising` are the measures of `order` whose lowest value is the best.
+    """
+    rows = [_rounded(row, coverage) for row in board.rows]
+    return replace(board, rows=_placed(rows, order, rising), resampling="")
+
+
+def _rounded(row: BoardRow, coverage: AnsweredShare) -> BoardRow:
+    shown = coverage.suffices(row)
+    return msgspec.structs.replace(
+        row,
+        articles_scored=coverage.answered[row.run],
+        articles_in_gold=coverage.articles,
+        values={name: _value(value) if shown else None for name, value in row.values.items()},
+        curve=(),
+        interval=None,
+        articles_counted=None,
+        confidence=None,
+        below=coverage.least > 0 and not coverage.covers(row),
+    )
+
+
+def _value(value: float | int | None) -> float | None:
+    """Return a measure with two digits; None for a count, which would reveal single hits."""
+    return round(value, DIGITS) + 0.0 if isinstance(value, float) else None
+
+
+def _placed(rows: Sequence[BoardRow], order: Sequence[str], rising: Set[str]) -> Sequence[BoardRow]:
+    """Return rows by their shown scores, best first: equal ones share a place, by name."""
+
+    def key(row: BoardRow) -> Sequence[tuple[bool, float]]:
+        values = [(1 if name in rising else -1, row.values.get(name)) for name in order]
+        return [(value is None, sign * (value or 0.0)) for sign, value in values]
+
+    keyed = sorted((key(row), row.run, row) for row in rows)
+    first: dict[tuple[tuple[bool, float], ...], int] = {}
+    placed = []
+    for count, (measures, _, row) in enumerate(keyed, 1):
+        place = first.setdefault(tuple(measures), count)
+        unscored = measures[0][0]
+        placed.append(msgspec.structs.replace(row, place=None if unscored else place))
+    return placed

@@ -1,0 +1,133 @@
+"""Previews of result files: what an upload would do, and what is wrong, before anything counts."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from metaserver.model.errors import RefusedError
+from metaserver.model.problem_kinds import general
+from metaserver.model.records import Problem, ServerName
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.runs import (
+    UploadRun,
+    filed,
+    read_run,
+    require_capacity,
+    require_open,
+)
+from metaserver.operations.table import operation
+from metaserver.operations.text_files import unpacked
+from metaserver.operations.uploads import UploadAllowance, allowance, require_upload, team_of
+from metaserver.phases.runtime import RunningPhase
+from metaserver.store.teams import Team
+from metaserver.tasks.plugin import RunFile
+
+SHOWN = 200
+"""Problems of each sort that a preview names; the others are counted."""
+KINDS = 20
+
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+class ProblemKind(msgspec.Struct, frozen=True, kw_only=True):
+    """Problems of one kind: what differs between them is left out of the text."""
+
+    text: str
+    times: int
+
+
+class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
+    """The effect that an upload of a file would have; nothing was stored, and nothing counts.
+
+    `accepted`: it would be taken as it is. `faults` are errors of its format, with which it cannot
+    be used; `problems` are what would be left out, both with their lines, the first 200 of each.
+    `refused` is the reason why an upload would be refused whatever is in the file. `articles` have
+    an answer in it, `missing` of the phase have none. `replaces`: a run of this name is replaced.
+    """
+
+    phase: str
+    task: str
+    run: str
+    team: str
+    accepted: bool
+    refused: str
+    replaces: bool
+    articles: int
+    missing: int
+    faults: tuple[Problem, ...]
+    fault_count: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+    kinds: tuple[ProblemKind, ...]
+    uploads: UploadAllowance | None = None
+
+
+@operation("Runs.preview", "POST /phases/{phase}/runs/{task}/{run}/preview", Role.TEAM)
+async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPreview:
+    """Read a result file as an upload would, with every error by its line; nothing is stored.
+
+    It counts against no limit of uploads.
+    """
+    running = hub.phase(request.phase)
+    require_open(hub, running, caller)  # what is wrong in a file tells of the phase's articles
+    team = await team_of(hub, caller, request.team)
+    task = filed(running, request.task)
+    content = await asyncio.to_thread(unpacked, request.content)
+    read = await asyncio.to_thread(read_run, running, task, content)
+    left = None
+    if not caller.organiser:
+        async with hub.store.reading() as connection:
+            left = await allowance(connection, running, team, task.name, hub.clock())
+    refused = await _refused(hub, caller, running, request, team)
+    before = running.offline.get(ServerName(request.run))
+    problems = read.faults or read.problems
+    return RunPreview(
+        phase=running.name,
+        task=task.name,
+        run=request.run,
+        team=team.name,
+        accepted=not refused and is_usable(read),
+        refused=refused,
+        replaces=before is not None and before.team == team.name,
+        articles=len(read.payloads),
+        missing=len(running.corpus) - len(read.payloads),
+        faults=tuple(read.faults[:SHOWN]),
+        fault_count=len(read.faults),
+        problems=tuple(read.problems[:SHOWN]),
+        problem_count=len(read.problems),
+        kinds=tuple(kinds_of(problems)),
+        uploads=left,
+    )
+
+
+def is_usable(read: RunFile) -> bool:
+    """Return whether a file has a valid answer, and no error of its format."""
+    return bool(read.payloads) and not read.faults
+
+
+def kinds_of(problems: Iterable[Problem]) -> Iterable[ProblemKind]:
+    """Return the most frequent kinds of problems, the most frequent first."""
+    counts = Counter(_QUOTED.sub("…", general(problem.message)) for problem in problems)
+    return [ProblemKind(text=text, times=times) for text, times in counts.most_common(KINDS)]
+
+
+async def _refused(
+    hub: HubContext, caller: Caller, running: RunningPhase, request: UploadRun, team: Team
+) -> str:
+    """Return why an upload would be refused whatever is in the file; empty where it would not."""
+    try:
+        await require_capacity(hub, running, request, team)
+        if not caller.organiser:
+            task = filed(running, request.task).name
+            async with hub.store.reading() as connection:
+                await require_upload(connection, running, team, task, hub.clock())
+    except RefusedError as error:
+        return error.message
+    return ""

@@ -1,0 +1,326 @@
+"""Sign-ups of teams: asked for by anybody, invited and decided by organisers.
+
+An answer says nothing of who is known here: it is the same for every address, and mail is sent
+later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.model.challenges import (
+    DAY,
+    NEXT_LINK,
+    LinkKind,
+    SignUp,
+    SignUpMode,
+    SignUpState,
+    link_path,
+)
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.phases import Challenge
+from metaserver.model.records import TeamName
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.challenges import seen_challenge
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import END, NAME, NAME_HELP, ChallengeField, NewName, OneChallenge
+from metaserver.operations.table import operation
+from metaserver.operations.teams import PART
+from metaserver.store import sign_ups, teams
+from metaserver.store.tokens import digest
+
+OPEN = 500
+"""The most sign-ups of a challenge that wait to be confirmed or approved."""
+OF_ADDRESS = 3
+"""The most sign-ups of one e-mail address in a day; more are answered alike, and not kept."""
+OF_ORIGIN, ORIGIN_SECONDS = 10, 3600.0
+"""The most trials from one network address within so many seconds."""
+KEPT = 7 * DAY
+"""Seconds for which a sign-up that nobody confirms is kept: an organiser may hand out its link."""
+LISTED = 1_000
+INVITED = 200
+
+_WAITS = (SignUpState.INVITED, SignUpState.UNCONFIRMED, SignUpState.WAITING)
+_LINE = rf"^[^\x00-\x1f\x7f]*{END}"  # one line: it stands in headers of mail, and in tables
+
+Address = Annotated[
+    str,
+    Meta(pattern=rf"^{PART}@{PART}{END}", max_length=254, description="The e-mail address"),
+]
+People = Annotated[
+    str, Meta(min_length=1, max_length=2_000, description="Its people: a name a line")
+]
+Affiliation = Annotated[
+    str, Meta(max_length=200, pattern=_LINE, description="Their institution, or company")
+]
+Accepted = Annotated[str, Meta(max_length=40, description="The version of the terms accepted")]
+Code = Annotated[str, Meta(max_length=100, description="The invitation code, where one is needed")]
+TeamNamed = Annotated[
+    str, Meta(pattern=NAME, description=f"The team's name, for good: {NAME_HELP}")
+]
+
+
+class NewSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team that would like to take part."""
+
+    challenge: ChallengeField
+    team: TeamNamed
+    people: People
+    email: Address
+    affiliation: Affiliation = ""
+    terms: Accepted = ""
+    code: Code = ""
+
+
+class SignUpAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to whoever signs up: the same for every address."""
+
+    message: str
+
+
+class SignUpDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign-up as organisers see it; times are Unix seconds.
+
+    `failures` counts the failed deliveries of its last mail.
+    """
+
+    id: int
+    challenge: str
+    state: SignUpState
+    team: str
+    people: str
+    email: str
+    affiliation: str
+    terms_version: str
+    created_at: float
+    mailed_at: float | None
+    failures: int
+
+    @classmethod
+    def of(cls, one: SignUp) -> SignUpDetail:
+        """Return the fields of a stored sign-up."""
+        return cls(**{name: getattr(one, name) for name in cls.__struct_fields__})
+
+
+class OneSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sign-up by its id."""
+
+    id: Annotated[int, Meta(ge=1, description="The sign-up's id, as in the list")]
+
+
+class Approval(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sign-up to be approved."""
+
+    id: Annotated[int, Meta(ge=1, description="The sign-up's id, as in the list")]
+    team: Annotated[NewName, Meta(description="Another name for the team")] | None = None
+
+
+class Invitations(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """People who are invited to bring a team."""
+
+    challenge: ChallengeField
+    emails: Annotated[
+        tuple[Address, ...],
+        Meta(min_length=1, max_length=INVITED, description="Their e-mail addresses"),
+    ]
+
+
+class SignUpLink(msgspec.Struct, frozen=True, kw_only=True):
+    """A one-time link that an organiser hands out; `link` is shown only once.
+
+    It is a path where the hub does not know its own address (`web.url`).
+    """
+
+    id: int
+    kind: LinkKind
+    link: str
+    expires_at: float
+
+
+@operation("SignUps.begin", "POST /challenges/{challenge}/sign-ups", None)
+async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAnswer:
+    """Sign a team up: a link of confirmation is sent to its e-mail address.
+
+    The answer is the same for every address.
+    """
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    if wait := hub.sign_ups.take(caller.origin):
+        message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
+        raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
+    _require_open(challenge, request)
+    now = hub.clock()
+    async with hub.store.writing() as connection:
+        await sign_ups.purge(connection, now - KEPT)
+        if await sign_ups.count(connection, _WAITS, challenge_id=challenge.id) >= OPEN:
+            message = "too many sign-ups wait now: try again tomorrow, or write to the organisers"
+            raise RefusedError(Refusal.STATE, message)
+        email = request.email
+        known = await sign_ups.count(connection, tuple(SignUpState), email=email, since=now - DAY)
+        if known < OF_ADDRESS:
+            await sign_ups.add(
+                connection,
+                challenge.id,
+                now,
+                state=SignUpState.UNCONFIRMED,
+                team=request.team,
+                people=request.people,
+                email=request.email,
+                affiliation=request.affiliation,
+                terms_version=challenge.page.terms_version,
+                mail_due=hub.sign_up_mailer.able,
+            )
+    hub.sign_up_mailer.wake()
+    return SignUpAnswer(message=_words(able=hub.sign_up_mailer.able))
+
+
+def _words(*, able: bool) -> str:
+    if able:
+        return (
+            "A link is on its way to this address: open it within a day to confirm."
+            " Look among the unwanted mail if it does not come"
+        )
+    return "This hub sends no mail: an organiser will send you a link to confirm"
+
+
+def _require_open(challenge: Challenge, request: NewSignUp) -> None:
+    page = challenge.page
+    if page.sign_up is SignUpMode.CLOSED:
+        message = f"teams cannot sign up for {challenge.name}: write to its organisers"
+        raise RefusedError(Refusal.STATE, message, field="challenge")
+    if page.sign_up is SignUpMode.CODE and digest(request.code) != challenge.code:
+        raise RefusedError(Refusal.INVALID, "is not the invitation code", field="code")
+    require_terms(challenge, request.terms)
+
+
+def require_terms(challenge: Challenge, accepted: str) -> None:
+    """Raise `RefusedError` unless the newest terms were accepted."""
+    page = challenge.page
+    if page.terms and accepted != page.terms_version:
+        message = f"accept the terms of version {page.terms_version}"
+        raise RefusedError(Refusal.INVALID, message, field="terms")
+
+
+@operation("SignUps.list", "GET /challenges/{challenge}/sign-ups", Role.ORGANISER)
+async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUpDetail]:
+    """Return the sign-ups of a challenge, the newest first."""
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    async with hub.store.reading() as connection:
+        known = await sign_ups.list_all(connection, challenge.name, LISTED)
+    return [SignUpDetail.of(one) for one in known]
+
+
+@operation("SignUps.invite", "POST /challenges/{challenge}/invitations", Role.ORGANISER)
+async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Sequence[SignUpDetail]:
+    """Invite people by their addresses: each is sent a link, good for 14 days.
+
+    Who is invited is in once the link's form is filled in, whatever the way to sign up is.
+    """
+    challenge = await seen_challenge(hub, caller, request.challenge)
+    async with hub.store.writing() as connection:
+        ids = [
+            await sign_ups.add(
+                connection,
+                challenge.id,
+                hub.clock(),
+                state=SignUpState.INVITED,
+                email=email,
+                mail_due=hub.sign_up_mailer.able,
+            )
+            for email in dict.fromkeys(request.emails)
+        ]
+        known = [await sign_ups.get(connection, one) for one in ids]
+        await audit_log(connection, caller, "sign-ups.invite", challenge.name, people=len(ids))
+    hub.sign_up_mailer.wake()
+    return [SignUpDetail.of(one) for one in known if one]
+
+
+@operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER)
+async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUpDetail:
+    """Let a team in: it is made, and sent a one-time link to its first token."""
+    async with hub.store.writing() as connection:
+        one = await _waiting(connection, request.id)
+        name = request.team or one.team
+        await let_in(connection, one, name, hub.clock(), mail_due=hub.sign_up_mailer.able)
+        await audit_log(connection, caller, "sign-ups.approve", f"sign-up {one.id}", team=name)
+        done = await sign_ups.get(connection, one.id)
+    hub.sign_up_mailer.wake()
+    assert done is not None
+    return SignUpDetail.of(done)
+
+
+@operation("SignUps.decline", "POST /sign-ups/{id}/decline", Role.ORGANISER)
+async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpDetail:
+    """Decline a sign-up, or take an invitation back. No mail is sent: write to them yourself."""
+    async with hub.store.writing() as connection:
+        one = await _known(connection, request.id)
+        if one.state not in _WAITS:
+            raise RefusedError(Refusal.STATE, f"sign-up {one.id} is {one.state}", field="id")
+        values = {"state": SignUpState.DECLINED, "decided_at": hub.clock(), "mail_due": False}
+        await sign_ups.change(connection, one.id, **values)
+        await audit_log(connection, caller, "sign-ups.decline", f"sign-up {one.id}", team=one.team)
+        done = await sign_ups.get(connection, one.id)
+    assert done is not None
+    return SignUpDetail.of(done)
+
+
+@operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER)
+async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLink:
+    """Return a new link that a sign-up goes on with, to be handed out; earlier ones end.
+
+    Whoever opens it acts for the team: hand it to its people alone.
+    """
+    now = hub.clock()
+    async with hub.store.writing() as connection:
+        one = await _known(connection, request.id)
+        kind = NEXT_LINK.get(one.state)
+        if kind is None:
+            message = f"sign-up {one.id} is {one.state}: no link goes on with it"
+            raise RefusedError(Refusal.STATE, message, field="id")
+        made = await sign_ups.make_link(connection, one.id, kind, now)
+        await sign_ups.change(connection, one.id, mail_due=False)
+        await audit_log(
+            connection, caller, "sign-ups.link", f"sign-up {one.id}", kind=kind.value, team=one.team
+        )
+    path = hub.settings.web.url.rstrip("/") + link_path(made.secret)
+    return SignUpLink(id=one.id, kind=kind, link=path, expires_at=made.expires_at)
+
+
+async def let_in(
+    connection: AsyncConnection, one: SignUp, name: str, now: float, *, mail_due: bool
+) -> None:
+    """Make the team of a sign-up; `RefusedError` where its name is taken."""
+    if await teams.get(connection, TeamName(name)) is not None:
+        message = f"there is a team {name!r} already: choose another name"
+        raise RefusedError(Refusal.STATE, message, field="team")
+    team_id = await teams.add(connection, TeamName(name), one.affiliation, one.email)
+    await sign_ups.change(
+        connection,
+        one.id,
+        state=SignUpState.APPROVED,
+        team=name,
+        team_id=team_id,
+        decided_at=now,
+        mail_due=mail_due,
+        failures=0,
+    )
+
+
+async def _known(connection: AsyncConnection, sign_up: int) -> SignUp:
+    one = await sign_ups.get(connection, sign_up)
+    if one is None:
+        raise RefusedError(Refusal.UNKNOWN, f"there is no sign-up {sign_up}", field="id")
+    return one
+
+
+async def _waiting(connection: AsyncConnection, sign_up: int) -> SignUp:
+    one = await _known(connection, sign_up)
+    if one.state is not SignUpState.WAITING:
+        message = f"sign-up {one.id} is {one.state}, it does not wait for approval"
+        raise RefusedError(Refusal.STATE, message, field="id")
+    return one

@@ -1,0 +1,179 @@
+"""A team's results: its runs in each phase and task, with score, place, coverage and curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.boards import Board, BoardRow
+from metaserver.model.records import ServerName, TaskName, TeamName
+from metaserver.model.states import OPEN_STATES, PhaseState, Role
+from metaserver.model.viewer import Viewer
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import PhaseField, TeamField
+from metaserver.operations.phase_view import PhaseView
+from metaserver.operations.table import operation
+from metaserver.operations.uploads import team_of
+from metaserver.operations.visibility import sees_curves
+from metaserver.phases.runtime import RunningPhase
+from metaserver.tasks.plugin import TaskPlugin
+
+
+class ResultsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A team's runs, of one phase or of all (organisers name the team)."""
+
+    phase: Annotated[PhaseField | None, Meta(description="The phase; none: all")] = None
+    team: Annotated[TeamField | None, Meta(description="The team (organisers)")] = None
+
+
+class RunResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a team in a phase and task, as far as its scores may be seen.
+
+    `score` is that of `measure`, with its 95 % interval where that belongs to this score. `place`
+    is among the `runs` that are placed and may be seen. `answered` of `articles` have an answer;
+    `scored` of `in_gold` are in the score. `change` is the score's difference from `before`, the
+    run that the team entered before this one. `curve` has pairs of answers and the score of these,
+    in the order of the corpus, where single articles' scores may be known. `hidden` says why there
+    is no score, and `freezes_at` (Unix seconds) when the phase is frozen by its date.
+    """
+
+    phase: str
+    task: str
+    run: str
+    offline: bool
+    entered_at: float
+    measure: str
+    score: float | int | None
+    low: float | None
+    high: float | None
+    place: int | None
+    runs: int
+    answered: int
+    articles: int
+    scored: int
+    in_gold: int
+    change: float | None
+    before: str
+    curve: tuple[tuple[int, float], ...]
+    hidden: str
+    freezes_at: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Entered:
+    """A run of a team in a task: when it was entered, and how many articles it has answered."""
+
+    run: ServerName
+    offline: bool
+    at: float
+    answered: int
+
+
+@operation("Runs.mine", "GET /results", Role.TEAM)
+async def mine(hub: HubContext, caller: Caller, request: ResultsOf) -> Sequence[RunResult]:
+    """Return a team's runs with their scores, online and offline, the newest phase and run first.
+
+    Scores that the phase hides are left out, with the reason.
+    """
+    team = await team_of(hub, caller, request.team)
+    asked = hub.phase(request.phase) if request.phase else None
+    known = sorted(hub.seen_phases(caller), key=lambda one: one.phase.id, reverse=True)
+    found: list[RunResult] = []
+    for running in known:
+        if asked in (None, running):
+            for task in _tasks(running):
+                found += await _results(hub, running, task, team.name, caller.viewer)
+    return found
+
+
+def _tasks(running: RunningPhase) -> Sequence[TaskPlugin]:
+    tasks = {task.name: task for task in (*running.boards.tasks(), *running.tasks)}
+    return list(tasks.values())
+
+
+async def _results(
+    hub: HubContext, running: RunningPhase, task: TaskPlugin, team: TeamName, viewer: Viewer
+) -> Sequence[RunResult]:
+    """Return the results of a team in one task, the newest run first."""
+    entered = sorted(_entered(running, task.name, team), key=lambda one: one.at)
+    if not entered:
+        return []
+    view, board = PhaseView(hub, running), None
+    if task.name in {scored.name for scored in running.boards.tasks()}:
+        await view.refresh(task.name, viewer=viewer)
+        board = view.board(task.name, viewer=viewer)
+    rows = {row.run: row for row in board.rows} if board else {}
+    column = next(one for one in task.columns if one.key == task.order[0])
+    may_see = sees_curves(running.phase.plan, running.state, viewer)
+    freezes = running.phase.plan.freezes
+    made: list[RunResult] = []
+    before: tuple[str, float] | None = None
+    for one in entered:
+        row = rows.get(one.run)
+        score = row.values.get(column.key) if row else None
+        low, high = _interval(row, score)
+        found = RunResult(
+            phase=running.name,
+            task=task.name,
+            run=one.run,
+            offline=one.offline,
+            entered_at=one.at,
+            measure=column.heading,
+            score=score,
+            low=low,
+            high=high,
+            place=row.place if row else None,
+            runs=sum(other.place is not None for other in rows.values()),
+            answered=one.answered,
+            articles=len(running.corpus),
+            scored=row.articles_scored if row else 0,
+            in_gold=row.articles_in_gold if row else 0,
+            change=score - before[1] if before is not None and score is not None else None,
+            before=before[0] if before is not None and score is not None else "",
+            curve=await hub.curves.curve(running, task.name, one.run)
+            if may_see and score is not None
+            else (),
+            hidden="" if score is not None else _why(running, board),
+            freezes_at=freezes.timestamp() if freezes else None,
+        )
+        if score is not None:
+            before = (one.run, float(score))
+        made.append(found)
+    return made[::-1]
+
+
+def _entered(running: RunningPhase, task: TaskName, team: TeamName) -> Iterator[_Entered]:
+    """Yield the runs of a team in a task: of its servers, and those uploaded."""
+    asked = {one.name for one in running.tasks}
+    for name, registered in running.servers.items():
+        answers = registered.server.tasks or asked
+        if registered.team == team and task in asked and task in answers:
+            status = running.boards.server_monitor.status(name)
+            yield _Entered(run=name, offline=False, at=registered.created_at, answered=status.done)
+    for run in running.offline.values():
+        if (run.team, run.task) == (team, task):
+            yield _Entered(run=run.name, offline=True, at=run.created_at, answered=run.articles)
+
+
+def _interval(row: BoardRow | None, score: float | None) -> tuple[float, float] | tuple[None, None]:
+    """Return the interval of a score, if the newest one is of this score."""
+    if row is None or score is None or row.interval is None:
+        return None, None
+    same = math.isclose(row.interval.score, score, rel_tol=1e-9, abs_tol=1e-12)
+    return (row.interval.low, row.interval.high) if same else (None, None)
+
+
+def _why(running: RunningPhase, board: Board | None) -> str:
+    """Return why a run has no score to show."""
+    if board is None:
+        return "No gold yet"
+    if not board.hidden:
+        return "No score yet"
+    over = running.state not in OPEN_STATES and running.state is not PhaseState.SETUP
+    return "Hidden until the organisers publish the scores" + ("" if over else ", after the freeze")
