@@ -3,5 +3,5 @@
 `access` says who may ask and how much, `api` serves programs, `public`, `team` and `organise`
 people, `ui` is what their pages share. Data is reached through operations alone.
 
-It may import operations, config, monitoring, tasks, wire, model and files.
+It may import operations, config, monitoring, tasks, wire, model, files and scoring (cells).
 """

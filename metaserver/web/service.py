@@ -17,6 +17,7 @@ from metaserver.web.api.reference import ReferencePages
 from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.public.open_pages import mount_open_pages
+from metaserver.web.public.sign_up import SignUpPages
 from metaserver.web.team import TeamConsole
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.console import open_console
@@ -42,6 +43,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     mount_open_pages(app, hub, templates, assets)
     console = open_console(app, hub, templates)
+    app.add_routes(SignUpPages(console=console).routes())
     app.add_routes(TeamConsole(console=console).routes())
     OrganiserPages(console=console).mount(app)
     return app

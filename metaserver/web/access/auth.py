@@ -281,7 +281,7 @@ async def token_caller(request: web.Request, secret: str) -> Caller:
     gate = request.config_dict[GATE]
     origin = gate.origin(request)
     token = await gate.token(secret, origin)
-    caller = _caller(token, request)
+    caller = _caller(token, request, origin)
     visitor = Visitor(caller=caller, origin=origin, payer=_payer(token))
     gate.count(visitor)
     payers = request[PAYERS]
@@ -304,13 +304,13 @@ async def _recognised(request: web.Request, gate: Gate) -> Visitor:
             gate.count(Visitor(caller=Caller(), origin=origin))
             raise RefusedError(Refusal.TOKEN, "expected Authorization: Bearer TOKEN")
         token = await gate.token(secret.strip(), origin)
-        caller = _caller(token, request)
+        caller = _caller(token, request, origin)
         return Visitor(caller=caller, origin=origin, path=path, payer=_payer(token))
     session = await gate.session(request, origin)
     if session is None:
-        caller = Caller(request_id=request.get(REQUEST_ID, ""))
+        caller = Caller(request_id=request.get(REQUEST_ID, ""), origin=origin.key)
         return Visitor(caller=caller, origin=origin, path=path)
-    caller = _caller(session.token, request)
+    caller = _caller(session.token, request, origin)
     payer = _payer(session.token)
     return Visitor(caller=caller, origin=origin, session=session, path=path, payer=payer)
 
@@ -320,7 +320,7 @@ def _payer(token: Token) -> Hashable:
     return ("token", token.id) if token.team_id is None else ("team", token.team_id)
 
 
-def _caller(token: Token, request: web.Request) -> Caller:
+def _caller(token: Token, request: web.Request, origin: Origin) -> Caller:
     of_team = token.role is Role.TEAM
     return Caller(
         role=token.role,
@@ -329,6 +329,7 @@ def _caller(token: Token, request: web.Request) -> Caller:
         token_id=token.id,
         name=token.bearer,
         request_id=request.get(REQUEST_ID, ""),
+        origin=origin.key,
     )
 
 

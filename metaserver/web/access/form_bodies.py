@@ -15,7 +15,7 @@ from multidict import MultiDict
 from multipart import MultipartSegment, ParserLimitReached, PushMultipartParser
 
 FIELDS = 1_000  # of an urlencoded form
-PARTS = 32  # of a multipart form
+PARTS = 64  # of a multipart form: that of a phase has two a task and about 25 more
 PART_HEADERS = 4  # of each of them, where browsers send two
 MAX_BOUNDARY = 70  # RFC 2046, section 5.1.1
 TEXT_BYTES = 2**20

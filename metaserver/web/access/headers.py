@@ -79,10 +79,16 @@ def error_pages(templates: Templates) -> Middleware:
                 templates, request, 503, f"The store takes no change now: {error.reason}."
             )
         except Exception:
-            log.exception("%s %s failed", request.method, request.path)
+            log.exception("%s %s failed", request.method, _place(request))
             return _error_page(templates, request, 500, None)
 
     return middleware
+
+
+def _place(request: web.Request) -> str:
+    """Return the path of a request's route: the path itself may have the secret of a link."""
+    resource = request.match_info.route.resource
+    return request.path if resource is None else resource.canonical
 
 
 def refusal_headers(error: RefusedError) -> dict[str, str]:

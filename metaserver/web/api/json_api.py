@@ -60,7 +60,8 @@ class Api:
 
             async def make() -> web.Response:
                 result = await perform(operation, self.hub, caller, values)
-                return await aside(request, outline.gives_file, answer, result)
+                large = outline.gives_file or outline.gives_rows
+                return await aside(request, large, answer, result)
 
             return await (in_turn(request, make) if outline.gives_file else make())
 

@@ -114,18 +114,15 @@ class Rpc:
         if len(body) > BODY_BYTES and not self._takes_file(call):
             raise web.HTTPRequestEntityTooLarge(BODY_BYTES)
 
-        large = self._may_be_large(call)
+        known = self._methods.get(call.method)
+        files = call.method == MULTICALL if known is None else known[1].gives_file
+        large = files or (known is not None and known[1].gives_rows)
 
         async def make() -> web.Response:
             value = await self._answer(request, call)
             return _response(await aside(request, large, encode_response, value))
 
-        return await (in_turn(request, make) if large else make())
-
-    def _may_be_large(self, call: MethodCall) -> bool:
-        if call.method not in self._methods:
-            return call.method == MULTICALL
-        return self._methods[call.method][1].gives_file
+        return await (in_turn(request, make) if files else make())
 
     def _takes_file(self, call: MethodCall) -> bool:
         if call.method == MULTICALL:
@@ -145,7 +142,8 @@ class Rpc:
             caller, params = await self.read_token(request, params[0]), params[1:]
             caller.require_role(operation.role)
         values = read_parameters(outline, params)
-        return carried(await perform(operation, self.hub, caller, values))
+        result = await perform(operation, self.hub, caller, values)
+        return await aside(request, outline.gives_rows, carried, result)
 
     def _known(self, name: str) -> tuple[Operation, Outline]:
         if name not in self._methods:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
+from metaserver.model.findings import FindingKind
 from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations import (
     challenges,
@@ -21,7 +22,9 @@ from metaserver.operations import (
 )
 from metaserver.operations.challenges import ChallengeDetail
 from metaserver.operations.conformance import TestState
+from metaserver.operations.control_room import FoundDetail, WatchQuery, watch_phase
 from metaserver.operations.corpora import CorpusDetail
+from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
@@ -33,6 +36,14 @@ NAMED = 5
 """The most names that are listed of a problem; the others are counted."""
 
 NEW_PHASE, NEW_CHALLENGE = "/organise/new-phase", "/organise/new-challenge"
+
+
+UPLOADS: Mapping[FindingKind, str] = {
+    FindingKind.BURST: "upload burst",
+    FindingKind.NEAR: "few changes",
+    FindingKind.JUMP: "jump",
+}
+"""The words for findings about uploads."""
 
 
 class SetupStep(NamedTuple):
@@ -64,7 +75,9 @@ class Overview:
     tokens: Sequence[TokenDetail]
     servers: Sequence[ServerDetail]
     releases: Sequence[str]
+    found: Mapping[str, Sequence[FoundDetail]]  # in open phases
     now: float
+    outside: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
 
     def phases_of(self, challenge: str) -> Sequence[PhaseDetail]:
         """Return a challenge's phases, the newest first."""
@@ -89,15 +102,26 @@ class Overview:
 async def overview_of(console: ConsoleContext, request: web.Request) -> Overview:
     """Ask for all that a hub has."""
     nothing = Nothing()
+    planned = await console.ask(request, phases.list_, nothing)
+    plans = [
+        await console.ask(request, phases.get_plan, OnePhase(phase=one.phase)) for one in planned
+    ]
+    found = {
+        one.phase: (await console.ask(request, watch_phase, WatchQuery(phase=one.phase))).findings
+        for one in planned
+        if one.state in OPEN_STATES
+    }
     return Overview(
         challenges=await console.ask(request, challenges.list_challenges, nothing),
         corpora=await console.ask(request, corpora.list_, nothing),
-        phases=await console.ask(request, phases.list_, nothing),
+        phases=planned,
         teams=await console.ask(request, teams.list_, nothing),
         tokens=await console.ask(request, tokens.list_, TokenQuery(ended=0)),
         servers=await console.ask(request, servers.list_, nothing),
         releases=await console.ask(request, releases.list_, nothing),
+        found=found,
         now=console.hub.clock(),
+        outside={plan.phase: plan.outside for plan in plans},
     )
 
 
@@ -160,7 +184,14 @@ def phase_path(phase: str) -> str:
 
 def needs(known: Overview) -> Sequence[Need]:
     """Return the problems that need an organiser, the worst first."""
-    return [*_down(known), *_unscored(known), *_untested(known), *_waiting(known)]
+    return [
+        *_down(known),
+        *_unscored(known),
+        *_outside(known),
+        *_untested(known),
+        *_uploads(known),
+        *_waiting(known),
+    ]
 
 
 def _open_lanes(known: Overview) -> Iterator[tuple[str, LaneProgress]]:
@@ -198,6 +229,16 @@ def _unscored(known: Overview) -> Iterator[Need]:
         yield Need("down" if alarming else "waiting", "no gold", text, phase_path(phase.phase))
 
 
+def _outside(known: Overview) -> Iterator[Need]:
+    for phase, golds in known.outside.items():
+        for task, articles in golds.items():
+            text = (
+                f"The gold of {task} in phase {phase} has articles that are not in its corpus and"
+                f" count in no score: {_some(articles)}"
+            )
+            yield Need("waiting", "gold", text, phase_path(phase))
+
+
 def _untested(known: Overview) -> Iterator[Need]:
     failed = [
         f"{one.server} ({tested.phase})"
@@ -210,7 +251,22 @@ def _untested(known: Overview) -> Iterator[Need]:
         yield Need("down", "test failed", text, _servers(state="test failed"))
 
 
+def _uploads(known: Overview) -> Iterator[Need]:
+    for phase, found in known.found.items():
+        for one in found:
+            if word := UPLOADS.get(one.kind):
+                path = f"/organise/uploads?{urlencode({'phase': phase})}"
+                text = f"Phase {phase}: {one.subjects[0].text}"
+                more = one.count - 1
+                yield Need("slow", word, f"{text}; and {more} more" if more else text, path)
+
+
 def _waiting(known: Overview) -> Iterator[Need]:
+    for one in known.challenges:
+        if one.waiting:
+            path = f"/organise/challenges/{quote(one.challenge, safe='')}/sign-ups"
+            text = f"Sign-ups for {one.challenge} that wait for approval: {one.waiting}"
+            yield Need("slow", "sign-up", text, path)
     if known.tokenless:
         text = f"Teams that hold no token: {_some(known.tokenless)}"
         yield Need("waiting", "no token", text, team_path(known.tokenless[0]))

@@ -8,17 +8,25 @@ from aiohttp import web
 
 from metaserver.model.states import Role
 from metaserver.web.access.roles import reserved
+from metaserver.web.organise.alerts import AlertPages
 from metaserver.web.organise.audit import AuditPage
 from metaserver.web.organise.challenges import ChallengePages
+from metaserver.web.organise.control_room import ControlRoomPages
 from metaserver.web.organise.corpora import CorpusPages
+from metaserver.web.organise.data import DataPages
+from metaserver.web.organise.deletion import DeletionPages
 from metaserver.web.organise.exports import ExportPages
 from metaserver.web.organise.gold import GoldPages
 from metaserver.web.organise.health import health
 from metaserver.web.organise.jobs import JobPages
+from metaserver.web.organise.new_phase import NewPhasePages
 from metaserver.web.organise.overview import needs, overview_of, steps
 from metaserver.web.organise.phases import PhasePages
+from metaserver.web.organise.results import ResultsPages
 from metaserver.web.organise.servers import OrganiserServerPages
+from metaserver.web.organise.sign_ups import SignUpDesk
 from metaserver.web.organise.teams import OrganiserTeamPages
+from metaserver.web.organise.texts import TextPages
 from metaserver.web.organise.tokens import OrganiserTokenPages
 from metaserver.web.organise.uploads import UploadPages
 from metaserver.web.ui.console import ConsoleContext
@@ -37,6 +45,8 @@ class OrganiserPages:
         """Put the console onto an application; what it exports ends with it."""
         app.add_routes(self.routes())
         app.cleanup_ctx.append(ExportPages(console=self.console).while_serving)
+        app.cleanup_ctx.append(ResultsPages(console=self.console).while_serving)
+        app.cleanup_ctx.append(DataPages(console=self.console).while_serving)
 
     def routes(self) -> list[web.RouteDef]:
         """Return the console's routes: all of them are for organisers alone."""
@@ -45,16 +55,24 @@ class OrganiserPages:
             web.get("/organise", self.overview),
             web.get("/organise/events", self.events, allow_head=False),
             *ChallengePages(console=console).routes(),
+            *TextPages(console=console).routes(),
+            *SignUpDesk(console=console).routes(),
+            *NewPhasePages(console=console).routes(),
+            *DeletionPages(console=console).routes(),
             *PhasePages(console=console).routes(),
+            *ControlRoomPages(console=console).routes(),
             *GoldPages(console=console).routes(),
             *CorpusPages(console=console).routes(),
             *OrganiserTeamPages(console=console).routes(),
             *OrganiserTokenPages(console=console).routes(),
             *OrganiserServerPages(console=console).routes(),
             *UploadPages(console=console).routes(),
+            *AlertPages(console=console).routes(),
             *AuditPage(console=console).routes(),
             *JobPages(console=console).routes(),
             *ExportPages(console=console).routes(),
+            *ResultsPages(console=console).routes(),
+            *DataPages(console=console).routes(),
         ]
         return reserved(Role.ORGANISER, known)
 
@@ -79,9 +97,17 @@ class OrganiserPages:
             chosen = servers.chosen(request)
             key = f"organise servers {chosen.query()}"
             return await console.follow(request, key, lambda: servers.parts(request, chosen))
+        if page == "watch":
+            rooms = ControlRoomPages(console=console)
+            return await console.follow(request, rooms.key(request), lambda: rooms.parts(request))
         if page == "export":
             exports = ExportPages(console=console)
             return await console.follow(request, "organise export", lambda: exports.parts(request))
+        if page == "results":
+            results, phase = ResultsPages(console=console), request.query.get("phase", "")
+            return await console.follow(
+                request, f"organise results {phase}", lambda: results.parts(request, phase)
+            )
         if page == "jobs":
             jobs = JobPages(console=console)
             key = request.query.get("job", "")

@@ -20,6 +20,7 @@ from metaserver.operations.servers import LaneProgress, ServerDetail
 from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import phase_path
 from metaserver.web.public.boards import or_400
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
 from metaserver.web.ui.formatting import element_id
@@ -238,13 +239,24 @@ class OrganiserServerPages:
         """Ask for the request of an action: a reason, articles."""
         act = OrganiserLaneAction(request.match_info["act"])
         lane = await self._lane(request, request.query.get("phase", ""))
-        return self._confirm(lane, act, _form_of(act).form())
+        return self._confirm(lane, act, _form_of(act).form(), request.query.get("back", ""))
 
     def _confirm(
-        self, lane: OrganiserLaneRow, act: OrganiserLaneAction, form: Form, status: int = 200
+        self,
+        lane: OrganiserLaneRow,
+        act: OrganiserLaneAction,
+        form: Form,
+        back: str,
+        status: int = 200,
     ) -> web.Response:
+        """Answer with an action's form; `back` is "watch" where the control room led here."""
         return self.console.answer(
-            "organise_server_act.html", status=status, lane=lane, act=act, form=form
+            "organise_server_act.html",
+            status=status,
+            lane=lane,
+            act=act,
+            form=form,
+            back="watch" if back == "watch" else "",
         )
 
     async def _lane(self, request: web.Request, phase: str) -> OrganiserLaneRow:
@@ -262,12 +274,15 @@ class OrganiserServerPages:
             query = {"server": lane.server.server, "phase": lane.phase, "act": act.value}
             if isinstance(done, Requeued):
                 query["articles"] = str(done.articles)
+            if sent.get("back") == "watch":
+                raise web.HTTPSeeOther(f"{phase_path(lane.phase)}/watch")
             raise web.HTTPSeeOther(f"/organise/servers?{urlencode(query)}")
         if act in AT_ONCE:
             return await self._list(request, LaneFilter(), in_words(done), done.refusal)
         at = "articles" if done.field == "article" else done.field
         refused = RefusedError(done.refusal, done.message, field=at)
-        return self._confirm(lane, act, _form_of(act).form(sent, refused), done.refusal)
+        form, back = _form_of(act).form(sent, refused), str(sent.get("back", ""))
+        return self._confirm(lane, act, form, back, done.refusal)
 
     async def _do(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -11,12 +11,15 @@ from aiohttp import hdrs, web
 from multidict import MultiMapping
 
 from metaserver.model.errors import RefusedError
+from metaserver.model.records import TaskName
 from metaserver.model.states import PhaseState
-from metaserver.operations import phases, runs, teams
+from metaserver.operations import phases, runs, teams, uploads
 from metaserver.operations.fields import NAME_HELP, OnePhase
 from metaserver.operations.runs import OneRun, RunContent, RunDetail, RunsOf, UploadRun
 from metaserver.operations.table import Nothing
 from metaserver.operations.text_files import MOST_BYTES
+from metaserver.operations.uploads import UploadsOf
+from metaserver.tasks.plugin import offline_tasks
 from metaserver.web.access.bodies import upload
 from metaserver.web.organise.form_helpers import OperationForm, no_file, one_of, sent_file, tried
 from metaserver.web.ui.console import ConsoleContext, phase_named, posted
@@ -79,12 +82,19 @@ class UploadPages:
         uploaded = (
             await self.console.ask(request, runs.list_, RunsOf(phase=phase.phase)) if phase else []
         )
+        left = (
+            await self.console.ask(request, uploads.list_, UploadsOf(phase=phase.phase))
+            if phase
+            else []
+        )
         form = None
         if phase is not None and playing and phase.state is not PhaseState.CLOSED:
             choices = {
                 "team": one_of(playing, "Whose run it is."),
                 "task": one_of(phase.tasks, "What its file answers."),
             }
+            if phase.uploads_only:
+                choices["content"] = _offline_file(phase.tasks)
             form = SHEET.form(sent, refused, **choices)
         return self.console.answer(
             "organise_uploads.html",
@@ -93,6 +103,7 @@ class UploadPages:
             phase=phase,
             teams=playing,
             runs=uploaded,
+            left=left,
             form=form,
             path=run_path,
             done=next((run for run in uploaded if run.run == request.query.get("run")), None),
@@ -122,8 +133,7 @@ class UploadPages:
     async def download(self, request: web.Request) -> web.Response:
         """Answer with a run's file as it was uploaded."""
         found = await self._run(request)
-        end = ".tsv.gz" if found.content.startswith(b"\x1f\x8b") else ".tsv"
-        name = f"{found.run.phase}.{found.run.run}.{found.run.task}{end}"
+        name = f"{found.run.phase}.{found.run.run}.{found.run.task}{_end(found.content)}"
         return web.Response(
             body=found.content,
             content_type="application/octet-stream",
@@ -154,6 +164,21 @@ class UploadPages:
         if isinstance(done, RefusedError):
             return self._confirm(run, done)
         raise web.HTTPSeeOther(f"/organise/uploads?{urlencode({'phase': run.phase})}")
+
+
+def _offline_file(tasks: Sequence[str]) -> Wording:
+    """Return the words of the field for a file of an offline task."""
+    files: dict[str, list[str]] = {}
+    for name in tasks:
+        files.setdefault(offline_tasks()[TaskName(name)].upload, []).append(name)
+    words = "; ".join(f"{', '.join(names)}: {file}" for file, names in files.items())
+    return Wording(label="File of the run", kind="file", help=f"{words}.")
+
+
+def _end(content: bytes) -> str:
+    """Return the end of a file's name by its content."""
+    kinds = ((b"\x1f\x8b", ".tsv.gz"), (b"PK", ".zip"), (b"<", ".xml"))
+    return next((end for start, end in kinds if content.startswith(start)), ".tsv")
 
 
 def run_path(run: RunDetail) -> str:

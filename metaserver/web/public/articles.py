@@ -74,7 +74,7 @@ class Articles:
     @property
     def path(self) -> str:
         """The path of the page."""
-        return f"{self.base}/t/{self.task.name}/articles"
+        return f"{self.base}/board/{self.task.name}/articles"
 
     @property
     def part(self) -> Page:

@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from metaserver.model.boards import BoardRow
+from metaserver.model.methods import HEADINGS
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.tasks.plugin import TaskPlugin
 from metaserver.web.public.articles import COLUMNS, Articles
 from metaserver.web.public.choices import Choice
 from metaserver.web.public.leaderboard import Leaderboard, columns
-from metaserver.web.public.sites import Site, show_phase_of, site_of
+from metaserver.web.public.sites import SITES, Site, show, site_of
 from metaserver.web.public.source import VIEWER
 from metaserver.web.ui.formatting import element_id
 from metaserver.web.ui.live import LiveParts
@@ -34,11 +35,11 @@ class BoardPages:
     def routes(self) -> list[web.RouteDef]:
         """Return the routes of a phase's boards."""
         return [
-            web.get("/t/{task}.csv", self.board_csv),
-            web.get("/t/{task}.json", self.board_json),
-            web.get("/t/{task}", self.board),
-            web.get("/t/{task}/articles.csv", self.articles_csv),
-            web.get("/t/{task}/articles", self.articles),
+            web.get("/board/{task}.csv", self.board_csv),
+            web.get("/board/{task}.json", self.board_json),
+            web.get("/board/{task}", self.board),
+            web.get("/board/{task}/articles.csv", self.articles_csv),
+            web.get("/board/{task}/articles", self.articles),
         ]
 
     def frozen_routes(self) -> list[web.RouteDef]:
@@ -94,7 +95,7 @@ class BoardPages:
         task, choice = _task(site, name), self._leaderboard(request, name).choice
         return await site.broadcaster.serve(
             request,
-            f"t/{name} {choice} {viewer}",
+            f"board/{name} {choice} {viewer}",
             lambda: self._parts(site, task, choice, viewer),
         )
 
@@ -102,39 +103,46 @@ class BoardPages:
         site = site_of(request)
         counts = site.source.counts(viewer_of(request))
         rows = [self._row(site, shown, row) for row in shown.shown_rows()]
-        return page(self.templates.page("leaderboard.html", b=shown, counts=counts, rows=rows))
+        return page(
+            self.templates.page(
+                "leaderboard.html", b=shown, counts=counts, rows=rows, headings=HEADINGS
+            )
+        )
 
     def _leaderboard(self, request: web.Request, name: str) -> Leaderboard:
         site = site_of(request)
         task = _task(site, name)
-        views = site.source.views(task.name)
-        choice = or_400(lambda: Choice.parse(request.query, views, columns(task)))
+        views = site.source.views(task.name, viewer_of(request))
+        policies = site.source.policies(task.name)
+        choice = or_400(lambda: Choice.parse(request.query, views, columns(task), policies))
         return _shown(site, task, choice, viewer_of(request))
 
     def _articles(self, request: web.Request) -> Articles:
         site = site_of(request)
         task = _task(site, request.match_info["task"])
-        views = site.source.views(task.name)
+        views = site.source.views(task.name, viewer_of(request))
         choice = or_400(lambda: Choice.parse(request.query, views, COLUMNS))
         board = site.source.articles(task.name, choice.view, viewer_of(request))
         return Articles(board=board, task=task, choice=choice, views=views, base=site.base)
 
     async def _frozen(self, request: web.Request) -> Leaderboard:
-        key, site = request.match_info["key"], site_of(request)
-        board = await site.source.frozen(key, viewer_of(request))
-        if board is None:
+        key, sites = request.match_info["key"], request[SITES]
+        board = await sites.frozen(key, viewer_of(request))
+        site = sites.named(board.phase) if board else None
+        if board is None or site is None:
             raise web.HTTPNotFound(text="There is no frozen board under this link.")
-        show_phase_of(request, board.phase)
-        choice = or_400(lambda: Choice.parse(request.query, list(board.views), columns(board)))
+        show(request, site)
+        views = list(board.views)
+        choice = or_400(lambda: Choice.parse(request.query, views, columns(board), board.policies))
         return Leaderboard(
-            board=board.board(choice.view),
+            board=board.board(choice.view, choice.articles),
             task=board,
             choice=choice,
             views=list(board.views),
             frozen=board,
             key=key,
             phase=board.phase,
-            base=site_of(request).base,
+            base=site.base,
         )
 
     def _row(self, site: Site, shown: Leaderboard, row: BoardRow) -> str:
@@ -144,7 +152,7 @@ class BoardPages:
             return self.templates.part("leaderboard_parts.html", "run_row", shown, row)
 
         return site.memo.get(
-            ("row", shown.key, shown.task.name, shown.choice.view, row.run),
+            ("row", shown.key, shown.task.name, shown.choice.view, shown.board.articles, row.run),
             (row, shown.best(row)),
             render,
         )
@@ -168,7 +176,15 @@ class BoardPages:
     def _chart(self, site: Site, name: str, shown: Leaderboard, viewer: Viewer) -> str:
         drawn: Mapping[str, Any] = {"scatter": shown.points, "curves": shown.curves}
         return site.memo.get(
-            (name, shown.task.name, shown.choice.view, shown.choice.show, viewer),
+            (
+                name,
+                shown.task.name,
+                shown.choice.view,
+                shown.board.articles,
+                shown.choice.show,
+                shown.choice.chart,
+                viewer,
+            ),
             (drawn[name](), shown.series()),
             lambda: self.templates.part("leaderboard_parts.html", name, shown),
         )
@@ -185,10 +201,10 @@ def _task(site: Site, name: str) -> TaskPlugin:
 
 def _shown(site: Site, task: TaskPlugin, choice: Choice, viewer: Viewer) -> Leaderboard:
     return Leaderboard(
-        board=site.source.board(task.name, choice.view, viewer),
+        board=site.source.board(task.name, choice.view, viewer, choice.articles),
         task=task,
         choice=choice,
-        views=site.source.views(task.name),
+        views=site.source.views(task.name, viewer),
         phase=site.phase,
         base=site.base,
     )

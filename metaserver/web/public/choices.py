@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from metaserver.model.boards import RAW
+from metaserver.model.rankings import ArticlePolicy
 from metaserver.model.scores import Column
 from metaserver.web.ui.paging import first_row
 
 RISING = frozenset({"place", "run", "mode", "article"})
-"""Columns that are first sorted upwards: the others have their best values on top."""
+"""Columns that are first sorted upwards, as error rates are: the best values are on top."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,7 +41,7 @@ class Sort:
         """Return the order that a click on the column's heading asks for."""
         if self.key == column.key:
             return Sort(key=column.key, descending=not self.descending)
-        return Sort(key=column.key, descending=column.key not in RISING)
+        return Sort(key=column.key, descending=column.key not in RISING and not column.rising)
 
 
 class Show(StrEnum):
@@ -51,23 +52,40 @@ class Show(StrEnum):
     BEST = "best"  # the best run of each team
 
 
+class Charted(StrEnum):
+    """The runs that the charts show."""
+
+    PLACED = "placed"  # those with a place
+    ALL = "all"  # those below the least coverage too
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Choice:
     """A viewer's choice; `str` is its query, without what is chosen by default."""
 
     view: str = RAW
+    articles: ArticlePolicy | None = None  # those that count; None: as the phase says
     show: Show = Show.ALL
+    chart: Charted = Charted.PLACED
     sort: Sort = Sort()
     rows: int = 1  # the number of the first row of the page of the table
 
     @classmethod
     def parse(
-        cls, query: Mapping[str, str], views: Sequence[str], columns: Sequence[Column]
+        cls,
+        query: Mapping[str, str],
+        views: Sequence[str],
+        columns: Sequence[Column],
+        policies: Sequence[ArticlePolicy] = (),
     ) -> Choice:
         """Read a query; raises ValueError that names what could be chosen."""
         return cls(
-            view=_one_of(views, query.get("view") or RAW, "view"),
+            view=_one_of(views, query.get("view") or views[0], "view"),
+            articles=_policy(query.get("articles", ""), policies),
             show=Show(_one_of(tuple(Show), query.get("show") or Show.ALL, "choice of runs")),
+            chart=Charted(
+                _one_of(tuple(Charted), query.get("chart") or Charted.PLACED, "choice of charts")
+            ),
             sort=Sort.parse(query.get("sort", ""), columns),
             rows=first_row(query),
         )
@@ -82,10 +100,18 @@ class Choice:
 
     def __str__(self) -> str:
         chosen = {
-            "view": self.view, "show": self.show, "sort": str(self.sort), "rows": self.rows
+            "view": self.view, "articles": self.articles or "", "show": self.show,
+            "chart": self.chart, "sort": str(self.sort), "rows": self.rows,
         }  # fmt: skip
-        usual = {"view": RAW, "show": Show.ALL, "sort": str(Sort()), "rows": 1}
+        usual = {
+            "view": RAW, "articles": "", "show": Show.ALL, "chart": Charted.PLACED,
+            "sort": str(Sort()), "rows": 1,
+        }  # fmt: skip
         return urlencode({key: text for key, text in chosen.items() if text != usual[key]})
+
+
+def _policy(text: str, policies: Sequence[ArticlePolicy]) -> ArticlePolicy | None:
+    return ArticlePolicy(_one_of(policies, text, "choice of articles")) if text else None
 
 
 def _one_of(known: Sequence[str], text: str, what: str) -> str:

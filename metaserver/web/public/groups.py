@@ -1,19 +1,17 @@
-"""Problems of a server's attempts, the same ones grouped."""
+"""Problems of a server's attempts and of its tests, the same ones grouped."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from metaserver.model.conformance import ConformanceStep, StepState
+from metaserver.model.problem_kinds import general
 from metaserver.model.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
-from metaserver.web.public.monitor import NO_ERROR
 
-_INDEX = re.compile(r"\[\d+\]")
-_ACCESSION = re.compile(
-    r"\b(?:[OPQ][0-9][A-Z0-9]{3}[0-9]|[A-NR-Z][0-9](?:[A-Z][A-Z0-9]{2}[0-9]){1,2})\b"
-)
+NO_PROBLEM = frozenset({Outcome.OK, Outcome.CANCELLED})
+WRONG = frozenset({StepState.FAILED, StepState.WARNING})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +33,7 @@ def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
     """
     found: dict[tuple[Outcome, str], list[AttemptDetail]] = {}
     for attempt in attempts:
-        if attempt.outcome not in NO_ERROR:
+        if attempt.outcome not in NO_PROBLEM:
             for text in _texts(attempt):
                 found.setdefault((attempt.outcome, text), []).append(attempt)
     groups = [
@@ -51,14 +49,44 @@ def grouped(attempts: Iterable[AttemptDetail]) -> Sequence[Group]:
     return sorted(groups, key=lambda group: (-group.attempts, -group.times))
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StepGroup:
+    """A problem of a test: how often it came, and in which steps; `failed` where one failed by it.
+
+    `outcome` is None where the steps are no attempts.
+    """
+
+    outcome: Outcome | None
+    text: str
+    times: int
+    steps: Sequence[str]
+    failed: bool
+
+
+def grouped_steps(steps: Iterable[ConformanceStep]) -> Sequence[StepGroup]:
+    """Return what was wrong in a test's steps, what made it fail first, then by the steps."""
+    found: dict[tuple[Outcome | None, str], list[ConformanceStep]] = {}
+    for step in steps:
+        if step.state in WRONG:
+            texts = [str(problem) for problem in step.problems] or [step.message]
+            for text in texts:
+                found.setdefault((step.outcome, general(text)), []).append(step)
+    groups = [
+        StepGroup(
+            outcome=outcome,
+            text=text,
+            times=len(hit),
+            steps=list(dict.fromkeys(step.name for step in hit)),
+            failed=any(step.state is StepState.FAILED for step in hit),
+        )
+        for (outcome, text), hit in found.items()
+    ]
+    return sorted(groups, key=lambda group: (not group.failed, -len(group.steps), -group.times))
+
+
 def _texts(attempt: AttemptDetail) -> Iterator[str]:
     """Yield what was wrong in an attempt, without what differs between like attempts."""
     for problem in attempt.problems:
         yield general(str(problem))
     if not attempt.problems:
         yield general(attempt.message)
-
-
-def general(text: str) -> str:
-    """Return a message without its places in lists and its accessions."""
-    return _ACCESSION.sub("…", _INDEX.sub("[…]", text))

@@ -10,8 +10,9 @@ from metaserver.operations.challenges import list_challenges
 from metaserver.operations.context import HubContext
 from metaserver.operations.table import Nothing, ask
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.public.boards import page
+from metaserver.web.public.boards import page, viewer_of
 from metaserver.web.public.phases import PhaseSites
+from metaserver.web.public.sites import may_know
 from metaserver.web.ui.templates import Templates
 
 
@@ -25,13 +26,13 @@ class Home:
 
     async def home(self, request: web.Request) -> web.Response:
         """Answer with the challenges and their phases."""
-        caller = caller_of(request)
+        caller, viewer = caller_of(request), viewer_of(request)
         challenges = await ask(self.hub, caller, list_challenges, Nothing())
         return page(
             self.templates.page(
                 "home.html",
                 challenges=challenges,
-                summaries=self.sites.summaries(),
+                summaries=[one for one in self.sites.summaries() if may_know(one, viewer)],
                 organiser=caller.organiser,
             )
         )

@@ -14,14 +14,14 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from metaserver.model.boards import Board, BoardRow, FrozenBoard
+from metaserver.model.methods import MethodDescription
+from metaserver.model.rankings import ArticlePolicy
 from metaserver.model.records import TaskName
 from metaserver.model.scores import Column
-from metaserver.web.public.choices import Choice, Show
+from metaserver.tasks.plugin import ComparedTask
+from metaserver.web.public.choices import Charted, Choice, Show
 from metaserver.web.ui.paging import Page
 from metaserver.web.ui.plots import SERIES, Axis, Curve, Point
-
-FEW = 0.5
-"""A run that answered less than this share of the gold articles is tagged."""
 
 POINTS = 200
 """Best runs of teams that the scatter shows: more would hide one another."""
@@ -30,13 +30,19 @@ OWN_COLUMNS = (
     Column(key="place", heading="#", count=True, help="Place on the board; ties share a place"),
     Column(key="run", heading="Run", help="The team and its annotation server, or its file"),
     Column(key="mode", heading="Mode", help="online: answered as a server; offline: as a file"),
-    Column(key="articles", heading="Articles", count=True, help="Articles scored / in the gold"),
+    Column(
+        key="articles",
+        heading="Articles",
+        count=True,
+        help="Articles answered / that count: those of the gold, so far those over for the run",
+    ),
 )
 VIEW_HELP = {
     "raw": "Hits as they were sent",
     "mapped": "An accession that stands for a gold accession of another species becomes it",
     "filtered": "Hits of species that the article's gold has not are dropped",
     "both": "Mapped, then filtered",
+    "public": "The articles of the gold that scores used while the phase was open",
 }
 
 
@@ -74,13 +80,28 @@ class ShownTask(Protocol):
         """The columns by which the board is ordered."""
 
 
+class PolicyWords(NamedTuple):
+    """Names of a choice of the articles that count: on its link, and their help."""
+
+    pill: str
+    help: str
+
+
+POLICIES = {
+    ArticlePolicy.ALL: PolicyWords("all articles", "An article without an answer counts as zero"),
+    ArticlePolicy.ANSWERED: PolicyWords(
+        "as BioCreative II.5 published (answered articles only)",
+        "Only the articles that a run has hits for count",
+    ),
+}
+
+
 class IntervalStatus(Enum):
     """Status of a run's interval."""
 
     CURRENT = "current"
-    OLD = "old"  # of an earlier score of the run
-    PENDING = "pending"  # not computed yet
-    NONE = "n/a"  # the run has no score
+    PENDING = "pending"  # not computed yet, or that of an earlier score
+    NONE = "n/a"  # the run has no place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +121,13 @@ class Leaderboard:
     def columns(self) -> tuple[Column, ...]:
         """All columns, left to right."""
         return columns(self.task)
+
+    @property
+    def table(self) -> tuple[Column, ...]:
+        """The columns of the page: place, run and score come first."""
+        place, run, *own = OWN_COLUMNS
+        others = [column for column in self.task.columns if column.key != self.main]
+        return (place, run, self.main_column, *others, *own)
 
     def address(self, suffix: str = "", **changes: Any) -> str:
         """Return the path and query of the page, or of its table, with something else chosen."""
@@ -126,7 +154,17 @@ class Leaderboard:
     @property
     def path(self) -> str:
         """The path of the board's page."""
-        return f"/b/{self.key}" if self.frozen else f"{self.base}/t/{self.task.name}"
+        return f"/b/{self.key}" if self.frozen else f"{self.base}/board/{self.task.name}"
+
+    @property
+    def methods(self) -> Sequence[tuple[str, str, MethodDescription]]:
+        """The methods of a frozen board's runs that were described, the best run first."""
+        described = self.frozen.methods if self.frozen else {}
+        return [
+            (row.run, row.title or row.team, described[row.run])
+            for row in self.board.rows
+            if row.run in described
+        ]
 
     @cached_property
     def _chosen(self) -> Sequence[BoardRow]:
@@ -141,8 +179,14 @@ class Leaderboard:
 
     @cached_property
     def leaders(self) -> Sequence[BoardRow]:
-        """The best run of each team among the chosen rows."""
-        return _best_of_teams(self._chosen)
+        """The best run of each team among the chosen rows; those below the least if asked for."""
+        asked = self.choice.chart is Charted.ALL
+        return _best_of_teams([row for row in self._chosen if asked or not row.below])
+
+    @property
+    def below(self) -> bool:
+        """True where a chosen run is below the least coverage."""
+        return any(row.below for row in self._chosen)
 
     @cached_property
     def _best(self) -> frozenset[str]:
@@ -163,7 +207,7 @@ class Leaderboard:
     def text(self, row: BoardRow, column: Column) -> str:
         """Return a cell's text; `n/a` where the value is undefined."""
         if column.key == "articles":
-            return f"{row.articles_scored}/{row.articles_in_gold}"
+            return f"{row.articles_scored:,}/{row.counted:,}"
         found = value(row, column.key)
         if found is None:
             return "n/a"
@@ -171,19 +215,35 @@ class Leaderboard:
             return str(found)
         return f"{found:.{column.decimals}f}"
 
-    def few(self, row: BoardRow) -> bool:
-        """Return whether the run answered too few articles to be compared with the others."""
-        return row.articles_scored < FEW * row.articles_in_gold
+    def progress(self, row: BoardRow) -> str:
+        """Return how many articles are over for a run of an open phase; empty once all are."""
+        if not self.board.provisional or row.counted >= row.articles_in_gold:
+            return ""
+        return f"so far {row.counted:,}/{row.articles_in_gold:,}"
+
+    @property
+    def least(self) -> str:
+        """The least coverage that a place needs, in words; empty where it needs none."""
+        ranking = self.board.ranking
+        return f"{ranking.min_coverage:.0%}" if ranking and ranking.min_coverage else ""
 
     def share(self, row: BoardRow) -> float | None:
-        """Return the value of the board's first measure for a bar, if it lies in [0, 1]."""
-        found = row.values.get(self.main)
+        """Return the value of the board's first measure for a bar, if it lies in [0, 1].
+
+        An error rate has none: the longest bar would be the worst.
+        """
+        found = None if self.main_column.rising else row.values.get(self.main)
         return float(found) if found is not None and 0 <= found <= 1 else None
 
     @property
     def main(self) -> str:
         """The column by which the board is ordered."""
-        return self.task.order[0]
+        return self.order[0]
+
+    @property
+    def order(self) -> Sequence[str]:
+        """The columns by which the board is ordered."""
+        return self.board.order or self.task.order
 
     @property
     def main_column(self) -> Column:
@@ -193,31 +253,36 @@ class Leaderboard:
     def interval_status(self, row: BoardRow) -> IntervalStatus:
         """Return the status of the run's interval."""
         score = row.values.get(self.main)
-        if score is None or not self.board.resampling:
+        if score is None or row.place is None or not self.board.resampling:
             return IntervalStatus.NONE
         if row.interval is None:
             return IntervalStatus.PENDING
         same = math.isclose(row.interval.score, score, rel_tol=1e-9, abs_tol=1e-12)
-        return IntervalStatus.CURRENT if same else IntervalStatus.OLD
+        return IntervalStatus.CURRENT if same else IntervalStatus.PENDING
 
     def bounds(self, row: BoardRow) -> tuple[str, str]:
         """Return the ends of the run's interval, a digit shorter than its score; or empty."""
-        if row.interval is None or self.interval_status(row) is IntervalStatus.NONE:
+        if row.interval is None or self.interval_status(row) is not IntervalStatus.CURRENT:
             return "", ""
         decimals = max(self.main_column.decimals - 1, 1)
         return f"{row.interval.low:.{decimals}f}", f"{row.interval.high:.{decimals}f}"
 
     def ranks(self, row: BoardRow) -> str:
         """Return the ranks that the run's interval spans: 1-3, or 2; empty without one."""
-        if row.interval is None or self.interval_status(row) is IntervalStatus.NONE:
+        if row.interval is None or self.interval_status(row) is not IntervalStatus.CURRENT:
             return ""
         best, worst = row.interval.best_rank, row.interval.worst_rank
         return f"{best}\N{EN DASH}{worst}" if best < worst else str(best)
 
     def series(self) -> Mapping[str, int]:
         """Number the best runs for colour and dash, by name: a change of place keeps them."""
-        best = sorted(name(row) for row in self.leaders[:SERIES] if row.place is not None)
+        placed = [row for row in self.leaders if row.place is not None or row.below]
+        best = sorted(self.charted_name(row) for row in placed[:SERIES])
         return {run: number for number, run in enumerate(best)}
+
+    def charted_name(self, row: BoardRow) -> str:
+        """Return the name of a run in the charts, which marks those without a place."""
+        return f"{name(row)} (below {self.least})" if row.below else name(row)
 
     @property
     def crowded(self) -> bool:
@@ -226,35 +291,37 @@ class Leaderboard:
 
     def points(self) -> list[Point]:
         """Return the teams' best runs by the second and first measure, where both are defined."""
-        if len(self.task.order) < 2:
+        if len(self.order) < 2:
             return []
         series, found = self.series(), []
         for row in self.leaders[:POINTS]:
-            x, y = (row.values.get(key) for key in (self.task.order[1], self.main))
+            x, y = (row.values.get(key) for key in (self.order[1], self.main))
             if x is not None and y is not None:
-                found.append(Point(name=name(row), x=x, y=y, series=series.get(name(row))))
+                run = self.charted_name(row)
+                found.append(Point(name=run, x=x, y=y, series=series.get(run)))
         return found
 
     def axes(self) -> tuple[Axis, Axis]:
         """Return the scatter's axes."""
         points, heading = self.points(), {column.key: column.heading for column in self.columns}
         return (
-            Axis.over(heading[self.task.order[1]], [point.x for point in points]),
+            Axis.over(heading[self.order[1]], [point.x for point in points]),
             Axis.over(heading[self.main], [point.y for point in points]),
         )
 
     @property
     def curved(self) -> bool:
-        """True where the task has runs with curves."""
-        return bool(self.board.resampling) or any(row.curve for row in self.board.rows)
+        """True where the task's runs have curves, and its articles levels."""
+        leveled = isinstance(self.task, ComparedTask) and bool(self.task.level)
+        return leveled or any(row.curve for row in self.board.rows)
 
     def curves(self) -> list[Curve]:
         """Return the precision/recall curves of the best runs that have one."""
         series = self.series()
         return [
-            Curve(name=name(row), steps=row.curve, series=series[name(row)])
+            Curve(name=run, steps=row.curve, series=series[run])
             for row in self.leaders
-            if name(row) in series and row.curve
+            if (run := self.charted_name(row)) in series and row.curve
         ]
 
 
@@ -264,7 +331,12 @@ def columns(task: ShownTask) -> tuple[Column, ...]:
 
 
 def name(row: BoardRow) -> str:
-    """Return what a run is called: with its team, unless its name begins with that already."""
+    """Return what a run is called: with its team's title.
+
+    Without a title it is with the team's name, unless its own name begins with that already.
+    """
+    if row.title:
+        return f"{row.title} · {row.run}"
     return f"{row.team} · {row.run}" if not row.run.startswith(row.team) else row.run
 
 

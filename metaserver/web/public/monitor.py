@@ -19,7 +19,7 @@ from metaserver.web.ui import charts, paging
 from metaserver.web.ui.formatting import duration, figure, percent
 
 COUNTED_AS_UP = frozenset({ServerState.UP, ServerState.SLOW, ServerState.FINISHED})
-NO_ERROR = frozenset({Outcome.OK, Outcome.CANCELLED})
+NO_ERROR = ANSWERED | {Outcome.CANCELLED}
 LAST_MINUTE = 12  # values of `Monitor.throughput`, each over 5 s
 NETWORK = (
     "Network share of the time (look-up, connecting, sending, transfer); below it the server's"
@@ -135,7 +135,7 @@ def server_id(name: str) -> str:
 
 
 def errors(server: ServerStatus) -> dict[Outcome, int]:
-    """Count a server's attempts that were not `ok`, most frequent first."""
+    """Count a server's attempts that brought no answer, most frequent first."""
     found = Counter({o: n for o, n in server.outcomes.items() if n and o not in NO_ERROR})
     return dict(found.most_common())
 
@@ -192,13 +192,20 @@ def slots(server: ServerStatus) -> dict[str, str]:
         "done": f"{server.done}/{server.total}",
         "left": _left(server),
         "errors": str(sum(failed.values())),
-        "worst": next(iter(failed), ""),
+        "worst": next(iter(failed), "") or _partial(server),
     }
+
+
+def _partial(server: ServerStatus) -> str:
+    count = server.outcomes.get(Outcome.PARTIAL, 0)
+    return f"{count} partial" if count else ""
 
 
 def _left(server: ServerStatus) -> str:
     parts = []
-    if server.eta is not None:
+    if server.ended and server.done + server.given_up < server.total:
+        parts.append("ended")
+    elif server.eta is not None:
         parts.append(f"{duration(server.eta)} left")
     elif server.in_flight:
         parts.append(f"{server.in_flight} in flight")
@@ -227,7 +234,8 @@ class Totals:
     given_up: int
     total: int
     states: Mapping[ServerState, int]
-    outcomes: Mapping[Outcome, int]  # that were not `ok`, most frequent first
+    outcomes: Mapping[Outcome, int]  # that brought no answer, most frequent first
+    partial: int  # answers of which hits were dropped
 
     @classmethod
     def of(cls, monitor: Monitor) -> Totals:
@@ -248,11 +256,12 @@ class Totals:
             total=sum(server.total for server in monitor.servers),
             states=states,
             outcomes=dict(outcomes.most_common()),
+            partial=sum(one.outcomes.get(Outcome.PARTIAL, 0) for one in monitor.servers),
         )
 
     @property
     def errors(self) -> int:
-        """The number of attempts that were not `ok`."""
+        """The number of attempts that brought no answer."""
         return sum(self.outcomes.values())
 
 

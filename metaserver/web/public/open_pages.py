@@ -13,8 +13,11 @@ from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
+from metaserver.web.public.challenge_page import ChallengeDoor
+from metaserver.web.public.data import PublicDataPages
 from metaserver.web.public.health import HealthPages
 from metaserver.web.public.home import Home
+from metaserver.web.public.methods import MethodsPage
 from metaserver.web.public.pages import mount
 from metaserver.web.public.phases import PhaseSites
 from metaserver.web.public.server_pages import PublicServerPages
@@ -50,8 +53,14 @@ def mount_open_pages(
     """
     sites = PhaseSites(hub)
     servers = PublicServerPages(sites=sites, templates=templates)
-    mount(app, sites, templates, more=servers.routes(), streams={"servers/": servers.events})
+    more = [
+        *servers.routes(),
+        *MethodsPage(sites=sites, templates=templates).routes(),
+        *PublicDataPages(hub=hub, templates=templates).routes(),
+    ]
+    mount(app, sites, templates, more=more, streams={"servers/": servers.events})
     app.router.add_get("/", Home(hub=hub, sites=sites, templates=templates).home)
+    app.add_routes(ChallengeDoor(hub=hub, sites=sites, templates=templates).routes())
     app.add_routes(HealthPages(hub=hub).routes())
     app.router.add_get(f"{assets.prefix}/{{name}}", assets.serve)
     app.on_response_prepare.append(add_headers)

@@ -13,7 +13,6 @@ from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
 from metaserver.web.access.stream_auth import while_held
-from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import BoardPages, or_400, page, viewer_of
 from metaserver.web.public.monitor import (
     MonitorChoice,
@@ -23,13 +22,13 @@ from metaserver.web.public.monitor import (
     server_id,
     slots,
 )
+from metaserver.web.public.short import ShortAddresses
 from metaserver.web.public.sites import Site, Sites, site_of, sited
 from metaserver.web.ui.live import LiveParts, LiveRow, Subscription
 from metaserver.web.ui.paging import Page
 from metaserver.web.ui.templates import Templates
 
-IN_PHASE = "/p/{phase}"
-
+IN_PHASE = "/c/{challenge}/{phase}"
 
 Stream = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
 
@@ -44,19 +43,17 @@ def mount(
 ) -> None:
     """Put the pages of phases onto an application that has its other middlewares.
 
-    Each is there twice: for the phase that its address names, `/p/PHASE/monitor`, and for the one
-    that is shown first, `/monitor`. `more` are further pages of a phase, `streams` answer with
-    their event streams, by how their names begin: what follows is given to them.
+    Each names its phase: `/c/CHALLENGE/PHASE/monitor`. `more` are further pages of a phase,
+    `streams` answer with their event streams, by how their names begin: what follows is given to
+    them.
     """
     pages = PublicPages(templates=templates, streams=streams)
-    routes = [*pages.routes(), *more]
-    of_phases = frozenset(
-        [IN_PHASE, *(base + route.path for route in routes for base in ("", IN_PHASE)),
-         *(route.path for route in pages.own_routes())]
-    )  # fmt: skip
-    app.middlewares.append(sited(sites, pages.no_phase, of_phases))
-    app.add_routes([web.get(IN_PHASE, pages.phase), *routes, *pages.own_routes()])
-    app.add_routes([web.get(IN_PHASE + route.path, route.handler) for route in routes])
+    app.middlewares.append(sited(sites, IN_PHASE))
+    for route in [*pages.routes(), *more]:
+        path = IN_PHASE + route.path
+        app.add_routes([web.RouteDef(route.method, path, route.handler, route.kwargs)])
+    app.add_routes(pages.frozen_routes())
+    app.add_routes(ShortAddresses(sites=sites, templates=templates).routes())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,23 +69,20 @@ class PublicPages:
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes that every phase has."""
-        return [web.get("/monitor", self.monitor), *self._boards.routes()]
-
-    def own_routes(self) -> list[web.RouteDef]:
-        """Return the routes that do not stand below a phase."""
         return [
-            *self._boards.frozen_routes(),
+            web.get("", self.phase),
+            web.get("/monitor", self.monitor),
+            *self._boards.routes(),
             web.get("/events", self.events, allow_head=False),
         ]
+
+    def frozen_routes(self) -> list[web.RouteDef]:
+        """Return the routes of permanent links, which do not stand below a phase."""
+        return self._boards.frozen_routes()
 
     async def phase(self, request: web.Request) -> web.StreamResponse:
         """Send the viewer to the monitor of a phase."""
         raise web.HTTPFound(f"{site_of(request).base}/monitor")
-
-    async def no_phase(self, request: web.Request) -> web.Response:
-        """Answer where there is no phase that a page could show."""
-        organiser = caller_of(request).organiser
-        return page(self.templates.page("no_phase.html", organiser=organiser))
 
     async def monitor(self, request: web.Request) -> web.Response:
         """Answer with the monitor; the query filters it: state, find, outcome."""
@@ -129,7 +123,7 @@ class PublicPages:
                 lambda: self._parts(site, viewer),
                 or_400(lambda: Subscription.parse(request.query)),
             )
-        streams = {"t/": self._boards.events} | dict(self.streams)
+        streams = {"board/": self._boards.events} | dict(self.streams)
         for begin, stream in streams.items():
             if name.startswith(begin):
                 return await stream(request, name.removeprefix(begin))

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
+from metaserver.model.boards import FrozenBoard
 from metaserver.model.plans import DATES
+from metaserver.model.viewer import Viewer
 from metaserver.operations.context import HubContext
-from metaserver.operations.phase_view import PhaseView, first_shown, list_views
+from metaserver.operations.phase_view import PhaseView, frozen_board, list_views
 from metaserver.web.public.sites import PhaseSummary, Site
 from metaserver.web.ui.live import Broadcaster
 
@@ -38,8 +40,8 @@ class PhaseSites:
         self._live: dict[PhaseView, _Live] = {}
 
     def named(self, phase: str) -> Site | None:
-        """Return the site of a phase; with an empty name that of the one that is shown first."""
-        found = PhaseView.find(self._hub, phase) if phase else first_shown(self._hub)
+        """Return the site of a phase; None where there is no such phase."""
+        found = PhaseView.find(self._hub, phase)
         return None if found is None else self._shown(found).site
 
     def view(self, phase: str) -> PhaseView | None:
@@ -51,6 +53,14 @@ class PhaseSites:
         """Return the summaries of all phases, oldest first."""
         return [self._summary(view) for view in list_views(self._hub)]
 
+    def of_challenge(self, challenge: str) -> Sequence[PhaseSummary]:
+        """Return the summaries of a challenge's phases, oldest first."""
+        return [one for one in self.summaries() if one.challenge == challenge]
+
+    async def frozen(self, key: str, viewer: Viewer) -> FrozenBoard | None:
+        """Return the frozen board of a permanent link; None: there is none for this viewer."""
+        return await frozen_board(self._hub, key, viewer)
+
     def _summary(self, view: PhaseView) -> PhaseSummary:
         return summary_of(view, self._hub.clock())
 
@@ -58,11 +68,12 @@ class PhaseSites:
         if view not in self._live:
             broadcaster = Broadcaster(view, interval=self._interval, heartbeat=self._heartbeat)
             site = Site(
+                challenge=view.challenge,
                 phase=view.name,
                 source=view,
                 broadcaster=broadcaster,
                 summary=lambda: self._summary(view),
-                phases=self.summaries,
+                phases=lambda: self.of_challenge(view.challenge),
             )
             self._live[view] = _Live(
                 site=site,
@@ -119,4 +130,7 @@ def summary_of(view: PhaseView, now: float) -> PhaseSummary:
         dates=[(word, at) for word, at in dated if word not in idle],
         next=(coming[0].date, coming[0].at.timestamp()) if coming else None,
         tasks=[task.name for task in view.tasks()],
+        embargoed=view.embargoed,
+        uploads_only=phase.uploads_only,
+        data=phase.data,
     )

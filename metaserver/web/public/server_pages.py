@@ -20,14 +20,14 @@ from metaserver.web.public.sites import Site, site_of
 from metaserver.web.ui.live import LiveParts
 from metaserver.web.ui.templates import Templates
 
-PARTS = ("server_head", "server_totals", "measures", "events", "server_errors", "attempts")
+PARTS = ("server_head", "server_totals", "trend", "measures", "events", "server_errors", "attempts")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ServerView:
     """A server in a phase as its page shows it; `base` begins the addresses of the phase's pages.
 
-    `console` is the path of all its attempts in the team's console, empty without sign-in.
+    `console` is the path of all its attempts in the team's console, empty for who may not see them.
     """
 
     reading: ServerReading
@@ -56,13 +56,14 @@ class PublicServerPages:
 
     async def server(self, request: web.Request) -> web.Response:
         """Answer with a server's page; the query chooses the window: 1h, 24h, 7d, 30d."""
-        view = await self._view(request, ServerName(request.match_info["server"]))
+        view = await self._view(request, request.match_info["server"])
         return page(self.templates.page("server.html", v=view, windows=list(Window)))
 
     async def badge(self, request: web.Request) -> web.Response:
         """Answer with a picture of a server's state, which any page may show."""
-        site, name = site_of(request), ServerName(request.match_info["server"])
-        state = self._phase(site, name).state(name)
+        site, viewer = site_of(request), viewer_of(request)
+        phase, server = self._server(site, request.match_info["server"], viewer)
+        name, state = phase.badge(server, viewer)
         headers = {
             hdrs.CACHE_CONTROL: "no-cache",
             OPEN_TO: "cross-origin",
@@ -74,7 +75,7 @@ class PublicServerPages:
     async def events(self, request: web.Request, name: str) -> web.StreamResponse:
         """Answer with the event stream of the page of the server `name`."""
         site, viewer = site_of(request), viewer_of(request)
-        view = await self._view(request, ServerName(name))
+        view = await self._view(request, name)
 
         async def parts() -> LiveParts:
             return self._parts(site, await self._seen(site, view, viewer))
@@ -88,24 +89,27 @@ class PublicServerPages:
         html["phase-summary"] = part("phase_parts.html", "summary", site.summary())
         return LiveParts(html=html)
 
-    async def _view(self, request: web.Request, name: ServerName) -> ServerView:
+    async def _view(self, request: web.Request, name: str) -> ServerView:
         window = or_400(lambda: _window(request.query.get("window", "")))
-        site = site_of(request)
-        reading = await self._phase(site, name).server(name, window, viewer_of(request))
-        path = f"/team/servers/{quote(name, safe='')}/attempts" if VISITOR in request else ""
+        site, viewer = site_of(request), viewer_of(request)
+        phase, server = self._server(site, name, viewer)
+        reading = await phase.server(server, window, viewer)
+        linked = VISITOR in request and reading.attempts is not None
+        path = f"/team/servers/{quote(server, safe='')}/attempts" if linked else ""
         return ServerView(reading=reading, base=site.base, console=path)
 
     async def _seen(self, site: Site, view: ServerView, viewer: Viewer) -> ServerView:
         """Return a view as of now."""
-        name = view.reading.status.name
-        reading = await self._phase(site, name).server(name, view.reading.window, viewer)
+        phase, server = self._server(site, view.reading.status.name, viewer)
+        reading = await phase.server(server, view.reading.window, viewer)
         return replace(view, reading=reading)
 
-    def _phase(self, site: Site, server: ServerName) -> PhaseView:
+    def _server(self, site: Site, shown: str, viewer: Viewer) -> tuple[PhaseView, ServerName]:
         phase = self.sites.view(site.phase)
-        if phase is None or not phase.has_server(server):
-            raise web.HTTPNotFound(text=f"No server called {server} takes part in this phase.")
-        return phase
+        server = phase.find_server(shown, viewer) if phase else None
+        if phase is None or server is None:
+            raise web.HTTPNotFound(text=f"No server called {shown} takes part in this phase.")
+        return phase, server
 
 
 def _window(text: str) -> Window:

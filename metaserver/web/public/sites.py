@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -11,12 +11,13 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
+from metaserver.model.boards import FrozenBoard
 from metaserver.model.records import TaskName
 from metaserver.model.states import PhaseState
-from metaserver.model.viewer import Viewer
+from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import Monitor
 from metaserver.tasks.plugin import TaskPlugin
-from metaserver.web.public.source import BoardSource
+from metaserver.web.public.source import VIEWER, BoardSource
 from metaserver.web.ui.live import Broadcaster
 from metaserver.web.ui.memo import Memo
 
@@ -27,7 +28,7 @@ class PhaseSummary:
 
     `timezone` is that of its challenge's dates. `dates` are those that have passed and
     those by which the clock does something, each with its word ("opens"); `next` is what the clock
-    does next.
+    does next. `uploads_only`: no server takes part. `data`: its data package is released.
     """
 
     name: str
@@ -38,25 +39,29 @@ class PhaseSummary:
     dates: Sequence[tuple[str, float]]
     next: tuple[str, float] | None
     tasks: Sequence[TaskName]
+    uploads_only: bool
+    data: bool = False
+    embargoed: bool = False  # for organisers alone, as its challenge is
 
     @property
     def base(self) -> str:
         """The beginning of the addresses of the phase's pages."""
-        return base_of(self.name)
+        return base_of(self.challenge, self.name)
 
 
-def base_of(phase: str) -> str:
+def base_of(challenge: str, phase: str) -> str:
     """Return the beginning of the addresses of a phase's pages."""
-    return f"/p/{quote(phase, safe='')}"
+    return f"/c/{quote(challenge, safe='')}/{quote(phase, safe='')}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
     """One phase as its pages show it.
 
-    `summary` gives how the phase stands now, `phases` all there are.
+    `summary` gives how the phase stands now, `phases` all of its challenge.
     """
 
+    challenge: str
     phase: str
     source: BoardSource
     broadcaster: Broadcaster
@@ -67,7 +72,7 @@ class Site:
     @property
     def base(self) -> str:
         """The beginning of the addresses of its pages."""
-        return base_of(self.phase)
+        return base_of(self.challenge, self.phase)
 
     @property
     def tasks(self) -> Sequence[TaskPlugin]:
@@ -80,14 +85,20 @@ class Site:
 
     def stream(self, page: str) -> str:
         """Return the address of a page's event stream, to which its query may be added."""
-        return f"/events?page={quote(page, safe='/')}&phase={quote(self.phase, safe='')}"
+        return f"{self.base}/events?page={quote(page, safe='/')}"
 
 
 class Sites(Protocol):
     """The sites of all phases."""
 
     def named(self, phase: str) -> Site | None:
-        """Return the site of a phase, or None; with an empty name the one that is shown first."""
+        """Return the site of a phase; None where there is no such phase."""
+
+    def summaries(self) -> Sequence[PhaseSummary]:
+        """Return the summaries of all phases, oldest first, those under embargo too."""
+
+    async def frozen(self, key: str, viewer: Viewer) -> FrozenBoard | None:
+        """Return the frozen board of a permanent link; None: there is none for this viewer."""
 
 
 SITE: web.RequestKey[Site] = web.RequestKey("SITE", Site)
@@ -95,12 +106,13 @@ SITES: web.RequestKey[Sites] = web.RequestKey("SITES", Sites)
 _current: ContextVar[Site | None] = ContextVar("site", default=None)
 
 
-class NoPhaseError(Exception):
-    """There is no phase yet that a page could show."""
+def may_know(phase: PhaseSummary, viewer: Viewer) -> bool:
+    """Return whether a viewer may know of a phase yet."""
+    return viewer.organiser or not phase.embargoed
 
 
 def site() -> Site | None:
-    """Return the site of the page under way; None while there is no phase.
+    """Return the site of the page under way; None for a page of no phase.
 
     Every page's header shows it, so that it comes by the request's context, not by arguments.
     """
@@ -108,75 +120,39 @@ def site() -> Site | None:
 
 
 def site_of(request: web.Request) -> Site:
-    """Return the site that a request is for; `NoPhaseError` while there is none."""
-    if SITE not in request:
-        raise NoPhaseError
+    """Return the site of the phase that a request's address names."""
     return request[SITE]
 
 
-def sited(
-    sites: Sites,
-    no_phase: Callable[[web.Request], Awaitable[web.StreamResponse]],
-    pages: Collection[str],
-) -> Middleware:
+def sited(sites: Sites, prefix: str) -> Middleware:
     """Return the middleware that finds the phase which a request's address names.
 
-    `pages` are the routes of phases' pages. Their address names the phase in its path, in its query
-    (`?phase=`) or not at all: then the one that is shown first is meant. `no_phase` answers for a
-    page of a phase while there is none.
+    The routes of phases' pages begin with `prefix`.
     """
 
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-        _current.set(sites.named(""))  # for errors too
+        _current.set(None)
+        request[SITES] = sites
         resource = request.match_info.route.resource
-        if resource is not None and resource.canonical in pages:
-            request[SITES] = sites
-            _show(request, _found(sites, _names(request)))
-        try:
-            return await handler(request)
-        except NoPhaseError:
-            return await no_phase(request)
+        if resource is not None and resource.canonical.startswith(prefix):
+            named = request.match_info
+            viewer = request.get(VIEWER, ANYBODY)
+            show(request, _found(sites, named["challenge"], named["phase"], viewer))
+        return await handler(request)
 
     return middleware
 
 
-def show_phase_of(request: web.Request, phase: str) -> None:
-    """Let a page show the phase of something that was found by its own key.
-
-    Raises `HTTPNotFound` where the address names another phase.
-    """
-    if _names(request) - {phase}:
-        raise web.HTTPNotFound(text=f"It is of phase {phase}, which is not the one that is named.")
-    _show(request, request[SITES].named(phase))
+def show(request: web.Request, found: Site) -> None:
+    """Let the page of a request show a phase."""
+    request[SITE] = found
+    _current.set(found)
 
 
-def _show(request: web.Request, found: Site | None) -> None:
-    if found is not None:
-        request[SITE] = found
-        _current.set(found)
-
-
-def _names(request: web.Request) -> set[str]:
-    """Return the phases that an address names; an empty name is one as well."""
-    in_path = request.match_info.get("phase")
-    return {*request.query.getall("phase", ()), *(() if in_path is None else (in_path,))}
-
-
-def _found(sites: Sites, names: set[str]) -> Site | None:
-    """Return the site of the phase that is named: never that of another one."""
-    if not names:
-        return sites.named("")
-    if len(names) > 1:
-        raise web.HTTPNotFound(text=f"The address names several phases: {_listed(names)}.")
-    [name] = names
-    found = sites.named(name) if name else None
-    if found is None:
-        raise web.HTTPNotFound(
-            text=f"There is no phase called {name}." if name else "The address names no phase."
-        )
+def _found(sites: Sites, challenge: str, phase: str, viewer: Viewer) -> Site:
+    found = sites.named(phase)
+    known = found is not None and found.challenge == challenge
+    if found is None or not known or not may_know(found.summary(), viewer):
+        raise web.HTTPNotFound(text=f"There is no phase {phase} of a challenge {challenge}.")
     return found
-
-
-def _listed(names: Collection[str]) -> str:
-    return ", ".join(name or '""' for name in sorted(names))

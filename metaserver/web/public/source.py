@@ -7,7 +7,8 @@ from typing import Protocol
 
 from aiohttp import web
 
-from metaserver.model.boards import ArticleBoard, Board, FrozenBoard
+from metaserver.model.boards import ArticleBoard, Board
+from metaserver.model.rankings import ArticlePolicy
 from metaserver.model.records import TaskName
 from metaserver.model.viewer import ANYBODY, Viewer
 from metaserver.monitoring.snapshots import Monitor
@@ -20,7 +21,7 @@ VIEWER = web.RequestKey("VIEWER", Viewer)
 class BoardSource(Protocol):
     """The newest boards of a phase, and a way to wait until they change.
 
-    All but `changed` and `frozen` answer at once from memory: they are called on the event loop,
+    All but `changed` answer at once from memory: they are called on the event loop,
     for each page that is asked for and at most once a second for each page that is watched.
     """
 
@@ -33,17 +34,26 @@ class BoardSource(Protocol):
     def monitor(self, viewer: Viewer = ANYBODY) -> Monitor:
         """Return the monitor as of now, as far as the viewer may see it."""
 
-    def views(self, task: TaskName) -> Sequence[str]:
-        """Return the views one of `tasks()` is scored in, the raw one first."""
+    def views(self, task: TaskName, viewer: Viewer = ANYBODY) -> Sequence[str]:
+        """Return the views in which a viewer may see one of `tasks()`, the usual one first."""
 
-    def board(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> Board:
-        """Return the leaderboard of one of `tasks()` as of now, as far as the viewer may see it."""
+    def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
+        """Return which articles can count in the scores of one of `tasks()`."""
+
+    def board(
+        self,
+        task: TaskName,
+        view: str = "raw",
+        viewer: Viewer = ANYBODY,
+        articles: ArticlePolicy | None = None,
+    ) -> Board:
+        """Return the leaderboard of one of `tasks()` as of now, as far as the viewer may see it.
+
+        `articles` are those that count; None: those of the phase's ranking.
+        """
 
     def articles(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> ArticleBoard:
         """Return the difficulty of a task's articles, as far as the viewer may know it."""
-
-    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
-        """Return the frozen board of a permanent link; None: there is none for this viewer."""
 
     async def changed(self, since: int) -> int:
         """Wait until the version of the boards is not `since`; return the version.

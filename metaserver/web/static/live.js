@@ -26,6 +26,10 @@ function replaceParts(html) {
     }
     const { announce } = element.dataset;
     if (announce && announce !== old.dataset.announce) said.push(announce);
+    for (const { id: name } of old.querySelectorAll("details[open][id]")) {
+      const same = element.querySelector(`#${CSS.escape(name)}`);
+      if (same) same.open = true; // what the viewer has unfolded stays so
+    }
     const focus = old.contains(document.activeElement) && document.activeElement.id;
     old.replaceWith(element);
     // A button that was pressed may have gone: the one in its place is next.
@@ -108,7 +112,11 @@ function show(state) {
   byId("live-word").textContent = state;
 }
 
-export function startStream(address, afterFrame) {
+// Fields that the viewer has changed would be lost with the page.
+const isTyped = () =>
+  [...document.querySelectorAll("input, textarea")].some((one) => one.value !== one.defaultValue);
+
+export function startStream(address, release, afterFrame) {
   let stream = null; // whose frames are drawn
   let coming = null; // that takes its place with its first frame
   let timer = 0;
@@ -162,12 +170,29 @@ export function startStream(address, afterFrame) {
     again(open, RETRY * (0.5 + Math.random()));
   }
 
+  // The hub was updated, so that its frames do not fit this page, which is loaded again: once, in
+  // case it comes from a cache.
+  function renew() {
+    close();
+    const { href } = location;
+    const known = sessionStorage.getItem(href) === release;
+    if (known || isTyped()) return show("reload the page");
+    sessionStorage.setItem(href, release);
+    location.reload();
+  }
+
+  function source(ids) {
+    const from = new URL(address, location.href);
+    from.searchParams.set("release", release);
+    if (ids.length) from.searchParams.set("rows", ids.join(","));
+    return from;
+  }
+
   // What is drawn goes on until the new stream's first frame is there.
   function begin(ids) {
     coming?.close();
-    const from = new URL(address, location.href);
+    const from = source(ids);
     if (seen) from.searchParams.set("seen", seen);
-    if (ids.length) from.searchParams.set("rows", ids.join(","));
     const mine = (coming = new EventSource(from));
     mine.addEventListener("frame", (event) => {
       if (mine === coming) {
@@ -177,6 +202,7 @@ export function startStream(address, afterFrame) {
       }
       draw(event);
     });
+    mine.addEventListener("outdated", renew);
     mine.addEventListener("beat", alive);
     mine.addEventListener("error", lose);
     asked = new Set(ids);
@@ -198,13 +224,12 @@ export function startStream(address, afterFrame) {
 
   function glance(ids) {
     coming?.close();
-    const from = new URL(address, location.href);
-    from.searchParams.set("rows", ids.join(","));
-    const mine = (coming = new EventSource(from));
+    const mine = (coming = new EventSource(source(ids)));
     const end = () => {
       mine.close();
       if (mine === coming) coming = null;
     };
+    mine.addEventListener("outdated", renew);
     mine.addEventListener("error", end);
     mine.addEventListener("frame", (event) => {
       end();

@@ -2,6 +2,7 @@
 import { localTimes, themeButton } from "./viewer.js";
 import { wireActs } from "./acts.js";
 import { wireBusy } from "./busy.js";
+import { countdowns } from "./countdown.js";
 import { applyFilters, wireFilters } from "./filter.js";
 import { startStream } from "./live.js";
 
@@ -11,10 +12,11 @@ let look = () => {};
 wireFilters(() => look());
 wireActs(localTimes);
 wireBusy();
+countdowns();
 
-const { stream } = document.body.dataset;
+const { release, stream } = document.body.dataset;
 if (stream) {
-  look = startStream(stream, () => {
+  look = startStream(stream, release, () => {
     localTimes();
     applyFilters();
     // Work that was watched is done: its result has a page of its own.

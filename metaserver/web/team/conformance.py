@@ -12,6 +12,7 @@ from metaserver.model.errors import RefusedError
 from metaserver.operations import conformance
 from metaserver.operations.conformance import ServerTest, TestStatus
 from metaserver.web.access.refusals import in_words
+from metaserver.web.public.groups import grouped_steps
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
 from metaserver.web.team.view import TESTED
@@ -57,6 +58,7 @@ class TestPages:
             card=card,
             test=status_now,
             word=word_of(status_now),
+            groups=grouped_steps(status_now.steps),
             shapes=SHAPES,
             view=view,
             refused=refused,
@@ -70,7 +72,7 @@ class TestPages:
             phase = (await status_of(self.console, request, name, None)).phase or None
         try:
             asked = ServerTest(server=name, phase=phase)
-            await self.console.ask(request, conformance.begin, asked)
+            await self.console.ask(request, conformance.test, asked)
         except RefusedError as error:
             refused = mended(error)
             return await self._show(request, phase, in_words(refused), refused.refusal)
@@ -100,7 +102,9 @@ async def test_parts(console: ConsoleContext, request: web.Request, name: str) -
         f"step-{number}": part("team_parts.html", "step", number, step, SHAPES)
         for number, step in enumerate(test.steps)
     }
+    wrong = part("team_parts.html", "step_groups", grouped_steps(test.steps))
     return LiveParts(
-        html=steps | {"verdict": part("team_parts.html", "verdict", test, word_of(test))},
+        html=steps
+        | {"verdict": part("team_parts.html", "verdict", test, word_of(test)), "wrong": wrong},
         lists={"steps": list(steps)},
     )

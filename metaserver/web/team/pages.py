@@ -9,20 +9,22 @@ from aiohttp import web
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import Role
-from metaserver.operations import lanes, teams
+from metaserver.operations import lanes
 from metaserver.operations.lanes import InLane
 from metaserver.operations.servers import ServerDetail
-from metaserver.operations.table import Nothing
 from metaserver.web.access.refusals import in_words
 from metaserver.web.access.roles import reserved
 from metaserver.web.team import view
 from metaserver.web.team.attempts import AttemptPages
 from metaserver.web.team.conformance import TestPages, test_parts
+from metaserver.web.team.methods import MethodPages
+from metaserver.web.team.results import ResultPages, result_parts
 from metaserver.web.team.scope import Scope, cards, newest_phases, one_card, scope_of
 from metaserver.web.team.servers import TeamServerPages, server_parts, shown_server
 from metaserver.web.team.settings import SettingsPages
 from metaserver.web.team.snippets import SnippetPages
 from metaserver.web.team.tokens import TeamTokenPages
+from metaserver.web.team.uploads import TeamUploadPages
 from metaserver.web.team.view import Card, Refused, TeamLaneAction
 from metaserver.web.ui.console import (
     AskedOperation,
@@ -51,24 +53,26 @@ class TeamConsole:
         """Return the console's routes: all of them are for teams, and for organisers."""
         console, acts = self.console, "|".join(TeamLaneAction)
         known = [
-            web.get("/team", self.overview),
+            web.get("/team/servers", self.overview),
             web.get("/team/events", self.events, allow_head=False),
             web.post(f"/team/servers/{{server}}/{{act:{acts}}}", self.act),
+            *ResultPages(console=console).routes(),
+            *TeamUploadPages(console=console).routes(),
             *TestPages(console=console).routes(),
             *AttemptPages(console=console).routes(),
             *TeamServerPages(console=console).routes(),
             *TeamTokenPages(console=console).routes(),
             *SettingsPages(console=console).routes(),
             *SnippetPages(console=console).routes(),
+            *MethodPages(console=console).routes(),
         ]
         return reserved(Role.TEAM, known)
 
     async def overview(self, request: web.Request) -> web.Response:
-        """Answer with a team's servers; to an organiser who has not said whose, with all teams."""
+        """Answer with a team's servers; an organiser who has not said whose chooses first."""
         scope = await scope_of(self.console, request)
         if scope is None:
-            known = await self.console.ask(request, teams.list_, Nothing())
-            return self.console.answer("team_choice.html", teams=known)
+            raise web.HTTPSeeOther("/team")
         return await self._overview(request, scope)
 
     async def _overview(
@@ -99,7 +103,7 @@ class TeamConsole:
             return await self._refused(request, mended(error), from_overview=from_overview)
         scope = await scope_of(self.console, request, detail.team)
         assert scope is not None
-        path = "/team" if from_overview else Card.of(detail, ()).path
+        path = "/team/servers" if from_overview else Card.of(detail, ()).path
         raise web.HTTPSeeOther(scope.link(path, server=name, act=act, phase=phase))
 
     async def _refused(
@@ -117,11 +121,16 @@ class TeamConsole:
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Answer with the event stream of a page of the console."""
         page, console = request.query.get("page", ""), self.console
-        if page == "overview":
+        if page in ("overview", "results"):
             scope = await scope_of(console, request)
             if scope is None:
                 raise web.HTTPNotFound(text="Say which team's: ?team=NAME.")
-            team = scope.team.team
+            team, of = scope.team.team, scope
+            if page == "results":
+                key = f"results {team} {scope.organiser}"
+                return await console.follow(
+                    request, key, lambda: result_parts(console, request, of)
+                )
             return await console.follow(
                 request, f"team {team}", lambda: self._overview_parts(request, team)
             )

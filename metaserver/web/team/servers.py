@@ -15,7 +15,7 @@ from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.fields import OneServer
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
 from metaserver.web.team.scope import one_card, scope_of
@@ -53,7 +53,7 @@ def wording() -> dict[str, Wording]:
         ),
         "tasks": Wording(
             help="What it is asked for. None chosen: all that the phase has.",
-            choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
+            choices=[(name, f"{name} – {task.title}") for name, task in answered_tasks().items()],
         ),
         "concurrency": Wording(
             label="Requests at a time",
@@ -166,7 +166,7 @@ class TeamServerPages:
         card = await one_card(self.console, request, name)
         scope = await scope_of(self.console, request, card.server.team)
         assert scope is not None
-        raise web.HTTPSeeOther(scope.link("/team"))
+        raise web.HTTPSeeOther(scope.link("/team/servers"))
 
 
 async def shown_server(

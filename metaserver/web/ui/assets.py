@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+from importlib.metadata import version
 from importlib.resources import files
 
 from aiohttp import hdrs, web
@@ -11,6 +13,19 @@ from metaserver.web.access.encodings import PACKERS, Encoding, preferred
 
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 FOR_EVER = "public, max-age=31536000, immutable"
+
+
+@functools.cache
+def release() -> str:
+    """Return a hash of templates, scripts and styles: the same in pages and frames that fit."""
+    folder = files("metaserver.web")
+    made = [item for name in ("static", "templates") for item in (folder / name).iterdir()]
+    digest = hashlib.sha256(version("biocreative-metaserver").encode())
+    for item in sorted(made, key=lambda item: item.name):
+        if item.is_file():
+            body = item.read_bytes()
+            digest.update(f"{item.name} {len(body)} ".encode() + body)
+    return digest.hexdigest()[:16]
 
 
 class Assets:

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from markupsafe import Markup
 
 from metaserver.web.ui import svg
+from metaserver.web.ui.labels import flags
 
 SLOTS = 48
 """The number of attempts that a strip shows."""
@@ -111,17 +112,8 @@ def histogram(
     for text, value in ticks:
         half = 4.0 * len(text)
         body.append(svg.label(min(max(at(value), half), width - half), height - 6, text))
-    taken: list[tuple[float, float, int]] = []  # left end, right end, row
-    for text, value in lines:
-        x = at(value)
-        label_width = 8.5 * len(text) + 6
-        left, anchor = (x, "start") if x + label_width < width else (x - label_width, "end")
-        row = next(
-            row
-            for row in range(len(lines))
-            if not any(r == row and left < b and a < left + label_width for a, b, r in taken)
-        )
-        taken.append((left, left + label_width, row))
-        body.append(svg.line("mark", x, 2 + 14 * row, x, floor))
-        body.append(svg.label(x + (4 if anchor == "start" else -4), 12 + 14 * row, text, anchor))
+    for mark, named in flags([(text, at(value)) for text, value in lines], width, floor):
+        body.append(svg.line("mark", mark.left, mark.top, mark.left, floor))
+        if named:
+            body.append(svg.label(named.x, named.y, named.text, named.anchor))
     return svg.drawing(body, width, height, "histogram", label)

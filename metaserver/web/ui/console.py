@@ -102,7 +102,11 @@ def phase_named(console: ConsoleContext, request: web.Request) -> str | None:
     names = set(request.query.getall("phase", ()))
     if len(names) > 1:
         raise web.HTTPNotFound(text="The address names several phases.")
-    return console.hub.phase(names.pop()).name if names else None
+    if not names:
+        return None
+    running = console.hub.phase(names.pop())
+    console.hub.require_announced(caller_of(request), running.name)
+    return running.name
 
 
 def mended(refused: RefusedError) -> RefusedError:

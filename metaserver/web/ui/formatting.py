@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from urllib.parse import quote
 
 from metaserver.model import zones
+from metaserver.model.durations import in_words
 
 NOTHING = "–"
 """Shown where nothing was measured yet."""
@@ -28,12 +29,21 @@ def small(value: float | None) -> str:
 
 def duration(value: float | None) -> str:
     """Write a length of time in words: 45 s, 12 min, 3.5 h, 2.1 d."""
-    if value is None:
-        return NOTHING
-    for unit, size, limit in (("s", 1, 60), ("min", 60, 5400), ("h", 3600, 172800)):
-        if value < limit:
-            return f"{value / size:.3g} {unit}"
-    return f"{value / 86400:.3g} d"
+    return NOTHING if value is None else in_words(value)
+
+
+def countdown(seconds: float) -> str:
+    """Write how far a moment is: in 3 days 4 h, in 4 h 12 min, in 12 min, now, 5 h ago."""
+    minutes = int(abs(seconds) // 60)
+    days, hours = minutes // 1440, minutes // 60 % 24
+    several = f"{days} day{'' if days == 1 else 's'}"
+    if minutes == 0:
+        return "now"
+    if seconds < 0:
+        return f"{several if days else f'{hours} h' if hours else f'{minutes} min'} ago"
+    if days:
+        return f"in {several}" + (f" {hours} h" if hours else "")
+    return f"in {hours} h {minutes % 60} min" if hours else f"in {minutes} min"
 
 
 def percent(share: float | None) -> str:

@@ -26,13 +26,14 @@ NUMBERS = (kinds.IntType, kinds.FloatType)
 class Wording:
     """Texts of a field beyond its struct: another label, help, kind or choices.
 
-    `choices` are pairs of value and label.
+    `choices` are pairs of value and label; `sends` is what a ticked box sends.
     """
 
     label: str = ""
     help: str = ""
     kind: str = ""
     choices: Sequence[tuple[str, str]] = ()
+    sends: str = "true"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,6 +54,7 @@ class FormField:
     bounds: Mapping[str, object]
     required: bool = False
     error: str = ""
+    sends: str = "true"
 
     @property
     def value(self) -> str:
@@ -233,6 +235,7 @@ def _field(
         bounds=_bounds(kind),
         required=field.required,
         error=error,
+        sends=wording.sends,
     )
 
 

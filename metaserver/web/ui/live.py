@@ -37,6 +37,7 @@ from metaserver.model.errors import MetaserverError
 from metaserver.web.access.encodings import Encoding, preferred
 from metaserver.web.access.loop_time import Measured
 from metaserver.web.public.source import BoardSource
+from metaserver.web.ui.assets import release
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,9 @@ STALLED = 30.0
 
 REFRESH_SHARE = 0.25
 """Of the event loop's time: what the refreshing of watched pages may take, however many."""
+
+MADE_SHARE = 0.25
+"""Of the event loop's time: what making events for viewers who each ask for other rows may take."""
 
 KEPT_PIECES = 2**24
 """Bytes of its pieces that a frame keeps for other viewers: a page may stand still for days."""
@@ -191,6 +195,10 @@ An event, not a comment: comments reach no script.
 """
 
 
+OUTDATED = Piece(b"event: outdated\ndata: 1\n\n")
+"""Sent to a page that another release of the hub has drawn: it loads itself again."""
+
+
 class Pieces:
     """Pieces of a frame by what they are for, each with whether it has news; bounded in bytes.
 
@@ -201,6 +209,9 @@ class Pieces:
         self._most = most
         self._size = 0
         self._kept: dict[Hashable, tuple[bool, Piece]] = {}
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._kept
 
     def get(self, key: Hashable, make: Callable[[], tuple[bool, Piece]]) -> tuple[bool, Piece]:
         """Return the piece of a key; it is made when it is not kept."""
@@ -242,6 +253,10 @@ class Frame:
             (since, ids), lambda: self._figures_piece(since, ids)
         )
         return (common, figures) if first or any_common or any_figures else ()
+
+    def has_made(self, seen: int, ids: frozenset[str], *, first: bool) -> bool:
+        """Return whether another viewer was sent the same event, so that it costs nothing."""
+        return seen in self._pieces and (None if first else seen, ids) in self._pieces
 
     def _common_piece(self, seen: int) -> tuple[bool, Piece]:
         news = self.common(seen)
@@ -411,6 +426,8 @@ class Broadcaster:
         self._heartbeat = heartbeat
         self._channels: dict[str, Channel] = {}
         self._streams: set[asyncio.Task[None]] = set()
+        self._making = asyncio.Lock()  # of events, one at a time in the order of asking
+        self._make_at = 0.0  # by the loop's clock
         _broadcasters.add(self)
 
     @property
@@ -483,7 +500,10 @@ class Broadcaster:
         render: Callable[[], LiveParts],
         subscription: Subscription = Subscription(),  # noqa: B008 (immutable)
     ) -> web.StreamResponse:
-        """Answer `request` with the event stream of the page `key`; never returns by itself."""
+        """Answer `request` with the event stream of the page `key`; it has no end.
+
+        Only a page of another release gets one event alone, `OUTDATED`.
+        """
         encoding = preferred(request, (Encoding.GZIP,))
         headers = {
             hdrs.CONTENT_TYPE: "text/event-stream",
@@ -500,7 +520,11 @@ class Broadcaster:
         try:
             async with self._watch(key, render) as channel:
                 await response.prepare(request)
-                await self._feed(response, channel, subscription, encoding)
+                if request.query.get("release", release()) != release():
+                    begin = GZIP_BEGIN if encoding is Encoding.GZIP else b""
+                    await response.write(begin + OUTDATED.encoded(encoding))
+                else:
+                    await self._feed(response, channel, subscription, encoding)
         except ConnectionError:
             pass  # the viewer has gone
         except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
@@ -518,8 +542,8 @@ class Broadcaster:
         encoding: Encoding,
     ) -> None:
         sent = GZIP_BEGIN if encoding is Encoding.GZIP else b""
-        seen, frame = channel.seen(subscription.event_id), channel.frame
-        pieces = frame.event(seen, subscription.ids, first=True)
+        seen, ids = channel.seen(subscription.event_id), subscription.ids
+        frame, pieces = await self._event(channel, seen, ids, encoding, first=True)
         while True:
             if pieces:
                 sent += b"".join(piece.encoded(encoding) for piece in pieces)
@@ -530,11 +554,37 @@ class Broadcaster:
             seen = frame.number
             try:
                 async with asyncio.timeout_at(silent_until):
-                    frame = await channel.next(seen)
+                    await channel.next(seen)
             except TimeoutError:
                 pieces = (BEAT,)
             else:
-                pieces = frame.event(seen, subscription.ids, first=False)
+                frame, pieces = await self._event(channel, seen, ids, encoding, first=False)
+
+    async def _event(
+        self,
+        channel: Channel,
+        seen: int,
+        ids: frozenset[str],
+        encoding: Encoding,
+        *,
+        first: bool,
+    ) -> tuple[Frame, Sequence[Piece]]:
+        """Return a viewer's next event, of the newest frame.
+
+        One that nobody was sent yet waits until those before it have had their share of the event
+        loop: each viewer may ask for rows of its own.
+        """
+        if channel.frame.has_made(seen, ids, first=first):
+            return channel.frame, channel.frame.event(seen, ids, first=first)
+        clock = asyncio.get_running_loop().time
+        async with self._making:
+            await asyncio.sleep(self._make_at - clock())
+            begun, frame = time.thread_time(), channel.frame
+            pieces = frame.event(seen, ids, first=first)
+            for piece in pieces:
+                piece.encoded(encoding)
+            self._make_at = clock() + (time.thread_time() - begun) / MADE_SHARE
+        return frame, pieces
 
     async def close(self) -> None:
         """End every stream: a shutdown does not wait for viewers."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from metaserver.web.ui import svg
+from metaserver.web.ui.labels import Area, name_label
 
 SERIES = 8
 """The number of series with a colour, a glyph and a dash of their own in the style sheet."""
@@ -67,7 +68,11 @@ class Curve:
 
 
 WIDTH, HEIGHT = 560, 380
-LEFT, RIGHT, TOP, BOTTOM = 54, 12, 12, 50  # space around the plot, for ticks and labels
+LEFT, RIGHT, TOP, BOTTOM = 54, 24, 16, 50  # space around the plot, for ticks and labels
+
+
+FRAME = Area(LEFT, 0, WIDTH, HEIGHT - BOTTOM)
+"""The frame of the names of points: the plot, and the free margins above and right of it."""
 
 
 def _x(share: float) -> float:
@@ -116,7 +121,7 @@ DOT = "M-2.5 0a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0Z"
 def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
     """Return a scatter of runs; a series has its name beside it where there is space."""
     body = _grid(x, y)
-    taken: list[tuple[float, float, float, float]] = []
+    taken: list[Area] = []
     for point in sorted(points, key=lambda point: point.series is not None):
         at = _x(x.share(point.x)), _y(y.share(point.y))
         title = f"{point.name}: {point.x:.3f}, {point.y:.3f}"
@@ -124,32 +129,15 @@ def scatter(points: Sequence[Point], x: Axis, y: Axis, label: str) -> Markup:
             body.append(svg.shape("dot", DOT, title, at))
         else:
             body.append(svg.shape(f"point s{point.series}", GLYPHS[point.series], title, at))
-            taken.append((at[0] - 7, at[1] - 7, at[0] + 7, at[1] + 7))
+            taken.append(Area(at[0] - 7, at[1] - 7, at[0] + 7, at[1] + 7))
     for point in points:
-        if point.series is not None:
-            body += _name(point.name, _x(x.share(point.x)), _y(y.share(point.y)), taken)
+        if point.series is None:
+            continue
+        at = _x(x.share(point.x)), _y(y.share(point.y))
+        if placed := name_label(point.name, *at, taken, FRAME):
+            taken.append(placed.box)
+            body.append(svg.label(placed.x, placed.y, placed.text, placed.anchor, "name"))
     return svg.drawing(body, WIDTH, HEIGHT, "plot", label)
-
-
-def _name(
-    name: str, x: float, y: float, taken: list[tuple[float, float, float, float]]
-) -> list[Markup]:
-    """Place a name right or left of a point, a little lower or higher, or nowhere."""
-    text = name if len(name) <= 18 else f"{name[:17]}…"
-    width = 7.0 * len(text)
-    for dy in (4, 16, -8):
-        for anchor, dx in (("start", 10), ("end", -10)):
-            left = x + dx if anchor == "start" else x + dx - width
-            box = (left, y + dy - 10, left + width, y + dy + 2)
-            if left < LEFT or left + width > WIDTH or any(_meet(box, other) for other in taken):
-                continue
-            taken.append(box)
-            return [svg.label(x + dx, y + dy, text, anchor, "name")]
-    return []
-
-
-def _meet(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def step_curves(curves: Sequence[Curve], label: str) -> Markup:

@@ -7,8 +7,12 @@ allows no inline style.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from markupsafe import Markup
+
+Anchor = Literal["start", "middle", "end"]
+"""The part of a text that is where it is anchored."""
 
 
 def number(value: float) -> str:
@@ -53,8 +57,8 @@ def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
     )
 
 
-def label(x: float, y: float, text: str, anchor: str = "middle", kind: str = "tick") -> Markup:
-    """Return a line of text; `anchor` is start, middle or end."""
+def label(x: float, y: float, text: str, anchor: Anchor = "middle", kind: str = "tick") -> Markup:
+    """Return a line of text."""
     return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}</text>').format(
         kind, number(x), number(y), anchor, text
     )

@@ -7,11 +7,13 @@ import io
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from metaserver.files.cells import inert
+import msgspec
+
 from metaserver.model.boards import BoardRow
 from metaserver.model.scores import Column
 from metaserver.web.public.leaderboard import OWN_COLUMNS, IntervalStatus, Leaderboard, value
 from metaserver.web.ui.formatting import moment
+from scoring.cells import inert
 
 
 class TableValue(NamedTuple):
@@ -37,6 +39,9 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
         "show": shown.choice.show,
         "sort": str(shown.choice.sort),
         "signature": shown.board.signature,
+        "articles": shown.board.articles,
+        "ranking": shown.board.ranking and msgspec.to_builtins(shown.board.ranking),
+        "provisional": shown.board.provisional,
         "catching_up": shown.board.catching_up or None,
         "intervals": shown.board.resampling or None,
         "frozen": frozen
@@ -45,7 +50,10 @@ def to_dict(shown: Leaderboard) -> dict[str, Any]:
             {field.key: field.value for field in fields(shown, row) if field.key != "articles"}
             | {
                 "articles_scored": row.articles_scored,
+                "articles_counted": row.counted,
                 "articles_in_gold": row.articles_in_gold,
+                "confidence": row.confidence,
+                "below_min_coverage": row.below,
             }
             for row in shown.rows()
         ],
@@ -57,17 +65,25 @@ def field_names(shown: Leaderboard) -> list[str]:
     ranks = ["rank_low", "rank_high"] if shown.board.resampling else []
     bounds = [f"{shown.main}_low", f"{shown.main}_high", "interval"] if ranks else []
     own = [column.key for column in OWN_COLUMNS]
-    return ["place", *ranks, "team", *own[1:], *(c.key for c in shown.task.columns), *bounds]
+    return [
+        "place", *ranks, "team", "title", *own[1:], *(c.key for c in shown.task.columns), *bounds,
+        "articles_in_gold", "below_min_coverage",
+    ]  # fmt: skip
 
 
 def fields(shown: Leaderboard, row: BoardRow) -> list[TableValue]:
     """Return what a row shows, in the order of `field_names`."""
     place, *rest = [_field(shown, row, column) for column in shown.columns]
-    team = TableValue("team", row.team or None, row.team)
-    if not shown.board.resampling:
-        return [place, team, *rest]
-    ranks, bounds = _interval(shown, row)
-    return [place, *ranks, team, *rest, *bounds]
+    team = [
+        TableValue("team", row.team or None, row.team),
+        TableValue("title", row.title or None, row.title),
+    ]
+    ranks, bounds = _interval(shown, row) if shown.board.resampling else ([], [])
+    coverage = [
+        TableValue("articles_in_gold", row.articles_in_gold, str(row.articles_in_gold)),
+        TableValue("below_min_coverage", row.below, "yes" if row.below else "no"),
+    ]
+    return [place, *ranks, *team, *rest, *bounds, *coverage]
 
 
 def _field(shown: Leaderboard, row: BoardRow, column: Column) -> TableValue:

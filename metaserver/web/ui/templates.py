@@ -10,12 +10,13 @@ from metaserver.model.states import OPEN_STATES, ServerState
 from metaserver.web.access.visitor import visitor
 from metaserver.web.public import monitor
 from metaserver.web.public.articles import LEVEL_HELP
-from metaserver.web.public.leaderboard import SHOWS, VIEW_HELP
-from metaserver.web.public.sites import site
-from metaserver.web.ui import charts, plots
-from metaserver.web.ui.assets import Assets
+from metaserver.web.public.leaderboard import POLICIES, SHOWS, VIEW_HELP
+from metaserver.web.public.sites import base_of, site
+from metaserver.web.ui import charts, plots, trend_charts
+from metaserver.web.ui.assets import Assets, release
 from metaserver.web.ui.formatting import (
     clock,
+    countdown,
     day,
     duration,
     element_id,
@@ -41,6 +42,7 @@ class Templates:
         )
         self._environment.filters |= {
             "clock": clock,
+            "countdown": countdown,
             "day": day,
             "duration": duration,
             "moment": moment,
@@ -51,14 +53,18 @@ class Templates:
         }
         self._environment.globals |= {
             "asset": assets.url,
+            "base_of": base_of,
             "charts": charts,
             "element_id": element_id,
             "level_help": LEVEL_HELP,
             "monitor": monitor,
             "open_states": OPEN_STATES,
             "plots": plots,
+            "release": release(),
             "shows": SHOWS,
+            "policies": POLICIES,
             "site": site,
+            "trends": trend_charts,
             "states": list(ServerState),
             "view_help": VIEW_HELP,
             "visitor": visitor,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from metaserver.leaderboards.frozen import freeze
 from metaserver.model.boards import ArticleBoard, Board, BoardRow, FrozenBoard
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import ArticleLevel, RunIntervals, Score
 from metaserver.model.states import Outcome, ServerState
@@ -22,6 +23,7 @@ LIMIT = 600.0
 ARTICLES = 595
 GOLD = 61
 EDGES = [2.0 * (LIMIT / 2) ** (i / 28) for i in range(29)]
+LEAST = 0.9
 START = 1_790_000_000.0
 OUTCOMES = {
     Outcome.PARTIAL: "3 of 31 hits dropped: Q9XXX1 is not in the release",
@@ -178,28 +180,38 @@ class Challenge:
     def tasks(self) -> Sequence[TaskPlugin]:
         return TASKS
 
-    def views(self, task: TaskName) -> Sequence[str]:
+    def views(self, task: TaskName, viewer: Viewer = ANYBODY) -> Sequence[str]:
         return list(VIEWS) if task in ("INT", "IPT") else ["raw"]
 
     def counts(self, viewer: Viewer = ANYBODY) -> Mapping[TaskName, int]:
         return {task.name: len(self.board(task.name, viewer=viewer).rows) for task in TASKS}
 
-    def board(self, task: TaskName, view: str = "raw", viewer: Viewer = ANYBODY) -> Board:
+    def policies(self, task: TaskName) -> Sequence[ArticlePolicy]:
+        return tuple(ArticlePolicy) if task != "NER" else (ArticlePolicy.ALL,)
+
+    def board(
+        self,
+        task: TaskName,
+        view: str = "raw",
+        viewer: Viewer = ANYBODY,
+        articles: ArticlePolicy | None = None,
+    ) -> Board:
         shown = next(t for t in TASKS if t.name == task)
         lanes = [] if self.hidden and not viewer.organiser else [*self.lanes, *self.uploads]
         more = 0.07 * TASKS.index(shown) + VIEWS[view]
         scored = [(lane, make_score(shown, lane.skill + more, lane.answered)) for lane in lanes]
         main = shown.order[0]
-        scored.sort(key=lambda pair: -(pair[1].values[main] or -1))
+        scored.sort(key=lambda pair: (pair[1].coverage < LEAST, -(pair[1].values[main] or -1)))
         compared = isinstance(shown, ComparedTask)
         rows = [
             BoardRow.of(
                 lane.name,
-                i + 1 if score.articles_scored else None,
+                i + 1 if score.coverage >= LEAST else None,
                 score,
                 team=lane.team,
                 offline=lane in self.uploads,
                 interval=self._interval(score, i) if compared and self.compared else None,
+                below=0 < score.coverage < LEAST,
             )
             for i, (lane, score) in enumerate(scored)
         ]
@@ -212,6 +224,11 @@ class Challenge:
             hidden="" if viewer.organiser else self.hidden,
             note=self.note,
             frozen=next(iter(self._frozen), ""),
+            order=shown.order,
+            ranking=Ranking(),
+            articles=articles or ArticlePolicy.ALL,
+            policies=tuple(self.policies(task)),
+            provisional=True,
         )
 
     def _interval(self, score: Score, i: int) -> RunIntervals | None:
@@ -249,7 +266,8 @@ class Challenge:
             hidden="" if viewer.organiser else self.hidden,
         )
 
-    async def frozen(self, key: str, viewer: Viewer = ANYBODY) -> FrozenBoard | None:
+    def frozen(self, key: str) -> FrozenBoard | None:
+        """Return a board that was frozen under a key."""
         document = self._frozen.get(key)
         return FrozenBoard.decode(document) if document else None
 

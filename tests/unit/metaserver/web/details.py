@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metaserver.model.plans import PhaseLimits, Visibility
+from metaserver.model.plans import PhaseLimits, TeamNames, Visibility
 from metaserver.model.states import PhaseState
 from metaserver.operations.conformance import TestState
 from metaserver.operations.phases import PhaseDetail
@@ -27,6 +27,8 @@ def phase(name: str = "test", **given: Any) -> PhaseDetail:
         "timeout": 60.0,
         "answer_bytes": 1_000,
         "visibility": Visibility.PUBLIC,
+        "team_names": TeamNames.SHOWN,
+        "uploads_only": False,
         "release": "",
         "articles": 10,
         "gold": {"INT": 1},

@@ -3,54 +3,65 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
 from aiohttp import web
 
+from metaserver.model.boards import FrozenBoard
 from metaserver.model.states import PhaseState
+from metaserver.model.viewer import Viewer
 from metaserver.web.access.encodings import compressed
 from metaserver.web.access.headers import add_headers, error_pages
 from metaserver.web.public.pages import mount
 from metaserver.web.public.sites import PhaseSummary, Site
-from metaserver.web.public.source import BoardSource
 from metaserver.web.ui.assets import Assets
 from metaserver.web.ui.live import Broadcaster
 from metaserver.web.ui.templates import Templates
+from tests.unit.metaserver.web.challenge import Challenge
 
-PHASE = "test"
+CHALLENGE, PHASE, TITLE = "bc", "test", "Test phase"
 
 
 class GivenSite:
-    """The site of one phase, which is also shown where no phase is named."""
+    """The site of the only phase of a challenge."""
 
-    def __init__(self, source: BoardSource, broadcaster: Broadcaster) -> None:
+    def __init__(self, source: Challenge, broadcaster: Broadcaster) -> None:
+        self._source = source
         self._site = Site(
+            challenge=CHALLENGE,
             phase=PHASE,
             source=source,
             broadcaster=broadcaster,
             summary=self._summary,
-            phases=lambda: [self._summary()],
+            phases=self.summaries,
         )
 
     def named(self, phase: str) -> Site | None:
-        return self._site if phase in ("", PHASE) else None
+        return self._site if phase in (PHASE, TITLE) else None  # frozen boards name its title
+
+    def summaries(self) -> Sequence[PhaseSummary]:
+        return [self._summary()]
+
+    async def frozen(self, key: str, _viewer: Viewer) -> FrozenBoard | None:
+        return self._source.frozen(key)
 
     def _summary(self) -> PhaseSummary:
         return PhaseSummary(
             name=PHASE,
-            title="Test phase",
-            challenge="bc",
+            title=TITLE,
+            challenge=CHALLENGE,
             state=PhaseState.TEST,
             timezone="UTC",
             dates=(),
             next=None,
             tasks=[task.name for task in self._site.tasks],
+            uploads_only=False,
         )
 
 
 def make_app(
-    source: BoardSource, *, interval: float = 1.0, heartbeat: float = 15.0
+    source: Challenge, *, interval: float = 1.0, heartbeat: float = 15.0
 ) -> web.Application:
     """Return the pages of a source."""
     assets = Assets()

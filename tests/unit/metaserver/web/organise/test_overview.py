@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from metaserver.model.findings import FindingKind, Subject
 from metaserver.model.states import PhaseState, Role
 from metaserver.operations import conformance
+from metaserver.operations.control_room import FoundDetail
 from metaserver.operations.teams import TeamDetail
 from metaserver.operations.tokens import TokenDetail
 from metaserver.web.organise.overview import Overview, needs, steps
@@ -26,7 +28,7 @@ def overview(**given: Any) -> Overview:
     """Return a hub with an open phase, and team blue with a token; `given` is different there."""
     values: dict[str, Any] = {
         "challenges": (), "corpora": (), "phases": (details.phase(),), "teams": (TEAM,),
-        "tokens": (token(),), "servers": (), "releases": (), "now": NOW,
+        "tokens": (token(),), "servers": (), "releases": (), "found": {}, "now": NOW,
     }  # fmt: skip
     return Overview(**(values | given))
 
@@ -38,6 +40,15 @@ def listed(**given: Any) -> list[tuple[str, str]]:
 def test_a_hub_in_order_needs_nothing() -> None:
     up = details.server(phases=(details.progress(),))
     assert listed(servers=(up,)) == []
+
+
+def test_uploads_that_may_try_the_gold_out_are_listed() -> None:
+    subjects = (Subject(name="a", text="blue uploaded 6 runs"), Subject(name="b", text="more"))
+    burst = FoundDetail(kind=FindingKind.BURST, count=2, subjects=subjects)
+    late = FoundDetail(kind=FindingKind.LATE, count=1, subjects=subjects[:1])
+    assert listed(found={"test": [burst, late]}) == [
+        ("upload burst", "Phase test: blue uploaded 6 runs; and 1 more")
+    ]
 
 
 def test_servers_of_open_phases_that_are_down_suspended_or_gave_up() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from metaserver.web.public.choices import Choice, Show, Sort
+from metaserver.web.public.choices import Charted, Choice, Show, Sort
 from metaserver.web.public.leaderboard import OWN_COLUMNS
 
 VIEWS = ["raw", "mapped"]
@@ -13,6 +13,7 @@ BY_RUN = Sort(key="run", descending=True)
         ({}, Choice()),
         ({"view": "mapped"}, Choice(view="mapped")),
         ({"show": "best", "sort": "-run"}, Choice(show=Show.BEST, sort=BY_RUN)),
+        ({"chart": "all"}, Choice(chart=Charted.ALL)),
         ({"rows": "101"}, Choice(rows=101)),
         ({"view": "", "show": "", "sort": ""}, Choice()),
     ],
@@ -26,6 +27,7 @@ def test_a_choice_is_read_from_the_query(query, choice):
     [
         ({"view": "both"}, "There is no view both: use one of raw, mapped."),
         ({"show": "mine"}, "no choice of runs mine: use one of all, online, best."),
+        ({"chart": "few"}, "no choice of charts few: use one of placed, all."),
         ({"rows": "-1"}, "rows is the number of the first row"),
         ({"sort": "-x"}, "Cannot sort by x: use one of place, run, mode, articles."),
     ],

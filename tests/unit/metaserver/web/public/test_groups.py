@@ -1,9 +1,10 @@
 """What went wrong, the same things together."""
 
+from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.records import Problem, Timings
 from metaserver.model.states import Outcome
 from metaserver.operations.attempts import AttemptDetail
-from metaserver.web.public.groups import grouped
+from metaserver.web.public.groups import grouped, grouped_steps
 
 
 def attempt(number, outcome, message="", *problems):
@@ -59,3 +60,31 @@ def test_outcomes_without_problems_are_grouped_by_message_the_most_first():
         ("http", "HTTP status 500", 2, 2),
         ("timeout", "no answer in 600 s", 1, 1),
     ]
+
+
+def step(name, state, message="", *problems):
+    return ConformanceStep(
+        name=name,
+        state=StepState(state),
+        message=message,
+        problems=tuple(Problem(path=path, message=told) for path, told in problems),
+        outcome=Outcome.SHAPE if problems else None,
+    )
+
+
+def test_the_same_problem_of_several_steps_is_one_group_what_failed_first():
+    rank = ("normalizations[0].rank", "expected int, got string")
+    groups = grouped_steps(
+        [
+            step("state", "warning", "knows neither method"),
+            step("short article", "failed", "wrong types", rank, rank),
+            step("two at once", "failed", "wrong types", ("normalizations[7].rank", rank[1])),
+            step("TLS", "skipped", "not asked for: http"),
+            step("connect", "passed"),
+        ]
+    )
+    assert [(one.text, one.times, one.steps, one.failed) for one in groups] == [
+        ("normalizations[…].rank: expected int, got string", 3, ["short article", "two at once"],
+         True),
+        ("knows neither method", 1, ["state"], False),
+    ]  # fmt: skip

@@ -60,7 +60,7 @@ ROWS = (
 def shown(sort="", rows=ROWS, show=Show.ALL, resampling=""):
     board = Board(task=TASK.name, rows=rows, signature="sig", resampling=resampling)
     choice = Choice(show=show, sort=Sort.parse(sort, columns(TASK)))
-    return Leaderboard(board=board, task=TASK, choice=choice, phase="test", base="/p/test")
+    return Leaderboard(board=board, task=TASK, choice=choice, phase="test", base="/c/bc/test")
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,23 @@ def test_a_heading_sorts_best_first_then_turns_round():
 def test_csv_is_what_is_shown():
     table = list(csv.reader(io.StringIO(to_csv(shown("-f")))))
     assert table == [
-        ["place", "team", "run", "mode", "articles", "tp", "f", "auc"],
-        ["2", "", "c", "online", "10/10", "8", "0.25", "0.500"],
-        ["1", "", "b", "online", "4/10", "7", "0.10", "0.910"],
-        ["2", "", "a", "online", "10/10", "9", "n/a", "0.500"],
-        ["n/a", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a"],
+        [
+            "place",
+            "team",
+            "title",
+            "run",
+            "mode",
+            "articles",
+            "tp",
+            "f",
+            "auc",
+            "articles_in_gold",
+            "below_min_coverage",
+        ],
+        ["2", "", "", "c", "online", "10/10", "8", "0.25", "0.500", "10", "no"],
+        ["1", "", "", "b", "online", "4/10", "7", "0.10", "0.910", "10", "no"],
+        ["2", "", "", "a", "online", "10/10", "9", "n/a", "0.500", "10", "no"],
+        ["n/a", "", "", "'=d", "online", "0/10", "n/a", "n/a", "n/a", "10", "no"],
     ]
 
 
@@ -111,8 +123,9 @@ def test_json_is_what_is_shown():
     assert (told["sort"], told["view"], told["show"]) == ("-f", "raw", "all")
     assert [run["run"] for run in told["runs"]] == ["c", "b", "a", "=d"]
     assert told["runs"][1] == {
-        "articles_scored": 4, "articles_in_gold": 10, "place": 1, "team": None, "run": "b",
-        "mode": "online", "tp": 7, "f": 0.1, "auc": 0.91,
+        "articles_scored": 4, "articles_in_gold": 10, "place": 1, "team": None, "title": None,
+        "run": "b", "mode": "online", "tp": 7, "f": 0.1, "auc": 0.91,
+        "articles_counted": 10, "confidence": None, "below_min_coverage": False,
     }  # fmt: skip
 
 
@@ -131,7 +144,7 @@ def test_an_interval_is_told_with_what_it_is_worth():
         (board.interval_status(row), board.bounds(row), board.ranks(row)) for row in board.rows()
     ]
     assert told == [
-        (IntervalStatus.OLD, ("0.44", "0.57"), "1–3"),
+        (IntervalStatus.PENDING, ("", ""), ""),
         (IntervalStatus.CURRENT, ("0.44", "0.57"), "2"),
         (IntervalStatus.PENDING, ("", ""), ""),
         (IntervalStatus.NONE, ("", ""), ""),
@@ -143,13 +156,13 @@ def test_csv_and_json_have_the_intervals():
     table = list(csv.DictReader(io.StringIO(to_csv(board))))
     keys = ("rank_low", "rank_high", "auc_low", "auc_high", "interval")
     assert [[row[key] for key in keys] for row in table] == [
-        ["1", "3", "0.44", "0.57", "old"],
+        ["", "", "", "", "pending"],
         ["2", "2", "0.44", "0.57", "current"],
         ["", "", "", "", "pending"],
         ["n/a", "n/a", "n/a", "n/a", "n/a"],
     ]
     runs = to_dict(board)["runs"]
-    assert [runs[0][key] for key in keys] == [1, 3, 0.44, 0.57, "old"]
+    assert [runs[0][key] for key in keys] == [None, None, None, None, "pending"]
     assert [runs[3][key] for key in keys] == [None, None, None, None, "n/a"]
 
 
@@ -185,11 +198,6 @@ def test_a_run_is_called_after_its_team_once():
     assert name(changed(ROWS[0], run="x · S1", team="x")) == "x · S1"
 
 
-def test_a_run_that_answered_less_than_half_is_tagged():
-    board = shown()
-    assert [board.few(row) for row in board.rows()] == [True, False, False, True]
-
-
 def test_only_runs_with_both_measures_are_points_and_with_steps_are_curves():
     board = shown()
     assert [(p.name, p.x, p.y) for p in board.points()] == [("b", 0.1, 0.91), ("c", 0.25, 0.5)]
@@ -205,7 +213,7 @@ def test_a_change_of_place_keeps_a_runs_colour():
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_tasks_board_has_its_plugins_columns(task):
     board = Challenge().board(task.name)
-    view = Leaderboard(board=board, task=task, choice=Choice(), phase="test", base="/p/test")
+    view = Leaderboard(board=board, task=task, choice=Choice(), phase="test", base="/c/bc/test")
     header = to_csv(view).splitlines()[0].split(",")
     assert header == field_names(view)
     keys = [column.key for column in task.columns]

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from metaserver.model.states import Outcome, ServerState
+from metaserver.model.states import ANSWERED, Outcome, ServerState
 from metaserver.web.public import monitor
 from metaserver.web.public.monitor import SORTED, MonitorChoice, Totals, server_id
 from tests.unit.metaserver.web.challenge import Challenge
@@ -18,8 +18,12 @@ def test_totals_add_up_the_rows():
         count
         for server in shown.servers
         for outcome, count in server.outcomes.items()
-        if outcome is not Outcome.OK
+        if outcome not in ANSWERED
     )
+    assert (
+        totals.partial == sum(one.outcomes.get(Outcome.PARTIAL, 0) for one in shown.servers) == 18
+    )
+    assert Outcome.PARTIAL not in totals.outcomes
     assert list(totals.outcomes.values()) == sorted(totals.outcomes.values(), reverse=True)
     assert totals.per_minute == pytest.approx(sum(shown.throughput[-12:]) / 12)
 
@@ -109,3 +113,9 @@ def test_a_rows_slots_tell_what_the_row_shows():
     assert slots["done"] == f"{server.done}/595"
     assert slots["bad@d"].startswith("M")
     assert slots["errors"] == str(sum(monitor.errors(server).values()))
+
+
+def test_a_row_without_errors_tells_its_partial_answers():
+    server = replace(Challenge().monitor().servers[0], outcomes={Outcome.OK: 9, Outcome.PARTIAL: 2})
+    slots = monitor.slots(server)
+    assert (slots["errors"], slots["worst"]) == ("0", "2 partial")

@@ -11,6 +11,7 @@ from importlib.resources import files
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
+from yarl import URL
 
 from metaserver.model.states import ServerState
 from metaserver.model.viewer import Viewer
@@ -19,15 +20,16 @@ from metaserver.web.public.source import VIEWER
 from metaserver.web.ui import live
 from metaserver.web.ui.live import MOST_ROWS
 from tests.event_streams import next_event, next_frame
-from tests.unit.metaserver.web.challenge import Challenge
+from tests.unit.metaserver.web.challenge import GOLD, Challenge
 from tests.unit.metaserver.web.site import make_app
 from tests.waiting import PATIENCE, patience, until
 
 PAGES = (
-    "/monitor", "/t/INT", "/t/IPT", "/t/ACT", "/t/NER", "/t/INT?sort=-f_score",
-    "/t/INT?view=both&show=best", "/t/INT/articles",
-    "/t/ACT/articles?sort=-mean", "/t/NER/articles",
+    "/monitor", "/board/INT", "/board/IPT", "/board/ACT", "/board/NER", "/board/INT?sort=-f_score",
+    "/board/INT?view=both&show=best", "/board/INT/articles",
+    "/board/ACT/articles?sort=-mean", "/board/NER/articles",
 )  # fmt: skip
+EVENTS = "/c/bc/test/events?page="
 MARKUP = '<img src=x onerror="alert(1)">'
 
 
@@ -59,7 +61,8 @@ async def test_pages_have_no_inline_script_or_style():
 
 
 @pytest.mark.parametrize(
-    "address", ["/monitor", "/t/INT.csv", "/t/INT.json", "/p/test", "/nope", "/events?page=x"]
+    "address",
+    ["/monitor", "/board/INT.csv", "/board/INT.json", "/c/bc/test", "/nope", EVENTS + "x"],
 )
 async def test_every_response_has_the_security_headers(address):
     async with (
@@ -75,7 +78,7 @@ async def test_every_response_has_the_security_headers(address):
 
 async def test_a_name_made_of_markup_is_text():
     async with browsing(Challenge(names=[MARKUP, "plain"])) as client:
-        for page in ("/monitor", "/t/INT"):
+        for page in ("/monitor", "/board/INT"):
             text = await text_of(client, page)
             assert "<img" not in text
             assert "&lt;img src=x" in text
@@ -96,14 +99,14 @@ async def test_static_files_may_be_kept_for_ever():
     ("address", "status", "message"),
     [
         ("/nope", 404, "There is no such page."),
-        ("/t/XYZ", 404, "There is no leaderboard of XYZ here"),
-        ("/t/INT?sort=x", 400, "Cannot sort by x"),
-        ("/t/ACT?view=mapped", 400, "There is no view mapped: use one of raw."),
-        ("/t/INT?show=x", 400, "no choice of runs x"),
-        ("/t/INT/articles?sort=tp", 400, "Cannot sort by tp"),
+        ("/board/XYZ", 404, "There is no leaderboard of XYZ here"),
+        ("/board/INT?sort=x", 400, "Cannot sort by x"),
+        ("/board/ACT?view=mapped", 400, "There is no view mapped: use one of raw."),
+        ("/board/INT?show=x", 400, "no choice of runs x"),
+        ("/board/INT/articles?sort=tp", 400, "Cannot sort by tp"),
         ("/b/none", 404, "There is no frozen board under this link."),
         ("/monitor?state=dead", 400, "dead is none of waiting, up"),
-        ("/events?page=x", 404, "No page of that name"),
+        (EVENTS + "x", 404, "No page of that name"),
     ],
 )
 async def test_errors_are_pages_that_say_what_is_wrong(address, status, message):
@@ -115,7 +118,7 @@ async def test_errors_are_pages_that_say_what_is_wrong(address, status, message)
 
 async def test_errors_are_json_for_programs():
     async with browsing(Challenge()) as client:
-        told = json.loads(await text_of(client, "/t/XYZ.json", 404))
+        told = json.loads(await text_of(client, "/board/XYZ.json", 404))
         assert told == {
             "error": {
                 "status": 404,
@@ -146,14 +149,14 @@ async def test_a_failure_of_ours_is_told_without_its_reason(caplog):
 
 async def test_csv_and_json_have_the_rows_of_the_page_in_its_order():
     async with browsing(Challenge()) as client:
-        page = await text_of(client, "/t/ACT?sort=-precision_at_full_recall")
+        page = await text_of(client, "/board/ACT?sort=-precision_at_full_recall")
         shown = re.findall(r'<th scope="row">([^<]+?)\s*<', page)
         table = list(
             csv.DictReader(
-                io.StringIO(await text_of(client, "/t/ACT.csv?sort=-precision_at_full_recall"))
+                io.StringIO(await text_of(client, "/board/ACT.csv?sort=-precision_at_full_recall"))
             )
         )
-        runs = json.loads(await text_of(client, "/t/ACT.json?sort=-precision_at_full_recall"))[
+        runs = json.loads(await text_of(client, "/board/ACT.json?sort=-precision_at_full_recall"))[
             "runs"
         ]
     assert [row["run"] for row in table] == [run["run"] for run in runs] == shown
@@ -185,21 +188,21 @@ async def test_of_many_servers_a_page_has_the_figures_of_a_hundred():
         text = await text_of(client, "/monitor?sort=-server&find=s2&rows=1")
         shown = re.findall(r'<tr id="s-[^"]+" data-value.*?>(S\d+)</a>', text, re.DOTALL)
         assert shown == [f"S{number:03}" for number in range(249, 199, -1)]
-        assert 'href="/p/test/monitor?find=s2&amp;sort=server"' in text
+        assert 'href="/c/bc/test/monitor?find=s2&amp;sort=server#table"' in text
         assert "data-paged" not in text  # fifty are found
 
 
 async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page():
     source = Challenge(names=[f"S{number:03}" for number in range(250)])
     async with browsing(source) as client:
-        page = await text_of(client, "/t/INT?sort=run&rows=101")
+        page = await text_of(client, "/board/INT?sort=run&rows=101")
         shown = re.findall(r'<th scope="row">(S\d+)', page)
         assert shown == [f"S{number:03}" for number in range(100, 200)]
-        assert 'href="/p/test/t/INT?sort=run&amp;rows=201#table"' in page
+        assert 'href="/c/bc/test/board/INT?sort=run&amp;rows=201#table"' in page
         assert page.count('id="table"') == 1
-        assert 'href="/p/test/t/INT?sort=run" ' not in page.partition("data-stream")[0]
-        assert len((await text_of(client, "/t/INT.csv?sort=run&rows=101")).splitlines()) == 251
-        async with client.get("/events?page=t/INT&sort=run&rows=101") as response:
+        assert 'href="/c/bc/test/board/INT?sort=run" ' not in page.partition("data-stream")[0]
+        assert len((await text_of(client, "/board/INT.csv?sort=run&rows=101")).splitlines()) == 251
+        async with client.get(EVENTS + "board/INT&sort=run&rows=101") as response:
             first = await next_frame(response)
         assert first["lists"]["runs"] == [f"r-{name}" for name in shown]
         assert page.count('class="dot"') + page.count("point") < 250
@@ -209,7 +212,7 @@ async def test_a_board_of_many_runs_comes_in_pages_and_its_stream_has_the_page()
 async def test_a_stream_begins_with_the_page_and_goes_on_with_changes():
     source = Challenge()
     row = server_id("Team 7 · S01")
-    address = f"/events?page=monitor&rows={row}"
+    address = EVENTS + f"monitor&rows={row}"
     async with browsing(source) as client, client.get(address) as response:
         assert response.content_type == "text/event-stream"
         first = await next_frame(response)
@@ -239,7 +242,7 @@ async def test_a_stream_is_compressed_for_who_takes_it_and_each_event_comes_at_o
     source, headers = Challenge(), {"Accept-Encoding": accepted}
     async with (
         browsing(source) as client,
-        client.get("/events?page=monitor", headers=headers) as response,
+        client.get(EVENTS + "monitor", headers=headers) as response,
     ):
         compressed = accepted != "identity"
         assert response.headers.get("Content-Encoding", "identity") == (
@@ -254,10 +257,10 @@ async def test_a_stream_is_compressed_for_who_takes_it_and_each_event_comes_at_o
 async def test_a_stream_that_goes_on_from_an_event_has_what_changed_since():
     source = Challenge()
     row = server_id("Team 7 · S01")
-    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+    async with browsing(source) as client, client.get(EVENTS + "monitor") as response:
         event = await response.content.readuntil(b"\n\n")
         seen = re.search(rb"^id: (\S+)$", event, re.MULTILINE)[1].decode()
-        address = f"/events?page=monitor&rows={row}&seen={seen}"
+        address = EVENTS + f"monitor&rows={row}&seen={seen}"
         async with client.get(address) as other:
             frame = await next_frame(other)
             assert (frame["html"], frame["brief"], frame["lists"]) == ({}, {}, {})
@@ -269,7 +272,7 @@ async def test_a_stream_that_goes_on_from_an_event_has_what_changed_since():
 @pytest.mark.parametrize("rows", ["x y", "s-" + "a" * 100, ",".join(f"s-{n}" for n in range(201))])
 async def test_a_stream_of_too_many_rows_or_of_none_is_refused(rows):
     async with browsing(Challenge()) as client:
-        assert "rows" in await text_of(client, f"/events?page=monitor&rows={rows}", 400)
+        assert "rows" in await text_of(client, EVENTS + f"monitor&rows={rows}", 400)
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])
@@ -295,14 +298,14 @@ async def test_the_parts_of_the_stream_are_those_of_the_page():
         await source.upload("Team 7 · R01", skill=0.5)
         for page, stream in (
             ("/monitor", "monitor"),
-            ("/t/ACT?sort=run", "t/ACT&sort=run"),
-            ("/t/INT?view=mapped&show=best", "t/INT&view=mapped&show=best"),
-            ("/t/NER", "t/NER"),
+            ("/board/ACT?sort=run", "board/ACT&sort=run"),
+            ("/board/INT?view=mapped&show=best", "board/INT&view=mapped&show=best"),
+            ("/board/NER", "board/NER"),
         ):
             shown = re.sub(r"\s+", " ", await text_of(client, page))
             rows = ",".join(server_id(lane.name) for lane in source.lanes)
             given = f"{stream}&rows={rows}" if stream == "monitor" else stream
-            async with client.get(f"/events?page={given}") as response:
+            async with client.get(EVENTS + given) as response:
                 frame = await next_frame(response)
             for key, html in (frame["html"] | frame["drawn"]).items():
                 assert re.sub(r"\s+", " ", html) in shown, key
@@ -310,7 +313,7 @@ async def test_the_parts_of_the_stream_are_those_of_the_page():
 
 async def test_a_sorted_page_has_a_stream_in_its_order():
     source = Challenge()
-    async with browsing(source) as client, client.get("/events?page=t/INT&sort=run") as response:
+    async with browsing(source) as client, client.get(EVENTS + "board/INT&sort=run") as response:
         first = await next_frame(response)
         assert first["lists"]["runs"] == sorted(first["lists"]["runs"])
         await source.add_run("Team 0", skill=0.9)
@@ -322,7 +325,7 @@ async def test_a_sorted_page_has_a_stream_in_its_order():
 async def test_silence_is_filled_with_beats():
     async with (
         browsing(Challenge(), heartbeat=0.01) as client,
-        client.get("/events?page=monitor") as response,
+        client.get(EVENTS + "monitor") as response,
     ):
         await next_frame(response)
         assert await next_event(response) == ("beat", "1")
@@ -332,7 +335,7 @@ async def test_shutdown_ends_the_streams():
     client = TestClient(TestServer(make_app(Challenge())))
     await client.server.start_server(shutdown_timeout=10 * PATIENCE)  # of aiohttp, for a handler
     await client.start_server()
-    response = await client.get("/events?page=monitor")
+    response = await client.get(EVENTS + "monitor")
     await next_frame(response)
     async with patience():
         await client.server.close()
@@ -351,7 +354,7 @@ class Flaky(Challenge):
 async def test_a_page_that_fails_once_goes_on_later(caplog):
     caplog.set_level(logging.ERROR)
     source = Flaky()
-    async with browsing(source) as client, client.get("/events?page=monitor") as response:
+    async with browsing(source) as client, client.get(EVENTS + "monitor") as response:
         await next_frame(response)
         source.broken = True
         await source.step()
@@ -364,11 +367,11 @@ async def test_a_page_that_fails_once_goes_on_later(caplog):
 async def test_a_frozen_board_stays_as_it_was():
     source = Challenge()
     async with browsing(source) as client:
-        before = await text_of(client, "/t/INT.csv?view=both&sort=run")
+        before = await text_of(client, "/board/INT.csv?view=both&sort=run")
         source.freeze("k7Q2", "INT")
         await source.add_run("Team 0", skill=0.9)
         source.lanes[0].answered = 3
-        assert await text_of(client, "/t/INT.csv?view=both&sort=run") != before
+        assert await text_of(client, "/board/INT.csv?view=both&sort=run") != before
         assert await text_of(client, "/b/k7Q2.csv?view=both&sort=run") == before
         told = json.loads(await text_of(client, "/b/k7Q2.json"))
         assert told["frozen"] == {
@@ -378,7 +381,7 @@ async def test_a_frozen_board_stays_as_it_was():
         assert "data-stream" not in page
         assert "Team 0" not in page
         assert 'href="/b/k7Q2.csv?show=best"' in page
-        assert 'href="/b/k7Q2"' in await text_of(client, "/t/INT")
+        assert 'href="/b/k7Q2"' in await text_of(client, "/board/INT")
 
 
 async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them():
@@ -394,7 +397,7 @@ async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them
     app = make_app(source)
     app.middlewares.append(sign_in)
     async with TestClient(TestServer(app)) as client:
-        for page in ("/t/INT", "/t/INT/articles"):
+        for page in ("/board/INT", "/board/INT/articles"):
             text = await text_of(client, page)
             assert source.hidden in text
             assert "<tbody" not in text
@@ -402,17 +405,17 @@ async def test_who_may_not_see_the_scores_is_told_why_and_an_organiser_sees_them
             assert "data-stream" not in text
             async with client.get(page, headers={"X-Organiser": "yes"}) as response:
                 assert "<tbody" in await response.text()
-        assert json.loads(await text_of(client, "/t/INT.json"))["runs"] == []
-        assert len((await text_of(client, "/t/INT/articles.csv")).splitlines()) == 1
-        async with client.get("/events?page=t/INT") as response:
+        assert json.loads(await text_of(client, "/board/INT.json"))["runs"] == []
+        assert len((await text_of(client, "/board/INT/articles.csv")).splitlines()) == 1
+        async with client.get(EVENTS + "board/INT") as response:
             assert (await next_frame(response))["lists"] == {"runs": []}
 
 
 async def test_articles_are_ordered_as_asked_and_the_same_in_csv():
     async with browsing(Challenge()) as client:
-        page = await text_of(client, "/t/ACT/articles?sort=-deviation")
+        page = await text_of(client, "/board/ACT/articles?sort=-deviation")
         shown = re.findall(r'<th scope="row">(\d+)<', page)
-        text = await text_of(client, "/t/ACT/articles.csv?sort=-deviation")
+        text = await text_of(client, "/board/ACT/articles.csv?sort=-deviation")
     table = list(csv.DictReader(io.StringIO(text)))
     deviations = [float(row["deviation"]) for row in table]
     assert deviations == sorted(deviations, reverse=True)
@@ -423,19 +426,20 @@ async def test_articles_are_ordered_as_asked_and_the_same_in_csv():
 
 async def test_a_task_without_ranked_answers_says_so():
     async with browsing(Challenge()) as client:
-        text = await text_of(client, "/t/NER")
+        text = await text_of(client, "/board/NER")
         assert "This task has no curve" in text
-        assert "/t/NER/articles" not in text
-        assert "no levels of difficulty" in await text_of(client, "/t/NER/articles")
-        assert "auc_ipr_low" in await text_of(client, "/t/INT.csv")
-        assert "interval" not in await text_of(client, "/t/NER.csv")
+        assert "/board/NER/articles" not in text
+        assert "no levels of difficulty" in await text_of(client, "/board/NER/articles")
+        assert "auc_ipr_low" in await text_of(client, "/board/INT.csv")
+        assert "interval" not in await text_of(client, "/board/NER.csv")
 
 
 async def test_only_rows_that_changed_are_sent():
     source = Challenge()
-    async with browsing(source) as client, client.get("/events?page=t/INT&show=best") as response:
+    source.lanes[6].answered = GOLD - 1  # enough for a place, before and after
+    async with browsing(source) as client, client.get(EVENTS + "board/INT&show=best") as response:
         first = await next_frame(response)
-        source.lanes[6].answered = 60
+        source.lanes[6].answered = GOLD
         await source.tell()
         second = await next_frame(response)
         changed = [key for key in second["html"] if key.startswith("r-")]
@@ -454,7 +458,7 @@ async def test_the_connection_of_a_viewer_who_takes_nothing_is_ended(monkeypatch
             viewer.setblocking(False)
             loop = asyncio.get_running_loop()
             await loop.sock_connect(viewer, (client.host, client.port))
-            ask = f"GET /events?page=monitor&rows={rows} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            ask = f"GET {EVENTS}monitor&rows={rows} HTTP/1.1\r\nHost: localhost\r\n\r\n"
             await loop.sock_sendall(viewer, ask.encode())
             await until(live.open_streams)
 
@@ -464,3 +468,22 @@ async def test_the_connection_of_a_viewer_who_takes_nothing_is_ended(monkeypatch
 
             await until(is_ended)
         assert not live.open_streams()
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("/monitor?state=up&find=a%26b", "/c/bc/test/monitor?state=up&find=a%26b"),
+        ("/t/INT.csv?view=both", "/c/bc/test/board/INT.csv?view=both"),
+        ("/board/INT/articles", "/c/bc/test/board/INT/articles"),
+        ("/servers/Team%207%20%C2%B7%20S01", "/c/bc/test/servers/Team%207%20%C2%B7%20S01"),
+        ("/t//evil.example", "/c/bc/test/board//evil.example"),
+    ],
+)
+async def test_a_short_address_leads_to_the_page_of_the_only_phase(short, long):
+    async with (
+        browsing(Challenge()) as client,
+        client.get(URL(short, encoded=True), allow_redirects=False) as response,
+    ):
+        assert response.status == 302
+        assert response.headers["Location"] == long

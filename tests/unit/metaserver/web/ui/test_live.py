@@ -12,6 +12,7 @@ from metaserver.web.ui import live
 from metaserver.web.ui.live import (
     BEAT,
     KEPT_PIECES,
+    MADE_SHARE,
     MOST_ROWS,
     REFRESH_SHARE,
     Asked,
@@ -314,3 +315,36 @@ async def test_pages_are_refreshed_less_often_the_more_they_take(monkeypatch):
         assert await rests.get() == pytest.approx(0.6 / REFRESH_SHARE)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_events_for_viewers_who_each_ask_for_other_rows_have_a_share_of_the_loop(monkeypatch):
+    page, rests = Page(), []
+    page.rows = {name: row(name) for name in ("s-a", "s-b", "s-c")}
+    channel = Channel(page.render)
+    broadcaster = Broadcaster(None, interval=1.0, heartbeat=1.0)
+    took = iter([0.0, 0.5] * 3)
+    sleep = asyncio.sleep
+
+    async def rest(seconds):
+        rests.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(live.time, "thread_time", lambda: next(took))
+    monkeypatch.setattr(live.asyncio, "sleep", rest)
+
+    async def drawn(*ids):
+        frame, pieces = await broadcaster._event(
+            channel, 0, frozenset(ids), Encoding.GZIP, first=True
+        )
+        assert frame is channel.frame
+        return sorted(data(pieces)["drawn"])
+
+    assert await asyncio.gather(drawn("s-a"), drawn("s-b")) == [["s-a"], ["s-b"]]
+    assert rests[0] <= 0
+    assert rests[1] == pytest.approx(0.5 / MADE_SHARE, abs=0.2)
+    assert await drawn("s-a") == ["s-a"]  # made already: it waits for nobody
+    assert len(rests) == 2
+    page.html["note"] = "news"
+    waiting = asyncio.create_task(drawn("s-c"))
+    channel.refresh()
+    assert await waiting == ["s-c"]  # the newest frame, which came while it waited

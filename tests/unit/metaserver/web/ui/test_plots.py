@@ -41,14 +41,14 @@ def test_names_in_a_scatter_never_overlap():
     points = [Point(name=f"run {i}", x=0.5, y=0.5, series=i) for i in range(plots.SERIES)]
     drawn = plots.scatter(points, Axis.over("F", [1]), Axis.over("AUC", [1]), "")
     names = re.findall(r'class="name" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"', drawn)
-    assert 1 <= len(names) == len(set(names)) <= 6
+    assert 1 <= len(names) == len(set(names)) <= 8
 
 
 def test_each_precision_holds_up_to_its_recall():
     curve = Curve(name="A", steps=[(0.25, 1.0), (0.5, 0.5)], series=0)
     drawn = plots.step_curves([curve], "curves")
-    width, height = 560 - 54 - 12, 380 - 12 - 50
+    width, height = 560 - 54 - 24, 380 - 16 - 50
     x = [54, 54 + width / 4, 54 + width / 2]
-    y = [12, 12 + height / 2, 12 + height]
+    y = [16, 16 + height / 2, 16 + height]
     numbers = [float(n) for n in re.findall(r"[\d.]+", re.search(r'd="(M[^"]+)"', drawn).group(1))]
     assert numbers == pytest.approx([x[0], y[0], y[0], x[1], y[1], x[2], y[2]], abs=0.1)

@@ -1,0 +1,282 @@
+"""The control room of a phase: live, with what can be done beside each finding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from metaserver.model.errors import RefusedError
+from metaserver.model.findings import FindingKind
+from metaserver.model.plans import YEAR
+from metaserver.model.states import OPEN_STATES
+from metaserver.monitoring.forecast import Verdict
+from metaserver.operations import control_room, phases
+from metaserver.operations.control_room import ControlRoom, WatchQuery
+from metaserver.operations.fields import OnePhase
+from metaserver.operations.phases import PhaseChange, PhaseDetail
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.overview import phase_path
+from metaserver.web.organise.phase_form import date_wording, other_zone, written
+from metaserver.web.public.boards import or_400
+from metaserver.web.ui.console import ConsoleContext, phase_named, posted
+from metaserver.web.ui.formatting import element_id
+from metaserver.web.ui.live import LiveParts
+from metaserver.web.ui.paging import ROWS, Page, first_row
+
+PARTS = "organise_watch_parts.html"
+ROUND = 15 * 60
+"""Seconds to which a suggested deadline is rounded up."""
+
+FOUND: Mapping[FindingKind, tuple[str, str]] = {
+    FindingKind.LATE: ("down", "late"),
+    FindingKind.DOWN: ("down", "down"),
+    FindingKind.NO_GOLD: ("down", "no gold"),
+    FindingKind.CLOSE: ("slow", "close"),
+    FindingKind.SUSPENDED: ("suspended", "suspended"),
+    FindingKind.GIVEN_UP: ("slow", "given up"),
+    FindingKind.BURST: ("slow", "burst"),
+    FindingKind.NEAR: ("slow", "few changes"),
+    FindingKind.JUMP: ("slow", "jump"),
+}
+"""The shape and the word of a finding's pill."""
+
+VERDICTS: Mapping[Verdict, tuple[str, str]] = {
+    Verdict.LATE: ("down", "late"),
+    Verdict.CLOSE: ("slow", "close"),
+    Verdict.UNKNOWN: ("waiting", "unknown"),
+    Verdict.STOPPED: ("paused", "stopped"),
+    Verdict.IN_TIME: ("up", "in time"),
+    Verdict.NO_DEADLINE: ("waiting", "no deadline"),
+    Verdict.FINISHED: ("finished", "finished"),
+}
+"""The shape and the word of a verdict's pill."""
+
+
+class FindingAct(NamedTuple):
+    """Something that can be done about a finding: a link to where it is asked for."""
+
+    word: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WatchChoice:
+    """The part of the servers and teams that is shown, as in the address."""
+
+    verdict: Verdict | None = None
+    rows: int = 1
+    teams: int = 1
+
+    @classmethod
+    def parse(cls, query: Mapping[str, str]) -> WatchChoice:
+        """Read the page's address; raises ValueError for what cannot be chosen."""
+        teams = first_row({"rows": query.get("teams", "")})
+        verdict = Verdict(query["verdict"]) if query.get("verdict") else None
+        return cls(verdict=verdict, rows=first_row(query), teams=teams)
+
+    def query(self, **changes: object) -> str:
+        """Return the choice as an address has it, with some of it otherwise."""
+        values = {name: getattr(self, name) for name in self.__slots__} | changes
+        return urlencode({name: value for name, value in values.items() if value not in (None, 1)})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """The control room as its page draws it."""
+
+    room: ControlRoom
+    chosen: WatchChoice
+    phase: PhaseDetail
+
+    @property
+    def path(self) -> str:
+        """The page's path."""
+        return watch_path(self.room.phase)
+
+    @property
+    def open(self) -> bool:
+        """True while articles are sent."""
+        return self.room.state in OPEN_STATES
+
+    @property
+    def part(self) -> Page:
+        """The page of the servers."""
+        return Page(first=self.chosen.rows, total=self.room.matching)
+
+    @property
+    def team_part(self) -> Page:
+        """The page of the teams."""
+        return Page(first=self.chosen.teams, total=self.room.teams)
+
+    def acts(self, kind: FindingKind, name: str) -> Sequence[FindingAct]:
+        """Return what can be done about one subject of a finding."""
+        phase = self.room.phase
+        match kind:
+            case FindingKind.LATE | FindingKind.CLOSE:
+                return [
+                    FindingAct("Extend…", extend_path(phase)),
+                    _lane_act("Suspend…", name, phase),
+                ]
+            case FindingKind.DOWN:
+                return [_lane_act("Suspend…", name, phase)]
+            case FindingKind.GIVEN_UP:
+                return [_lane_act("Re-queue…", name, phase)]
+            case FindingKind.SUSPENDED:
+                query = urlencode({"phase": phase, "find": name})
+                return [FindingAct("Resume…", f"/organise/servers?{query}")]
+            case FindingKind.NO_GOLD:
+                return [FindingAct("Set gold", f"{phase_path(phase)}/gold/{quote(name, safe='')}")]
+            case FindingKind.BURST | FindingKind.NEAR | FindingKind.JUMP:
+                query = urlencode({"phase": phase})
+                return [FindingAct("Uploads", f"/organise/uploads?{query}")]
+
+
+def watch_path(phase: str) -> str:
+    """Return the path of a phase's control room."""
+    return f"{phase_path(phase)}/watch"
+
+
+def extend_path(phase: str) -> str:
+    """Return the path where a phase's deadline is put off."""
+    return f"{phase_path(phase)}/extend"
+
+
+def _lane_act(word: str, server: str, phase: str) -> FindingAct:
+    act = word.removesuffix("…").replace("-", "").lower()
+    query = urlencode({"phase": phase, "back": "watch"})
+    return FindingAct(word, f"/organise/servers/{quote(server, safe='')}/{act}?{query}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlRoomPages:
+    """The handlers of control rooms."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/phases/{phase}"
+        return [
+            web.get(f"{one}/watch", self.show),
+            web.get(f"{one}/extend", self.ask_extension),
+            web.post(f"{one}/extend", self.extend),
+        ]
+
+    async def _shown(self, request: web.Request, phase: str) -> Shown:
+        chosen = or_400(lambda: WatchChoice.parse(request.query))
+        asked = WatchQuery(
+            phase=phase,
+            verdict=chosen.verdict,
+            start=(chosen.rows - 1) // ROWS * ROWS,
+            team_start=(chosen.teams - 1) // ROWS * ROWS,
+            limit=ROWS,
+        )
+        room = await self.console.ask(request, control_room.watch_phase, asked)
+        detail = await self.console.ask(request, phases.get, OnePhase(phase=phase))
+        return Shown(room=room, chosen=chosen, phase=detail)
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the control room."""
+        shown = await self._shown(request, request.match_info["phase"])
+        return self.console.answer("organise_watch.html", shown=shown, words=WORDS)
+
+    def key(self, request: web.Request) -> str:
+        """Return the name of the stream that all who watch the same part of a phase share."""
+        chosen = or_400(lambda: WatchChoice.parse(request.query))
+        return f"organise watch {phase_named(self.console, request)} {chosen.query()}"
+
+    async def parts(self, request: web.Request) -> LiveParts:
+        """Return the live parts of the page."""
+        shown = await self._shown(request, phase_named(self.console, request) or "")
+        part = self.console.templates.part
+        blocks = ("facts", "totals", "findings", "verdicts", "errors", "uploads")
+        rows = {
+            server_id(one.server): part(PARTS, "server_row", shown, one, WORDS)
+            for one in shown.room.servers
+        }
+        teams = {
+            team_id(one.team): part(PARTS, "team_row", shown, one) for one in shown.room.coverage
+        }
+        html = {f"watch-{name}": part(PARTS, name, shown, WORDS) for name in blocks}
+        return LiveParts(
+            html=html | rows | teams,
+            lists={"watch-servers": list(rows), "watch-teams": list(teams)},
+        )
+
+    # -- another deadline ------------------------------------------------------------------------
+
+    async def ask_extension(self, request: web.Request) -> web.Response:
+        """Ask for another deadline; one by which all servers are done is suggested."""
+        shown = await self._shown(request, request.match_info["phase"])
+        return self._extension(shown, None)
+
+    def _extension(
+        self,
+        shown: Shown,
+        refused: RefusedError | None,
+        sent: MultiMapping[Any] | None = None,
+    ) -> web.Response:
+        suggested, closes = suggestion(shown.room), shown.phase.closes
+        names = ("freezes", "closes") if closes else ("freezes",)
+        blank = OperationForm(request=PhaseChange, names=names)
+        if suggested and closes and shown.phase.freezes and suggested >= closes:
+            closes += suggested - shown.phase.freezes
+        freezes = suggested or shown.phase.freezes
+        values = {"freezes": written(freezes), "closes": written(closes)}
+        form = blank.form(sent or values, refused, **date_wording(shown.phase.timezone))
+        return self.console.answer(
+            "organise_extend.html",
+            status=refused.refusal if refused else 200,
+            shown=shown,
+            suggested=suggested,
+            form=form,
+        )
+
+    async def extend(self, request: web.Request) -> web.Response:
+        """Put a phase's deadline off, and lead back to its control room."""
+        shown = await self._shown(request, request.match_info["phase"])
+        sent = await posted(request)
+        blank = OperationForm(request=PhaseChange, names=("freezes", "closes"))
+        before = {"freezes": written(shown.phase.freezes), "closes": written(shown.phase.closes)}
+        values = {name: at for name, at in blank.values(sent).items() if at != before[name]}
+        done: PhaseDetail | RefusedError | None = other_zone(shown.phase, sent, values)
+        if done is None:
+            asked = {**values, "phase": shown.room.phase}
+            done = await tried(self.console.submit(request, phases.update, asked))
+        if isinstance(done, RefusedError):
+            return self._extension(shown, done, sent)
+        raise web.HTTPSeeOther(shown.path)
+
+
+def suggestion(room: ControlRoom) -> datetime | None:
+    """Return a deadline by which all servers are done, by the longest of their forecasts.
+
+    None where there is no forecast, or none that is later than the deadline and within a year.
+    """
+    if room.needs is None or room.needs.forecast is None or room.deadline is None:
+        return None
+    needed = room.now + room.needs.forecast.high
+    if not room.deadline.at.timestamp() < needed < room.now + YEAR:
+        return None
+    return datetime.fromtimestamp(math.ceil(needed / ROUND) * ROUND, room.deadline.at.tzinfo)
+
+
+def server_id(name: str) -> str:
+    """Return the id of a server's row."""
+    return element_id("watch", name)
+
+
+def team_id(name: str) -> str:
+    """Return the id of a team's row."""
+    return element_id("team", name)
+
+
+WORDS = {"found": FOUND, "verdicts": VERDICTS}
+"""The words of findings and verdicts, which its templates are given."""

@@ -1,0 +1,174 @@
+"""A new phase: planned in four steps, with its corpus and gold in the same form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aiohttp import web
+from multidict import MultiDict, MultiMapping
+
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations import challenges, corpora, gold, phases, releases
+from metaserver.operations.challenges import ChallengeDetail
+from metaserver.operations.gold import NewGold
+from metaserver.operations.phases import NewPhase, PhaseDetail
+from metaserver.operations.table import Nothing
+from metaserver.web.access.bodies import upload
+from metaserver.web.access.refusals import in_words
+from metaserver.web.organise.form_helpers import OperationForm, sent_file, tried
+from metaserver.web.organise.jobs import soon
+from metaserver.web.organise.overview import NEW_PHASE, phase_path
+from metaserver.web.organise.phase_form import (
+    CORPUS_FILE,
+    FIXED,
+    GOLD_FILES,
+    PLANNED,
+    WORDING,
+    corpus_choices,
+    date_wording,
+    read_dates,
+    release_choices,
+    steps,
+    with_files,
+    with_questions,
+)
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.forms import Form
+
+NAMES = ("phase", "title", "kind", *FIXED, *PLANNED[2:])
+AGAIN = "Choose the file again: it was not kept."
+NOTHING_SENT: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPhasePages:
+    """The handlers of new phases."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        return [web.get(NEW_PHASE, self.new), web.post(NEW_PHASE, self.make)]
+
+    async def new(self, request: web.Request) -> web.Response:
+        """Answer with the form of a new phase of the challenge that the address names."""
+        return await self._new(request, request.query.get("challenge"))
+
+    async def _new(
+        self,
+        request: web.Request,
+        name: str | None,
+        sent: MultiMapping[Any] | None = None,
+        refused: RefusedError | None = None,
+        errors: Mapping[str, str] = NOTHING_SENT,
+    ) -> web.Response:
+        listed = await self.console.ask(request, challenges.list_challenges, Nothing())
+        challenge = next((one for one in reversed(listed) if name in (None, one.challenge)), None)
+        if name is not None and challenge is None:
+            raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
+        built = await self.console.ask(request, releases.list_, Nothing())
+        form = None
+        if challenge is not None and built:
+            form = await self._form(request, challenge, built, sent, refused, errors)
+        return self.console.answer(
+            "organise_new_phase.html",
+            status=refused.refusal if refused else 200,
+            challenges=listed,
+            challenge=challenge,
+            releases=built,
+            folder=self.console.hub.settings.uniprot.releases,
+            form=form,
+            steps=steps(form) if form else (),
+        )
+
+    async def _form(
+        self,
+        request: web.Request,
+        challenge: ChallengeDetail,
+        built: Any,
+        sent: MultiMapping[Any] | None,
+        refused: RefusedError | None,
+        errors: Mapping[str, str],
+    ) -> Form:
+        imported = await self.console.ask(request, corpora.list_, Nothing())
+        choices = {"corpus": corpus_choices(imported), "release": release_choices(built)}
+        blank = OperationForm(request=NewPhase, names=NAMES, wording=WORDING)
+        form = blank.form(sent, refused, **choices, **date_wording(challenge.timezone))
+        form = with_files(form, errors)
+        return with_questions(form, sent, challenge.timezone, self.console.hub.clock())
+
+    @upload
+    async def make(self, request: web.Request) -> web.Response:
+        """Plan a phase, with the files that were sent; its page shows what became of its gold."""
+        sent = await posted(request)
+        challenge = await self._challenge(request, str(sent.get("challenge", "")))
+        again = {name: AGAIN for name in GOLD_FILES if sent_file(sent, name).content}
+        values = OperationForm(request=NewPhase, names=NAMES).values(sent)
+        values["challenge"] = challenge.challenge
+        clock = self.console.hub.clock()
+        read = read_dates(values, sent, challenge.timezone, clock)
+        if isinstance(read, RefusedError):
+            if sent_file(sent, CORPUS_FILE).content:
+                again[CORPUS_FILE] = AGAIN
+            return await self._new(request, challenge.challenge, sent, read, again)
+        imported = await self._import(request, sent, read)
+        if isinstance(imported, RefusedError):
+            again[CORPUS_FILE] = in_words(imported)
+            refused = RefusedError(imported.refusal, "the corpus was not imported: see its file")
+            return await self._new(request, challenge.challenge, sent, refused, again)
+        if imported:
+            read["corpus"] = imported
+            sent = MultiDict(sent)
+            sent["corpus"] = imported  # it is there, whatever becomes of the phase
+        done = await tried(self.console.submit(request, phases.create, read), FIXED)
+        if isinstance(done, RefusedError):
+            return await self._new(request, challenge.challenge, sent, done, again)
+        problems = [
+            f"gold-problem={task}"
+            for name, task in GOLD_FILES.items()
+            if not await self._set_gold(request, done, task, sent, name)
+        ]
+        query = f"?{'&'.join(problems)}" if problems else ""
+        raise web.HTTPSeeOther(f"{phase_path(done.phase)}{query}")
+
+    async def _challenge(self, request: web.Request, name: str) -> ChallengeDetail:
+        for one in await self.console.ask(request, challenges.list_challenges, Nothing()):
+            if one.challenge == name:
+                return one
+        raise web.HTTPNotFound(text=f"There is no challenge called {name or repr(name)}.")
+
+    async def _import(
+        self, request: web.Request, sent: MultiMapping[Any], values: Mapping[str, Any]
+    ) -> str | RefusedError:
+        """Import the corpus that was sent, by the phase's name; return its name and version."""
+        file = sent_file(sent, CORPUS_FILE)
+        if not file.content:
+            return ""
+        if not values.get("phase"):
+            return RefusedError(Refusal.INVALID, "write the phase's name: it is the corpus's too")
+        asked = {"corpus": values["phase"], "content": file.content, "source": file.source or "-"}
+        done = await tried(self.console.submit(request, corpora.import_, asked), ("content",))
+        return done if isinstance(done, RefusedError) else f"{done.corpus}@{done.version}"
+
+    async def _set_gold(
+        self,
+        request: web.Request,
+        phase: PhaseDetail,
+        task: str,
+        sent: MultiMapping[Any],
+        name: str,
+    ) -> bool:
+        """Begin to set the gold of a task, if a file was sent; return False where it is refused."""
+        file = sent_file(sent, name)
+        if not file.content:
+            return True
+        asked = NewGold(
+            phase=phase.phase, task=task, content=file.content, source=file.source or "-"
+        )
+        done = await tried(self.console.ask(request, gold.set_, asked), ("content", "task"))
+        if isinstance(done, RefusedError):
+            return False
+        await soon(self.console, request, done)
+        return True

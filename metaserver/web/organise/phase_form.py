@@ -1,0 +1,307 @@
+"""The form of a phase: four steps, their fields and files, and questions about dates."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+from multidict import MultiMapping
+
+from metaserver.model import zones
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.plans import DATES, TeamNames
+from metaserver.model.states import Visibility
+from metaserver.operations.corpora import CorpusDetail
+from metaserver.operations.fields import NAME_HELP
+from metaserver.operations.phases import PhaseDetail
+from metaserver.tasks.plugin import installed_tasks
+from metaserver.web.ui.forms import Form, FormField, Wording
+
+READING = "-reading"
+"""The end of the name of a question about a date."""
+CORPUS_FILE = "corpus-file"
+GOLD_FILES: Mapping[str, str] = {f"gold-{task}": task for task in installed_tasks()}
+"""The names of the fields of gold files, with their tasks."""
+
+LIMITS = (
+    *("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs"),
+    *("uploads.a_day", "uploads.total"),
+)
+PLANNED = (
+    "title",
+    "kind",
+    *DATES,
+    "visibility",
+    "team_names",
+    *(f"limits.{name}" for name in LIMITS),
+)
+FIXED = ("corpus", "release", "tasks", "public_share")
+"""The fields that cannot be changed once there is a run."""
+
+VISIBLE = {
+    Visibility.HIDDEN: "nobody, until you change this",
+    Visibility.OWN: "each team its own runs",
+    Visibility.PUBLIC: "everybody, all runs",
+}
+WORDING: Mapping[str, Wording] = {
+    "phase": Wording(label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."),
+    "title": Wording(help="What people call it: “Test phase”."),
+    "kind": Wording(label="Kind", choices=[("test", "test"), ("training", "training")]),
+    "tasks": Wording(
+        help="What servers are asked for. None chosen: all; mentions only with gold for them.",
+        choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
+    ),
+    "visibility": Wording(
+        label="Who sees the scores",
+        help="Organisers always see them.",
+        choices=[(seen.value, f"{seen} – {who}") for seen, who in VISIBLE.items()],
+    ),
+    "team_names": Wording(
+        label="Teams' names",
+        help="On boards and the monitor; each team sees its own.",
+        choices=[
+            (TeamNames.SHOWN.value, "shown to everybody"),
+            (TeamNames.HIDDEN.value, "hidden until the phase is frozen"),
+        ],
+    ),
+    "public_share": Wording(
+        label="Public part of the gold",
+        help="The share of its articles, drawn in secret, that scores use while a test phase is"
+        " open: 0.5 is half. 1 is all. Places after the freeze are by all articles.",
+    ),
+    "limits.timeout": Wording(
+        label="Time limit", help="Seconds for one article; empty: the hub's own setting."
+    ),
+    "limits.attempts": Wording(
+        label="Attempts", help="For one article, at most; empty: the hub's own setting."
+    ),
+    "limits.concurrency": Wording(
+        label="Requests at a time", help="That a server may register, at most; empty: any number."
+    ),
+    "limits.answer_bytes": Wording(
+        label="Answer's size", help="In bytes, at most; empty: the hub's own setting."
+    ),
+    "limits.servers": Wording(label="Servers", help="Of a team, at most."),
+    "limits.runs": Wording(label="Offline runs", help="Of a team and task, at most."),
+    "limits.uploads.a_day": Wording(
+        label="Uploads in 24 hours", help="Of a team and task, at most; replacements count."
+    ),
+    "limits.uploads.total": Wording(
+        label="Uploads in all",
+        help="Of a team and task, at most: each reveals a little of the gold.",
+    ),
+}
+
+
+class FormStep(NamedTuple):
+    """A step of the form: its title, what it asks, its fields, and those that are folded."""
+
+    title: str
+    text: str
+    fields: Sequence[FormField]
+    advanced: Sequence[FormField]
+
+    @property
+    def unfolded(self) -> bool:
+        """True where a folded field is wrong: the viewer must see it."""
+        return any(field.error for field in self.advanced)
+
+
+STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
+    (
+        "What",
+        "What it is called, its articles and its tasks.",
+        ("title", "phase", "kind", "corpus", CORPUS_FILE, "tasks", *GOLD_FILES),
+        ("release",),
+    ),
+    ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
+    (
+        "Who sees",
+        "Who sees the scores before you publish them.",
+        ("visibility", "team_names"),
+        ("public_share",),
+    ),
+    (
+        "Limits",
+        "What teams may do, and how long their servers may take.",
+        ("limits.servers", "limits.runs", "limits.uploads.a_day", "limits.uploads.total"),
+        ("limits.timeout", "limits.attempts", "limits.concurrency", "limits.answer_bytes"),
+    ),
+)
+"""The steps: title, text, names of the fields, and of those that are folded."""
+
+
+def steps(form: Form) -> Sequence[FormStep]:
+    """Return the steps of a form, without the fields that it has not."""
+    known: dict[str, list[FormField]] = {}
+    for field in form.fields:  # a question about a field comes after it
+        known.setdefault(field.name.removesuffix(READING), []).append(field)
+
+    def of(names: Sequence[str]) -> Sequence[FormField]:
+        return [field for name in names for field in known.get(name, ())]
+
+    return [FormStep(title, text, of(names), of(folded)) for title, text, names, folded in STEPS]
+
+
+# -- files and questions ---------------------------------------------------------------------------
+
+
+def with_files(form: Form, errors: Mapping[str, str]) -> Form:
+    """Return the form of a new phase with the fields of its files."""
+    files = [
+        _file(
+            CORPUS_FILE,
+            "Or import a corpus now",
+            errors,
+            "Articles as text, XML, JSON, or a zip"
+            " of such files: a corpus of the phase's name. It takes the place of the choice above.",
+        ),
+        *(
+            _file(name, f"Gold of {task}", errors, "It can also be set later.")
+            for name, task in GOLD_FILES.items()
+        ),
+    ]
+    return dataclasses.replace(form, fields=[*form.fields, *files])
+
+
+def _file(name: str, label: str, errors: Mapping[str, str], text: str) -> FormField:
+    return FormField(
+        name=name, label=label, kind="file", help=text, bounds={}, error=errors.get(name, "")
+    )
+
+
+def with_questions(form: Form, sent: MultiMapping[Any] | None, zone: str, now: float) -> Form:
+    """Return the form with a question after each date that was sent and needs one.
+
+    A local time that comes twice or does not exist has two readings, of which one is to be
+    chosen; a date in the past is to be confirmed.
+    """
+    if sent is None:
+        return form
+    fields: list[FormField] = []
+    for field in form.fields:
+        fields.append(field)
+        if field.name in DATES and field.error:
+            fields += _questions(field, zone, now)
+    return dataclasses.replace(form, fields=fields)
+
+
+def _questions(field: FormField, zone: str, now: float) -> Iterator[FormField]:
+    name, text = f"{field.name}{READING}", field.value
+    if found := zones.readings(text, zone):
+        choices = [
+            (f"{text}|{one.isoformat()}", f"{one:%Y-%m-%d %H:%M}, UTC{one:%z}") for one in found
+        ]
+        yield FormField(
+            name=name,
+            label=f"{field.label.partition(',')[0]}: which moment?",
+            kind="choice",
+            choices=[("", "choose"), *choices],
+            bounds={},
+            required=True,
+        )
+    elif _is_past(text, zone, now):
+        yield FormField(
+            name=name,
+            label=f"Yes, {field.name} is past: the hub does it at once",
+            kind="check",
+            bounds={},
+        )
+
+
+def read_dates(
+    values: Mapping[str, Any], sent: MultiMapping[Any], zone: str, now: float
+) -> dict[str, Any] | RefusedError:
+    """Return values with the dates that were chosen; or why a date is not clear.
+
+    A date in the past is refused unless it was confirmed.
+    """
+    read = dict(values)
+    for name in DATES:
+        text, answer = str(values.get(name) or ""), str(sent.get(f"{name}{READING}", ""))
+        if not text:
+            continue
+        written_as, _, moment = answer.partition("|")
+        if moment and written_as == text:
+            read[name] = text = moment
+        if _is_past(text, zone, now) and not answer:
+            message = f"{text.replace('T', ' ')} is past: confirm it, or write another date"
+            return RefusedError(Refusal.INVALID, message, field=name)
+    return read
+
+
+def _is_past(text: str, zone: str, now: float) -> bool:
+    try:
+        return zones.read_moment(text, zone).timestamp() < now
+    except ValueError:
+        return False  # the operation says what is wrong with it
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def other_zone(
+    phase: PhaseDetail, sent: MultiMapping[Any], values: Mapping[str, Any]
+) -> RefusedError | None:
+    """Return why dates cannot be read: the form that they were written in was of another zone."""
+    dated = next((name for name in DATES if values.get(name)), None)
+    if dated is None or sent.get("timezone", phase.timezone) == phase.timezone:
+        return None
+    message = f"the challenge's time zone has been changed to {phase.timezone}: write it again"
+    return RefusedError(Refusal.STATE, message, field=dated)
+
+
+def form_values(phase: PhaseDetail) -> dict[str, Any]:
+    """Return the values in a phase's form."""
+    values: dict[str, Any] = {name: written(getattr(phase, name)) for name in DATES}
+    for name in ("title", "kind", "visibility", "team_names", "public_share", "release"):
+        values[name] = getattr(phase, name)
+    return values | {"limits": msgspec.to_builtins(phase.limits)}
+
+
+def written(at: datetime | None) -> str:
+    """Write a moment as a browser's form does, in the phase's zone."""
+    if at is None:
+        return ""
+    return f"{at:%Y-%m-%dT%H:%M}" if not at.second else f"{at:%Y-%m-%dT%H:%M:%S}"
+
+
+def date_wording(zone: str) -> dict[str, Wording]:
+    """Return the labels and help of the dates of a phase in a time zone."""
+    help_texts = {
+        "opens": "From then on articles are sent; empty: you open it yourself.",
+        "freezes": "From then on none are; empty: you freeze it yourself.",
+        "closes": "It is over; empty: you close it yourself.",
+    }
+    return {
+        name: Wording(
+            label=f"{name.capitalize()}, {zone} time", kind="datetime-local", help=help_texts[name]
+        )
+        for name in DATES
+    }
+
+
+def corpus_choices(known: Sequence[CorpusDetail]) -> Wording:
+    """Return the choices of a corpus."""
+    return Wording(
+        help="The articles, in the order in which they are sent.",
+        choices=[
+            (
+                f"{one.corpus}@{one.version}",
+                f"{one.corpus}, version {one.version} ({one.articles} articles)",
+            )
+            for one in known
+        ],
+    )
+
+
+def release_choices(known: Sequence[str]) -> Wording:
+    """Return the choices of a UniProt release."""
+    return Wording(
+        label="UniProt release",
+        help="Accessions in answers are checked by it.",
+        choices=[(name, name) for name in known],
+    )

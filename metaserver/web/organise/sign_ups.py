@@ -1,0 +1,125 @@
+"""Sign-ups as organisers see them: approve, decline, hand out a link, invite."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from aiohttp import web
+
+from metaserver.model.challenges import NEXT_LINK, SignUpState
+from metaserver.model.errors import RefusedError
+from metaserver.operations import challenge_pages, sign_ups
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.sign_ups import Approval, Invitations, OneSignUp, SignUpLink
+from metaserver.web.organise.form_helpers import OperationForm, number, tried
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.forms import Form, Wording
+
+INVITED = OperationForm(
+    request=Invitations,
+    names=("emails",),
+    wording={"emails": Wording(label="E-mail addresses", kind="long", help="One a line.")},
+)
+STATES = {
+    SignUpState.INVITED: ("waiting", "invited"),
+    SignUpState.UNCONFIRMED: ("waiting", "not confirmed"),
+    SignUpState.WAITING: ("slow", "waits for you"),
+    SignUpState.APPROVED: ("up", "in, no token yet"),
+    SignUpState.JOINED: ("up", "in"),
+    SignUpState.DECLINED: ("paused", "declined"),
+}
+ACTS = {
+    SignUpState.INVITED: ("link", "decline"),
+    SignUpState.UNCONFIRMED: ("link", "decline"),
+    SignUpState.WAITING: ("approve", "decline"),
+    SignUpState.APPROVED: ("link",),
+}
+WORDS = {"approve": "Approve", "decline": "Decline", "link": "Hand out a link"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignUpDesk:
+    """The handlers of sign-ups."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/challenges/{challenge}/sign-ups"
+        return [
+            web.get(one, self.show),
+            web.post(f"{one}/invite", self.invite),
+            web.post(f"{one}/{{id}}/{{act:{'|'.join(WORDS)}}}", self.act),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with a challenge's sign-ups."""
+        return await self._show(request, INVITED.form())
+
+    async def invite(self, request: web.Request) -> web.Response:
+        """Invite people by their addresses."""
+        sent = await posted(request)
+        emails = tuple(str(sent.get("emails", "")).split())
+        values = {"challenge": request.match_info["challenge"], "emails": emails}
+        done = await tried(self.console.submit(request, sign_ups.invite, values))
+        if isinstance(done, RefusedError):
+            return await self._show(request, INVITED.form(sent, done), status=done.refusal)
+        raise web.HTTPSeeOther(_path(request))
+
+    async def act(self, request: web.Request) -> web.Response:
+        """Approve or decline a sign-up, or show its link, once."""
+        number_of, sent = number(request.match_info["id"]), await posted(request)
+        one = OneSignUp(id=number_of)
+        made: SignUpLink | None = None
+        done: Any
+        match request.match_info["act"]:
+            case "link":
+                done = made = await self._tried(self.console.ask(request, sign_ups.link, one))
+            case "approve":
+                team = str(sent.get("team", "")).strip() or None
+                asked = Approval(id=number_of, team=team)
+                done = await self._tried(self.console.ask(request, sign_ups.approve, asked))
+            case _:
+                done = await self._tried(self.console.ask(request, sign_ups.decline, one))
+        if isinstance(done, RefusedError):
+            return await self._show(request, INVITED.form(), refused=done, status=done.refusal)
+        if made is not None:
+            return await self._show(request, INVITED.form(), made=made)
+        raise web.HTTPSeeOther(_path(request))
+
+    async def _tried(self, asked: Awaitable[Any]) -> Any:
+        return await tried(asked)
+
+    async def _show(
+        self,
+        request: web.Request,
+        form: Form,
+        *,
+        made: SignUpLink | None = None,
+        refused: RefusedError | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        asked = OneChallenge(challenge=request.match_info["challenge"])
+        return self.console.answer(
+            "organise_sign_ups.html",
+            status=status,
+            c=await self.console.ask(request, challenge_pages.get, asked),
+            known=await self.console.ask(request, sign_ups.list_, asked),
+            states=STATES,
+            acts=ACTS,
+            words=WORDS,
+            links=NEXT_LINK,
+            mails=self.console.hub.sign_up_mailer.able,
+            path=_path(request),
+            form=form,
+            made=made,
+            refused=refused,
+        )
+
+
+def _path(request: web.Request) -> str:
+    name = quote(request.match_info["challenge"], safe="")
+    return f"/organise/challenges/{name}/sign-ups"

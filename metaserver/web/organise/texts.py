@@ -1,0 +1,148 @@
+"""The page of a challenge as organisers write it: texts with a preview, announcements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from aiohttp import web
+
+from metaserver.model.challenges import SECTIONS
+from metaserver.model.errors import RefusedError
+from metaserver.operations import challenge_pages
+from metaserver.operations.challenge_pages import ChallengeEdit, ChallengeTexts, NewAnnouncement
+from metaserver.operations.fields import OneChallenge
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.public.challenge_page import announced, sections_of
+from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.markdown import MOST, render
+
+MODES = (
+    ("closed", "no sign-up: organisers add teams"),
+    ("approve", "an organiser approves each team"),
+    ("automatic", "whoever has confirmed is in"),
+    ("code", "whoever knows the invitation code is in"),
+)
+LONG = Wording(kind="long")
+TEXTS = OperationForm(
+    request=ChallengeEdit,
+    names=(
+        *(section.name for section in SECTIONS),
+        *("announced", "sign_up", "code", "terms", "terms_version"),
+    ),
+    wording={
+        **{
+            section.name: Wording(label=section.heading, kind="long", help="Markdown.")
+            for section in SECTIONS
+        },
+        "announced": Wording(
+            help="Until then only organisers see anything of the challenge: 2026-12-01T09:00;"
+            " empty: everybody sees it."
+        ),
+        "sign_up": Wording(label="Teams sign up", choices=MODES),
+        "code": Wording(
+            label="New invitation code", help="8 letters or more; empty: the one that there is."
+        ),
+        "terms": Wording(label="Terms", kind="long", help="Markdown. Who signs up accepts them."),
+        "terms_version": Wording(help="Another one for each change, such as 2026-11."),
+    },
+)
+ANNOUNCED = OperationForm(
+    request=NewAnnouncement,
+    names=("title", "text"),
+    wording={"text": Wording(kind="long", help="Markdown.")},
+    name="news",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextPages:
+    """The handlers of a challenge's page and announcements."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = "/organise/challenges/{challenge}"
+        return [
+            web.get(f"{one}/page", self.show),
+            web.post(f"{one}/page", self.change),
+            web.post(f"{one}/announcements", self.announce),
+        ]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the texts as they are."""
+        texts = await self._texts(request)
+        return await self._show(request, texts, TEXTS.form(_values(texts)))
+
+    async def change(self, request: web.Request) -> web.Response:
+        """Change the texts, or show how they would look."""
+        texts, sent = await self._texts(request), await posted(request)
+        values = {**TEXTS.values(sent), "challenge": texts.challenge}
+        if "preview" in sent:
+            written = {name: str(values.get(name) or "")[:MOST] for name in texts.__struct_fields__}
+            drafts = {section.name: written[section.name] for section in SECTIONS}
+            draft = msgspec.structs.replace(texts, **drafts, terms=written["terms"])
+            return await self._show(request, texts, TEXTS.form(sent), draft=draft)
+        if not values.get("code"):
+            values.pop("code", None)
+        done = await tried(self.console.submit(request, challenge_pages.edit, values))
+        if isinstance(done, RefusedError):
+            return await self._show(request, texts, TEXTS.form(sent, done), status=done.refusal)
+        raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}")
+
+    async def announce(self, request: web.Request) -> web.Response:
+        """Announce something; the challenge's page shows it."""
+        texts, sent = await self._texts(request), await posted(request)
+        values = {**ANNOUNCED.values(sent), "challenge": texts.challenge}
+        done = await tried(
+            self.console.submit(request, challenge_pages.announce, values), ("challenge",)
+        )
+        if isinstance(done, RefusedError):
+            news = ANNOUNCED.form(sent, done)
+            form = TEXTS.form(_values(texts))
+            return await self._show(request, texts, form, news=news, status=done.refusal)
+        raise web.HTTPSeeOther(f"/c/{quote(texts.challenge, safe='')}#news")
+
+    async def _texts(self, request: web.Request) -> ChallengeTexts:
+        asked = OneChallenge(challenge=request.match_info["challenge"])
+        return await self.console.ask(request, challenge_pages.get, asked)
+
+    async def _show(
+        self,
+        request: web.Request,
+        texts: ChallengeTexts,
+        form: Form,
+        *,
+        draft: ChallengeTexts | None = None,
+        news: Form | None = None,
+        status: int = 200,
+    ) -> web.Response:
+        asked = OneChallenge(challenge=texts.challenge)
+        known = await self.console.ask(request, challenge_pages.list_announcements, asked)
+        shown: dict[str, Any] = {"sections": (), "terms": ""}
+        if draft is not None:
+            shown["sections"] = await asyncio.to_thread(sections_of, draft)
+            shown["terms"] = await asyncio.to_thread(render, draft.terms, "terms")
+        return self.console.answer(
+            "organise_texts.html",
+            status=status,
+            c=texts,
+            form=form,
+            draft=draft,
+            news_form=news or ANNOUNCED.form(),
+            news=await asyncio.to_thread(announced, known),
+            path=f"/organise/challenges/{quote(texts.challenge, safe='')}",
+            **shown,
+        )
+
+
+def _values(texts: ChallengeTexts) -> Mapping[str, Any]:
+    values = {name: getattr(texts, name) for name in TEXTS.names if hasattr(texts, name)}
+    at = texts.announced
+    return values | {"announced": at.isoformat(timespec="minutes") if at else ""}

@@ -1,0 +1,108 @@
+"""A challenge's page: its texts, its timeline, its announcements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from aiohttp import web
+from markupsafe import Markup
+
+from metaserver.model.challenges import SECTIONS, SignUpMode
+from metaserver.operations import challenge_pages
+from metaserver.operations.challenge_pages import AnnouncementDetail, ChallengeTexts
+from metaserver.operations.context import HubContext
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.table import ask
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page
+from metaserver.web.public.phases import PhaseSites
+from metaserver.web.public.sites import PhaseSummary
+from metaserver.web.ui.markdown import render
+from metaserver.web.ui.templates import Templates
+
+NEWEST = 5
+"""Announcements that are shown at once; the others are folded."""
+
+
+class ShownSection(NamedTuple):
+    """A text of the page as it is shown."""
+
+    name: str
+    heading: str
+    html: Markup
+
+
+class ShownAnnouncement(NamedTuple):
+    """An announcement as it is shown."""
+
+    at: float
+    title: str
+    html: Markup
+
+
+class Milestone(NamedTuple):
+    """A date of the timeline; `word` is what a phase does then."""
+
+    phase: PhaseSummary
+    word: str
+    at: float
+
+
+def sections_of(texts: ChallengeTexts) -> list[ShownSection]:
+    """Return the texts that there are; takes some milliseconds, for a thread."""
+    given = [(section, getattr(texts, section.name)) for section in SECTIONS]
+    return [
+        ShownSection(section.name, section.heading, render(text, section.name))
+        for section, text in given
+        if text.strip()
+    ]
+
+
+def announced(known: Sequence[AnnouncementDetail]) -> list[ShownAnnouncement]:
+    """Return announcements with their HTML; takes some milliseconds, for a thread."""
+    return [
+        ShownAnnouncement(one.at, one.title, render(one.text, f"news-{one.at:.0f}"))
+        for one in known
+    ]
+
+
+def timeline(phases: Sequence[PhaseSummary]) -> list[Milestone]:
+    """Return the dates of phases in their order."""
+    found = [Milestone(phase, word, at) for phase in phases for word, at in phase.dates]
+    return sorted(found, key=lambda milestone: milestone.at)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChallengeDoor:
+    """The handler, and what it draws with; `joining` where teams can sign in and up."""
+
+    hub: HubContext
+    sites: PhaseSites
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return its route."""
+        return [web.get("/c/{challenge}", self.show)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with the page of a challenge."""
+        caller, name = caller_of(request), request.match_info["challenge"]
+        asked = OneChallenge(challenge=name)
+        texts = await ask(self.hub, caller, challenge_pages.get, asked)
+        news = await ask(self.hub, caller, challenge_pages.list_announcements, asked)
+        phases = self.sites.of_challenge(name)
+        context: Mapping[str, object] = {
+            "c": texts,
+            "phases_of": phases,
+            "timeline": timeline(phases),
+            "sections": await asyncio.to_thread(sections_of, texts),
+            "news": await asyncio.to_thread(announced, news),
+            "newest": NEWEST,
+            "now": self.hub.clock(),
+            "joining": texts.sign_up is not SignUpMode.CLOSED,
+            "organiser": caller.organiser,
+        }
+        return page(self.templates.page("challenge.html", **context))

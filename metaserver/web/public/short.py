@@ -1,0 +1,57 @@
+"""Short addresses, which name no phase: `/monitor` leads to the monitor of the open one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aiohttp import web
+
+from metaserver.model.states import OPEN_STATES
+from metaserver.web.access.visitor import caller_of
+from metaserver.web.public.boards import page, viewer_of
+from metaserver.web.public.sites import PhaseSummary, Sites, may_know
+from metaserver.web.ui.templates import Templates
+
+KINDS: Mapping[str, str] = {
+    "monitor": "monitor",
+    "board": "board",
+    "t": "board",  # as boards were addressed up to release 0.2
+    "servers": "servers",
+}
+"""The first words of short addresses, and of the pages of a phase to which they lead."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortAddresses:
+    """The handler, and what it draws with."""
+
+    sites: Sites
+    templates: Templates
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the route of all short addresses."""
+        return [web.get(f"/{{kind:{'|'.join(KINDS)}}}{{rest:(?:/.*)?}}", self.find)]
+
+    async def find(self, request: web.Request) -> web.Response:
+        """Send the viewer to the page in the only open phase, else show the choice of phases."""
+        path, query = request.rel_url.raw_path, request.rel_url.raw_query_string
+        kind, slash, rest = path.removeprefix("/").partition("/")
+        tail = f"/{KINDS[kind]}{slash}{rest}" + (f"?{query}" if query else "")
+        viewer = viewer_of(request)
+        known = [one for one in self.sites.summaries() if may_know(one, viewer)]
+        meant = _meant(known)
+        if meant is not None:
+            raise web.HTTPFound(meant.base + tail)
+        template = "which_phase.html" if known else "no_phase.html"
+        organiser = caller_of(request).organiser
+        text = self.templates.page(template, choice=known, tail=tail, organiser=organiser)
+        answer = page(text)
+        answer.set_status(300 if known else 404)
+        return answer
+
+
+def _meant(known: Sequence[PhaseSummary]) -> PhaseSummary | None:
+    """Return the only open phase, or the only one there is; None where there is a choice."""
+    found = [phase for phase in known if phase.state in OPEN_STATES] or known
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,151 @@
+"""Signing a team up, and the pages of its one-time links."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from aiohttp import hdrs, web
+
+from metaserver.model.challenges import LinkKind, SignUpMode, SignUpState, link_path
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.operations import challenge_pages, sign_up_links, sign_ups
+from metaserver.operations.challenge_pages import ChallengeTexts
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.sign_up_links import Confirmation, LinkDetail, OneLink
+from metaserver.operations.sign_ups import NewSignUp
+from metaserver.web.access.auth import check_same_site
+from metaserver.web.access.headers import refusal_headers
+from metaserver.web.access.posted import fields
+from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.forms import Form, Wording
+from metaserver.web.ui.markdown import render
+
+FORM_BYTES = 32_768
+WORDING = {
+    "team": Wording(label="Team", help="Its name on boards, for good: letters, digits, “.-_”."),
+    "people": Wording(label="People", kind="long", help="A name a line, the contact first."),
+    "email": Wording(label="E-mail", kind="email", help="A link to confirm is sent there."),
+    "affiliation": Wording(label="Affiliation", help="Your institution or company."),
+    "code": Wording(label="Invitation code", help="From the organisers."),
+}
+ASKED = ("team", "people", "email", "affiliation")
+CORRECTED = ("team", "people", "affiliation")
+
+
+def _form(
+    request: type[msgspec.Struct], names: tuple[str, ...], texts: ChallengeTexts | LinkDetail
+) -> OperationForm:
+    """Return a form, with a box for the terms where there are any."""
+    label = f"I accept the terms (version {texts.terms_version})"
+    box = Wording(label=label, kind="check", help="They are above.", sends=texts.terms_version)
+    terms = ("terms",) if texts.terms else ()
+    return OperationForm(request=request, names=names + terms, wording={**WORDING, "terms": box})
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignUpPages:
+    """The handlers of signing up, for who has no token yet."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return their routes."""
+        one = link_path("{secret}")
+        return [
+            web.get(one, self.look),
+            web.post(one, self.use),
+            web.get("/sign-up/{challenge}", self.ask),
+            web.post("/sign-up/{challenge}", self.begin),
+        ]
+
+    async def ask(self, request: web.Request) -> web.Response:
+        """Answer with the form."""
+        texts = await self._texts(request)
+        return await self._ask(texts, self._asked(texts).form())
+
+    async def begin(self, request: web.Request) -> web.Response:
+        """Sign a team up; say the same to everybody."""
+        check_same_site(request)
+        texts, sent = await self._texts(request), await fields(request, FORM_BYTES)
+        asked = self._asked(texts)
+        values = {**asked.values(sent), "challenge": texts.challenge}
+        try:
+            done = await tried(self.console.submit(request, sign_ups.begin, values))
+        except RefusedError as error:
+            if error.refusal is not Refusal.TOO_MANY:
+                raise
+            done = error
+        if isinstance(done, RefusedError):
+            answer = await self._ask(texts, asked.form(sent, done), done.refusal)
+            answer.headers.update(refusal_headers(done))
+            return answer
+        return self._answer("sign_up_done.html", c=texts, message=done.message)
+
+    # -- links -----------------------------------------------------------------------------------
+
+    async def look(self, request: web.Request) -> web.Response:
+        """Answer with what a link is for: only its button uses it up."""
+        link = await self._link(request)
+        form = self._confirmed(link).form(_written(link))
+        return await self._look(request, link, form)
+
+    async def use(self, request: web.Request) -> web.Response:
+        """Confirm a sign-up, accept an invitation, or show the first token."""
+        check_same_site(request)
+        secret, link = request.match_info["secret"], await self._link(request)
+        if link.kind is LinkKind.TOKEN:
+            issued = await self.console.ask(request, sign_up_links.token, OneLink(secret=secret))
+            return self._answer("sign_up_token.html", link=link, issued=issued)
+        form, sent = self._confirmed(link), await fields(request, FORM_BYTES)
+        values = {**form.values(sent), "secret": secret}
+        done = await tried(self.console.submit(request, sign_up_links.confirm, values))
+        if isinstance(done, RefusedError):
+            return await self._look(request, link, form.form(sent, done), done.refusal)
+        if done.state is SignUpState.APPROVED:
+            raise web.HTTPSeeOther(link_path(done.secret))
+        return self._answer("sign_up_waits.html", link=link, team=done.team)
+
+    async def _texts(self, request: web.Request) -> ChallengeTexts:
+        asked = OneChallenge(challenge=request.match_info["challenge"])
+        return await self.console.ask(request, challenge_pages.get, asked)
+
+    async def _link(self, request: web.Request) -> LinkDetail:
+        asked = OneLink(secret=request.match_info["secret"][:100])
+        return await self.console.ask(request, sign_up_links.look, asked)
+
+    def _asked(self, texts: ChallengeTexts) -> OperationForm:
+        code = ("code",) if texts.sign_up is SignUpMode.CODE else ()
+        return _form(NewSignUp, ASKED + code, texts)
+
+    def _confirmed(self, link: LinkDetail) -> OperationForm:
+        if link.kind is LinkKind.CONFIRM:
+            return OperationForm(request=Confirmation, names=CORRECTED, wording=WORDING)
+        return _form(Confirmation, CORRECTED, link)
+
+    async def _ask(self, texts: ChallengeTexts, form: Form, status: int = 200) -> web.Response:
+        terms = await asyncio.to_thread(render, texts.terms, "terms")
+        closed = texts.sign_up is SignUpMode.CLOSED
+        return self._answer(
+            "sign_up.html", status=status, c=texts, form=form, terms=terms, closed=closed
+        )
+
+    async def _look(
+        self, request: web.Request, link: LinkDetail, form: Form, status: int = 200
+    ) -> web.Response:
+        shown = {"link": link, "form": form, "path": request.path}
+        terms = await asyncio.to_thread(render, link.terms, "terms")
+        return self._answer("sign_up_link.html", status=status, terms=terms, **shown)
+
+    def _answer(self, template: str, status: int = 200, **context: Any) -> web.Response:
+        answer = self.console.answer(template, status=status, **context)
+        answer.headers[hdrs.CACHE_CONTROL] = "no-store"
+        return answer
+
+
+def _written(link: LinkDetail) -> Mapping[str, str]:
+    return {name: getattr(link, name) for name in CORRECTED}

@@ -1,0 +1,27 @@
+"""Announcements in the team console: the newest of all challenges."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from metaserver.operations import challenge_pages, challenges
+from metaserver.operations.challenge_pages import AnnouncementDetail
+from metaserver.operations.fields import OneChallenge
+from metaserver.operations.table import Nothing
+from metaserver.web.public.challenge_page import ShownAnnouncement, announced
+from metaserver.web.ui.console import ConsoleContext
+
+NEWEST = 3
+
+
+async def newest_news(console: ConsoleContext, request: web.Request) -> Sequence[ShownAnnouncement]:
+    """Return the newest announcements that the viewer may see."""
+    known: list[AnnouncementDetail] = []
+    for one in await console.ask(request, challenges.list_challenges, Nothing()):
+        asked = OneChallenge(challenge=one.challenge)
+        known += await console.ask(request, challenge_pages.list_announcements, asked)
+    newest = sorted(known, key=lambda one: one.at, reverse=True)[:NEWEST]
+    return await asyncio.to_thread(announced, newest)

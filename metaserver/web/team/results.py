@@ -1,0 +1,118 @@
+"""My results: a team's runs with their scores, the first page of its console."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from aiohttp import web
+
+from metaserver.model.states import OPEN_STATES, PhaseState, Visibility
+from metaserver.operations import team_results, teams
+from metaserver.operations.phases import PhaseDetail
+from metaserver.operations.table import Nothing
+from metaserver.operations.team_results import ResultsOf, RunResult
+from metaserver.web.public.sites import base_of
+from metaserver.web.team.news import newest_news
+from metaserver.web.team.scope import Scope, newest_phases, scope_of
+from metaserver.web.ui.console import ConsoleContext
+from metaserver.web.ui.live import LiveParts
+
+PART = "team_results_parts.html"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PhaseResults:
+    """A phase with the team's runs of each task, for the team or for an organiser."""
+
+    phase: PhaseDetail
+    tasks: Sequence[tuple[str, Sequence[RunResult]]]
+    organiser: bool
+
+    @property
+    def base(self) -> str:
+        """The beginning of the addresses of the phase's pages."""
+        return base_of(self.phase.challenge, self.phase.phase)
+
+    @property
+    def open(self) -> bool:
+        """True while its runs may change."""
+        return self.phase.state in OPEN_STATES
+
+    @property
+    def own_only(self) -> bool:
+        """True where places are among the team's own runs."""
+        return self.phase.visibility is Visibility.OWN and not self.organiser
+
+    @property
+    def by_article(self) -> bool:
+        """True where the difficulty of articles may be seen."""
+        late = self.phase.kind is PhaseState.TRAINING or not self.open
+        return self.organiser or (late and self.phase.visibility is Visibility.PUBLIC)
+
+    @staticmethod
+    def values(run: RunResult) -> Sequence[float]:
+        """Return the scores along a run's curve."""
+        return [score for _, score in run.curve]
+
+    @property
+    def news(self) -> str:
+        """The text that is announced when it changes: the places of the runs."""
+        placed = [one for _, runs in self.tasks for one in runs if one.place is not None]
+        return " ".join(f"{one.run} in {one.task}: place {one.place}." for one in placed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultPages:
+    """The handler of the page."""
+
+    console: ConsoleContext
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return its route."""
+        return [web.get("/team", self.show)]
+
+    async def show(self, request: web.Request) -> web.Response:
+        """Answer with a team's results; to an organiser who has not said whose, with all teams."""
+        scope = await scope_of(self.console, request)
+        if scope is None:
+            known = await self.console.ask(request, teams.list_, Nothing())
+            return self.console.answer("team_choice.html", teams=known)
+        return self.console.answer(
+            "team_results.html",
+            scope=scope,
+            by_phase=await _results(self.console, request, scope),
+            news=await newest_news(self.console, request),
+            notice=_notice(request.query),
+        )
+
+
+def _notice(query: Mapping[str, str]) -> str:
+    """Return what to say after an upload."""
+    run = query.get("uploaded", "")
+    return f"{run} was uploaded: it is scored below." if run else ""
+
+
+async def _results(
+    console: ConsoleContext, request: web.Request, scope: Scope
+) -> Sequence[PhaseResults]:
+    """Return a team's results, the phases that are open first, then the newest."""
+    found = await console.ask(request, team_results.mine, ResultsOf(team=scope.team.team))
+    known = {phase.phase: phase for phase in await newest_phases(console, request)}
+    made = [
+        PhaseResults(
+            phase=known[name],
+            organiser=scope.organiser,
+            tasks=[(task, list(some)) for task, some in groupby(of_phase, lambda one: one.task)],
+        )
+        for name, of_phase in groupby(found, lambda one: one.phase)
+        if name in known  # one under embargo is not
+    ]
+    return sorted(made, key=lambda one: not one.open)
+
+
+async def result_parts(console: ConsoleContext, request: web.Request, scope: Scope) -> LiveParts:
+    """Return the live part of the page."""
+    phases = await _results(console, request, scope)
+    return LiveParts(html={"results": console.templates.part(PART, "results", phases, scope)})

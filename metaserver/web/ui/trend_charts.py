@@ -1,0 +1,165 @@
+"""The charts of a server's course over time: pure functions from measures to SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+
+from markupsafe import Markup
+
+from metaserver.monitoring.trends import DayUptime, Moment, Trend
+from metaserver.monitoring.windows import Window
+from metaserver.web.ui import svg
+from metaserver.web.ui.formatting import figure
+from metaserver.web.ui.labels import Area
+from metaserver.web.ui.plots import Axis
+
+WIDTH, HEIGHT = 400, 170
+PLOT = Area(52, 12, 388, 142)  # the rest is for ticks
+DAY_WIDTH, DAY_HEIGHT = 12, 34  # of a bar of the uptime
+FEW = 5  # the least highest count of an axis; days named in a label
+
+AGO: Mapping[Window, tuple[str, str]] = {
+    Window.HOUR: ("60 min ago", "30 min ago"),
+    Window.DAY: ("24 h ago", "12 h ago"),
+    Window.WEEK: ("7 d ago", "3.5 d ago"),
+    Window.MONTH: ("30 d ago", "15 d ago"),
+}
+EACH: Mapping[Window, str] = {
+    Window.HOUR: "minute",
+    Window.DAY: "hour",
+    Window.WEEK: "6 hours",
+    Window.MONTH: "day",
+}
+"""The name of a bucket of a window."""
+
+
+def response_times(trend: Trend, window: Window) -> Markup:
+    """Return the course of p50 and p95, in seconds, broken where nothing responded."""
+    p50, p95 = ([getattr(one, name) for one in trend.moments] for name in ("p50", "p95"))
+    known = [value for value in p95 if value is not None]
+    axis = Axis.over("s", known)
+    body = _grid(axis, window)
+    for series, values in (("s0", p50), ("s1", p95)):
+        body.append(svg.shape(f"curve {series}", _course(values, axis)))
+    most = f"p95 at most {figure(max(known))} s" if known else "no response"
+    return svg.drawing(body, WIDTH, HEIGHT, "trend", f"p50 and p95 of each {EACH[window]}: {most}")
+
+
+def throughput(trend: Trend, window: Window) -> Markup:
+    """Return the number of answered articles in each bucket."""
+    layers: Mapping[str, Callable[[Moment], int]] = {"column": lambda one: one.answered}
+    total = sum(one.answered for one in trend.moments)
+    return _columns(trend, window, layers, f"{total} articles answered")
+
+
+def errors(trend: Trend, window: Window) -> Markup:
+    """Return the number of errors in each bucket, and above them that of the partial answers."""
+    layers: Mapping[str, Callable[[Moment], int]] = {
+        "column bad": lambda one: one.errors,
+        "column few": lambda one: one.partial,
+    }
+    failed = sum(one.errors for one in trend.moments)
+    partial = sum(one.partial for one in trend.moments)
+    return _columns(trend, window, layers, f"{failed} errors, {partial} partial answers")
+
+
+def uptime(days: Sequence[DayUptime]) -> Markup:
+    """Return a bar a day: the time up from below, the time down from above."""
+    body = []
+    for i, day in enumerate(days):
+        x, title = i * DAY_WIDTH, f"{_date(day)}: {_share(day)}"
+        if day.share is None:
+            body.append(svg.shape("unknown", _bar(x, 0, DAY_HEIGHT), title))
+            continue
+        down = min(max((1 - day.share) * DAY_HEIGHT, 3), DAY_HEIGHT) if day.share < 1 else 0
+        body.append(svg.shape("up", _bar(x, down, DAY_HEIGHT - down), title))
+        if down:
+            body.append(svg.shape("down", _bar(x, 0, down), title))
+    return svg.drawing(body, DAY_WIDTH * len(days) - 3, DAY_HEIGHT, "uptime", uptime_label(days))
+
+
+def uptime_label(days: Sequence[DayUptime]) -> str:
+    """Say what the bars show: the days that were not wholly up, the worst first."""
+    known = [day for day in days if day.share is not None]
+    worst = sorted((day for day in known if (day.share or 0) < 1), key=lambda day: day.share or 0)
+    named = ", ".join(f"{_date(day)} {_share(day)}" for day in worst[:FEW])
+    more = f" and {len(worst) - FEW} more" if len(worst) > FEW else ""
+    told = f"; not wholly up: {named}{more}" if worst else ""
+    return f"Uptime by day: {len(known)} of {len(days)} days measured{told}"
+
+
+def _date(day: DayUptime) -> str:
+    return f"{datetime.fromtimestamp(day.start, UTC):%Y-%m-%d}"
+
+
+def _share(day: DayUptime) -> str:
+    return "not measured" if day.share is None else f"{100 * day.share:.3g} %"
+
+
+def _bar(x: float, y: float, height: float) -> str:
+    return f"M{x} {svg.number(y)}h9v{svg.number(height)}h-9z"
+
+
+def _grid(axis: Axis, window: Window) -> list[Markup]:
+    body = []
+    for tick in axis.ticks():
+        y = _y(axis, tick)
+        body += [
+            svg.line("grid", PLOT.left, y, PLOT.right, y),
+            svg.label(PLOT.left - 6, y + 4, _figure(tick), "end"),
+        ]
+    begin, half = AGO[window]
+    return [
+        *body,
+        svg.label(PLOT.left, HEIGHT - 10, begin, "start"),
+        svg.label((PLOT.left + PLOT.right) / 2, HEIGHT - 10, half),
+        svg.label(PLOT.right, HEIGHT - 10, "now", "end"),
+    ]
+
+
+def _figure(tick: float) -> str:
+    """Write a value of an axis in five characters at most: 0.25, 40, 12k, 1.5M."""
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if tick >= unit:
+            return f"{tick / unit:.3g}{letter}"
+    return f"{tick:.3g}"
+
+
+def _y(axis: Axis, value: float) -> float:
+    return PLOT.bottom - axis.share(value) * (PLOT.bottom - PLOT.top)
+
+
+def _course(values: Sequence[float | None], axis: Axis) -> str:
+    """Return a line through the middles of the buckets; one that stands alone is a short line."""
+    wide = (PLOT.right - PLOT.left) / max(len(values), 1)
+    parts = []
+    for known, run in groupby(enumerate(values), key=lambda pair: pair[1] is not None):
+        if not known:
+            continue
+        places = [
+            f"{svg.number(PLOT.left + (i + 0.5) * wide)} {svg.number(_y(axis, value or 0))}"
+            for i, value in run
+        ]
+        parts.append(f"M{'L'.join(places)}" + ("m-3 0h6" if len(places) == 1 else ""))
+    return "".join(parts)
+
+
+def _columns(
+    trend: Trend, window: Window, layers: Mapping[str, Callable[[Moment], int]], what: str
+) -> Markup:
+    """Return stacked columns of counts, one a bucket; `layers` are from below, by class."""
+    tops = [sum(count(one) for count in layers.values()) for one in trend.moments]
+    axis = Axis.over("", [max([FEW, *tops])])
+    body, wide = _grid(axis, window), (PLOT.right - PLOT.left) / max(len(tops), 1)
+    for i, one in enumerate(trend.moments):
+        below = 0
+        for kind, count in layers.items():
+            if not (counted := count(one)):
+                continue
+            y, height = _y(axis, below + counted), _y(axis, below) - _y(axis, below + counted)
+            body.append(svg.box(kind, PLOT.left + i * wide, y, max(wide - 1, 1), height))
+            below += counted
+    most = f"{what}, at most {max(tops, default=0)} in one {EACH[window]}"
+    return svg.drawing(body, WIDTH, HEIGHT, "trend", most)
