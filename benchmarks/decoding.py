@@ -16,7 +16,7 @@ import xmlrpc.client
 from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks.peer import answer_of
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.wire.usual import usual_answer
 from metaserver.wire.validation import check
@@ -50,7 +50,7 @@ def measure(hits: int, turns: int) -> float:
     accessions = [f"P{number:05}" for number in range(hits)]
     sent = answer_of(accessions, hits)
     body = xmlrpc.client.dumps((sent,), methodresponse=True).encode()
-    tasks, vocabulary, limits = list(installed_tasks().values()), Remembered(accessions), Limits()
+    tasks, vocabulary, limits = list(answered_tasks().values()), Remembered(accessions), Limits()
     ways: Sequence[Callable[[], object]] = (
         lambda: usual_answer(body, tasks, vocabulary, limits),
         lambda: check(decode_response(body), tasks, vocabulary),

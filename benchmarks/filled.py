@@ -35,7 +35,7 @@ from metaserver.model.states import Control, Outcome
 from metaserver.store import phases, servers, teams
 from metaserver.store.articles import pack_articles, store_articles
 from metaserver.store.store import Store, open_store
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.uniprot import Release, ReleaseVocabulary, build_release
 from metaserver.wire.validation import check
 
@@ -203,7 +203,7 @@ async def _phase(store: Store, lanes: int, articles: int) -> tuple[Corpus, int, 
 def _answers(given: Settings) -> list[tuple[CheckedAnswer, bytes]]:
     """Return answers of other hits and confidences each: checked, and packed as received."""
     vocabulary = ReleaseVocabulary(release=Release.open(given.release_folder(RELEASE)))
-    tasks = [task for name, task in installed_tasks().items() if name != "NER"]
+    tasks = [task for name, task in answered_tasks().items() if name != "NER"]
     some = random.Random(7)
     made = []
     for _ in range(VARIETY):

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import ANSWERED
-from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, answered_tasks
 from metaserver.uniprot.verdicts import Ruling
 from metaserver.uniprot.vocabulary import FormatVocabulary
 from metaserver.wire.report import Report
@@ -383,7 +383,7 @@ def full(
 
 def choose_tasks(dice: random.Random) -> Sequence[TaskPlugin]:
     """Return the tasks that a server is asked for: all of them, or some in another order."""
-    tasks = list(installed_tasks().values())
+    tasks = list(answered_tasks().values())
     return tasks if dice.random() < 0.85 else dice.sample(tasks, dice.randint(1, len(tasks)))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from benchmarks.decoding import milliseconds
 from benchmarks.fuzz_decoding import LIMITS, RELEASE, full
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.usual import usual_answer
 
 SIZES = (16_000, 32_000, 64_000)
@@ -93,7 +93,7 @@ def least(work: Callable[[], object]) -> float:
 
 def measure(parts: tuple[str, str, str]) -> Sequence[float]:
     """Return the times of the patterns by size, and that of decoder and check for the largest."""
-    tasks = list(installed_tasks().values())
+    tasks = list(answered_tasks().values())
     bodies = [body(parts, size) for size in SIZES]
     return [
         *(least(lambda body=body: usual_answer(body, tasks, RELEASE, LIMITS)) for body in bodies),

@@ -30,7 +30,7 @@ import aiohttp
 import psutil
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.phase import begun
+from benchmarks.phase import BASE, begun
 from metaserver.config import WebSettings
 from metaserver.files import descriptors
 from metaserver.lanes.events import AttemptEnded, LaneChanged
@@ -165,7 +165,8 @@ async def watch_all(address: str, places: int, viewers: int, pipe: Connection) -
 
     async def view(session: aiohttp.ClientSession, number: int) -> None:
         rows = ",".join(windows.of(number))
-        async with session.get(f"{address}events?page=monitor&rows={rows}") as response:
+        stream = f"{address}{BASE}events?page=monitor&rows={rows}"
+        async with session.get(stream) as response:
             assert response.headers["Content-Encoding"] == "gzip"
             await response.content.readany()
             ready.release()

@@ -18,6 +18,9 @@ from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
 from metaserver.uniprot import build_release
 
+NAME = PhaseName("benchmark")
+BASE = f"c/{NAME}/{NAME}/"
+"""The beginning of the addresses of the phase's pages."""
 NAMES = Path(str(files("annotators") / "data" / "uniprot_names.tsv"))
 ACCESSIONS = [line.split("\t")[0] for line in NAMES.read_text("utf-8").splitlines()[1:]]
 
@@ -55,7 +58,7 @@ def _phase(folder: Path, urls: Sequence[str], articles: int, concurrency: int) -
     for task, lines in gold.items():
         (folder / f"{task}.tsv").write_text("".join(lines), "utf-8")
     return SinglePhase(
-        name=PhaseName("benchmark"),
+        name=NAME,
         servers=[
             Server(name=ServerName(f"s{number}"), url=url, concurrency=concurrency)
             for number, url in enumerate(urls)

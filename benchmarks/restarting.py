@@ -77,7 +77,7 @@ def _figures(hub: psutil.Process, began: float) -> str:
 def _restart(name: str, config: Path) -> None:
     began = time.monotonic()
     with _serving(config) as (hub, address):
-        while _read(f"{address}/p/{PHASE}/t/INT") is None:
+        while _read(f"{address}/c/bc/{PHASE}/board/INT") is None:
             time.sleep(0.05)
         print(f"{name:32} pages answer    {_figures(hub, began)}", flush=True)
         while time.monotonic() < began + PATIENCE:

@@ -39,7 +39,7 @@ import psutil
 
 from benchmarks.live_pages import process, spent
 from benchmarks.peer import answer_of, peer
-from benchmarks.phase import ACCESSIONS, begun
+from benchmarks.phase import ACCESSIONS, BASE, begun
 from metaserver.archive.writing import export_store
 from metaserver.cli.hub import work
 from metaserver.config import Settings, WebSettings
@@ -50,7 +50,7 @@ from metaserver.web.server import serve_app
 EVERY = 15.0  # seconds between two lines
 PROBE = 0.05  # seconds between two requests of /healthz
 MOST = 4_000  # answers a second; lanes have articles for so many
-VIEWERS, PAGES = 20, ("monitor", "t/INT", "t/IPT", "t/ACT", "")
+VIEWERS, PAGES = 20, ("monitor", "board/INT", "board/IPT", "board/ACT")
 FLOORS = 8  # parts of the time
 SETTLED = 0.2  # of the time: caches are full and all lanes at work
 STORE_FILE = "metaserver.sqlite"
@@ -135,13 +135,13 @@ async def _view(address: str) -> None:
     async def stream(session: aiohttp.ClientSession, page: str) -> None:
         while True:
             with contextlib.suppress(aiohttp.ClientError):
-                async with session.get(f"{address}events?page={page}") as response:
+                async with session.get(f"{address}{BASE}events?page={page}") as response:
                     async for _ in response.content.iter_any():
                         pass
             await asyncio.sleep(1.0)
 
     async def load(session: aiohttp.ClientSession) -> None:
-        for page in itertools.cycle(PAGES):
+        for page in itertools.cycle(["", *(BASE + page for page in PAGES)]):
             with contextlib.suppress(aiohttp.ClientError, TimeoutError):
                 async with session.get(f"{address}{page}") as response:
                     await response.read()
@@ -149,7 +149,7 @@ async def _view(address: str) -> None:
 
     limits = aiohttp.ClientTimeout(total=None)
     async with aiohttp.ClientSession(timeout=limits, read_bufsize=2**24) as session:
-        pages = itertools.islice(itertools.cycle(PAGES[:-1]), VIEWERS)
+        pages = itertools.islice(itertools.cycle(PAGES), VIEWERS)
         await asyncio.gather(load(session), *(stream(session, page) for page in pages))
 
 
