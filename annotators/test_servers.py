@@ -74,7 +74,7 @@ class FaultyKit(Kit):
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer one HTTP request with its article's fault."""
-        article = _article(await request.read())
+        article = asked_article(await request.read())
         fault = self._turns.take(article[0]) if article else None
         if article is None or fault is None:
             return await super().handle(request)
@@ -85,7 +85,7 @@ class FaultyKit(Kit):
             return web.Response()
 
 
-def _article(body: bytes) -> tuple[str, Context] | None:
+def asked_article(body: bytes) -> tuple[str, Context] | None:
     """Return the article of a getAnnotation request, or None for any other request."""
     try:
         call = decode_call(body)

@@ -12,15 +12,15 @@ PAGES = {
     "monitor": ("/monitor", None),
     "monitor, empty": ("/monitor", []),
     "monitor, many": ("/monitor?sort=-p95", [f"Server {number}" for number in range(150)]),
-    "board, many": ("/t/INT?rows=101", [f"Server {number}" for number in range(150)]),
-    "board": ("/t/INT", None),
-    "board, sorted": ("/t/ACT?sort=run", None),
-    "board, empty": ("/t/INT", []),
-    "board, chosen": ("/t/INT?view=mapped&show=best", None),
-    "board without curves": ("/t/NER", None),
-    "articles": ("/t/INT/articles?sort=-mean", None),
-    "articles, none yet": ("/t/ACT/articles", []),
-    "articles without levels": ("/t/NER/articles", None),
+    "board, many": ("/board/INT?rows=101", [f"Server {number}" for number in range(150)]),
+    "board": ("/board/INT", None),
+    "board, sorted": ("/board/ACT?sort=run", None),
+    "board, empty": ("/board/INT", []),
+    "board, chosen": ("/board/INT?view=mapped&show=best", None),
+    "board without curves": ("/board/NER", None),
+    "articles": ("/board/INT/articles?sort=-mean", None),
+    "articles, none yet": ("/board/ACT/articles", []),
+    "articles without levels": ("/board/NER/articles", None),
     "frozen board": ("/b/k7Q2", None),
     "error": ("/nope", []),
 }
@@ -55,5 +55,5 @@ def test_axe_finds_nothing(make_site, visits, shown):
 
 def test_axe_finds_nothing_where_scores_are_hidden(site, visits):
     site.source.hidden, site.source.note = "The scores are shown when the phase ends.", "A note."
-    page = visits.open(f"{site.url}/t/INT")
+    page = visits.open(f"{site.url}/board/INT")
     assert violations(page, schemes=["light"], sizes=["desktop"]) == []

@@ -123,7 +123,7 @@ def test_from_an_empty_hub_to_an_open_phase(
     secret = plan_from_nothing(page, tmp_path)
     assert secret.startswith("bcms_t")
     page.get_by_role("link", name="Organise").first.click()
-    expect(page.locator("#needs")).to_contain_text("Nothing now.")
+    expect(page.locator("#needs")).to_contain_text("count in no score")  # one article, all gold
     expect(page.get_by_text("From an empty hub")).to_have_count(0)
     empty.token = secret
     blue = signed_in(empty, visits, "/team")
@@ -256,8 +256,12 @@ PAGES = {
     "challenge": "/organise/new-challenge",
     "new phase": "/organise/new-phase",
     "phase": "/organise/phases/test",
+    "control room": "/organise/phases/test/watch",
+    "phase, extended": "/organise/phases/test/extend",
     "phase, changed": "/organise/phases/test/edit",
     "phase, closed": "/organise/phases/test/close",
+    "phase, deleted": "/organise/phases/test/delete",
+    "challenge, deleted": "/organise/challenges/bc/delete",
     "gold": "/organise/phases/test/gold/ACT",
     "corpora": "/organise/corpora",
     "corpus": "/organise/corpora/demo",
@@ -271,6 +275,7 @@ PAGES = {
     "requeue": "/organise/servers/blue-1/requeue?phase=test",
     "uploads": "/organise/uploads",
     "audit": "/organise/audit",
+    "alerts": "/organise/alerts",
     "jobs": "/organise/jobs",
     "export": "/organise/export",
 }

@@ -20,12 +20,12 @@ pytestmark = pytest.mark.slow
 ARTICLES = 32
 PAGES = {
     "home": "/",
-    "monitor": "/p/test/monitor",
-    "board": "/p/test/t/INT",
-    "hidden board": "/p/test/t/INT",
-    "server": "/p/test/servers/blue-1",
+    "monitor": "/c/bc/test/monitor",
+    "board": "/c/bc/test/board/INT",
+    "hidden board": "/c/bc/test/board/INT",
+    "server": "/c/bc/test/servers/blue-1",
     "frozen": "frozen",
-    "organiser's server": "/p/test/servers/blue-1",
+    "organiser's server": "/c/bc/test/servers/blue-1",
 }
 
 
@@ -58,10 +58,10 @@ def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
     expect(page.get_by_role("heading", name="A challenge")).to_be_visible()
     expect(page.locator(".challenge article")).to_have_count(2)
     page.locator("article", has_text="Test phase").get_by_role("link", name="Monitor").click()
-    page.wait_for_url("**/p/test/monitor")
+    page.wait_for_url("**/c/bc/test/monitor")
     expect(page.locator("#live")).to_have_text("live")
     page.get_by_role("link", name="blue-1").click()
-    page.wait_for_url("**/p/test/servers/blue-1")
+    page.wait_for_url("**/c/bc/test/servers/blue-1")
     expect(page.locator("#live")).to_have_text("live")
     expect(page.locator("#server_head .pill")).to_have_text("finished")
     page.get_by_role("link", name="7d", exact=True).click()
@@ -69,7 +69,7 @@ def test_from_the_first_page_to_a_servers_page_and_to_another_phase(
     expect(page.locator("#measures")).to_contain_text("ok 32")
     page.get_by_text("Other phases").click()
     page.get_by_role("link", name="Second <phase>").press("Enter")
-    page.wait_for_url("**/p/second/monitor")
+    page.wait_for_url("**/c/bc/second/monitor")
     expect(page.locator("#phase-summary")).to_contain_text("Second <phase>")
     expect(page.get_by_text("No server takes part")).to_be_visible()
 
@@ -79,10 +79,10 @@ def test_a_change_of_state_reaches_both_pages_and_is_announced(
 ) -> None:
     hub.wait(held=True)
     monitor, server = (
-        visits.open(f"{hub.url}/p/test/{path}") for path in ("monitor", "monitor?find=blue")
+        visits.open(f"{hub.url}/c/bc/test/{path}") for path in ("monitor", "monitor?find=blue")
     )
     hub.ask_as_team("servers.start", server="blue-1")
-    server.goto(f"{hub.url}/p/test/servers/blue-1")
+    server.goto(f"{hub.url}/c/bc/test/servers/blue-1")
     for page in (monitor, server):
         expect(page.locator("#live")).to_have_text("live")
     expect(monitor.locator("#servers tr")).to_have_count(1)
@@ -103,7 +103,7 @@ def test_a_change_of_state_reaches_both_pages_and_is_announced(
 
 def test_all_is_there_without_scripts(hub: BlueHub, visits: Visits) -> None:
     at_work(hub, wrong=True)
-    page = visits.open(f"{hub.url}/p/test/monitor?state=finished", java_script_enabled=False)
+    page = visits.open(f"{hub.url}/c/bc/test/monitor?state=finished", java_script_enabled=False)
     expect(page.locator("#servers tr:visible")).to_have_count(1)
     page.get_by_role("link", name="blue-1").click()
     expect(page.locator("#measures")).to_contain_text("partial 32")
@@ -118,7 +118,9 @@ def test_the_deadline_is_told_in_the_readers_zone_and_in_the_challenges(
 ) -> None:
     hub.ask("challenges.set", challenge="bc", title="A challenge", timezone="Europe/Madrid")
     hub.ask("phases.update", phase="test", freezes="2030-01-15T17:00+01:00")
-    page = visits.open(f"{hub.url}/p/test/monitor", timezone_id="America/New_York", locale="en-GB")
+    page = visits.open(
+        f"{hub.url}/c/bc/test/monitor", timezone_id="America/New_York", locale="en-GB"
+    )
     head = page.locator("#phase-summary")
     expect(head).to_contain_text("freezes 15 Jan 2030, 11:00:00")
     expect(head).to_contain_text("(2030-01-15 17:00 Europe/Madrid)")
@@ -130,7 +132,7 @@ def shown(hub: BlueHub, visits: Visits, name: str, **options: object) -> Page:
     hub.ask("phases.update", phase="test", visibility=visibility)
     if name == "frozen":
         hub.ask("phases.freeze", phase="test")
-        page = visits.open(f"{hub.url}/p/test/t/INT", **options)
+        page = visits.open(f"{hub.url}/c/bc/test/board/INT", **options)
         link = page.get_by_role("link", name="Permanent link")
         link.wait_for()
         link.click()

@@ -19,21 +19,26 @@ def tab_to(page, text):
     pytest.fail(f"{text} cannot be reached by Tab")
 
 
+def column(page, heading):
+    """Return the cells of a board's column."""
+    return page.locator(f'#runs td[data-label="{heading}"]')
+
+
 def test_sorting_by_keyboard(site, visits):
-    page = visits.open(f"{site.url}/t/INT")
+    page = visits.open(f"{site.url}/board/INT")
     tab_to(page, "F")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/t/INT?sort=-f_score")
+    page.wait_for_url("**/board/INT?sort=-f_score#table")
     heading = page.get_by_role("columnheader", name="F", exact=True)
     expect(heading).to_have_attribute("aria-sort", "descending")
-    cells = page.locator("#runs tr td:nth-child(10)").all_inner_texts()
+    cells = column(page, "F").all_inner_texts()
     figures = [float(cell) for cell in cells if cell != "n/a"]
     assert figures == sorted(figures, reverse=True)
     assert cells[len(figures) :] == ["n/a"]
     tab_to(page, "F")
     page.keyboard.press("Enter")
     expect(heading).to_have_attribute("aria-sort", "ascending")
-    assert page.locator("#runs tr td:nth-child(10)").last.inner_text() == "n/a"
+    assert column(page, "F").last.inner_text() == "n/a"
 
 
 def test_the_skip_link_leads_past_the_header(site, visits):
@@ -52,7 +57,7 @@ def test_everything_is_there_without_scripts(site, visits):
     expect(page.locator("#pause")).to_be_hidden()
     page.get_by_role("link", name="down").click()
     expect(page.locator("#servers tr:not([hidden])")).to_have_count(1)
-    page.get_by_role("link", name="all").click()
+    page.get_by_role("link", name="all", exact=True).click()
     page.get_by_role("searchbox").fill("team 1")
     page.get_by_role("searchbox").press("Enter")
     expect(page.locator("#servers tr:not([hidden])")).to_have_count(5)
@@ -101,7 +106,7 @@ def test_the_readers_colours_are_kept(site, visits, scheme):
     button.click()
     after = page.evaluate(colour)
     assert after != before
-    page.goto(f"{site.url}/t/INT")
+    page.goto(f"{site.url}/board/INT")
     assert page.evaluate(colour) == after
     expect(button).to_have_attribute("aria-pressed", str(scheme == "light").lower())
 
@@ -117,19 +122,23 @@ def test_times_are_in_the_readers_zone(site, visits):
 
 CELLS = """rows => rows.map(row => [...row.cells].map(cell => {
     const text = cell.cloneNode(true);
-    text.querySelectorAll(".tag").forEach(tag => tag.remove());
+    text.querySelectorAll(".tag, .progress").forEach(part => part.remove());
     return text.innerText.trim() || text.textContent.trim();
 }))"""
 
 
 def as_shown(line, main):
-    """Return a line of the CSV as the page's cells have it."""
+    """Return a line of the CSV as the page's cells have it: place, run and score come first."""
     known = line["interval"] == "current"
     ranks = "–".join(dict.fromkeys([line["rank_low"], line["rank_high"]])) if known else ""
     bounds = f" [{line[f'{main}_low']}, {line[f'{main}_high']}]" if known else ""
-    hidden = {"rank_low", "rank_high", "team", f"{main}_low", f"{main}_high", "interval"}
-    cells = {key: text for key, text in line.items() if key not in hidden}
-    return [*(cells | {"place": cells["place"] + ranks, main: cells[main] + bounds}).values()]
+    place = "–" if line["place"] == "n/a" else line["place"] + ranks
+    hidden = {
+        "place", "rank_low", "rank_high", "team", "title", "run", "mode", "articles", main,
+        f"{main}_low", f"{main}_high", "interval", "articles_in_gold", "below_min_coverage",
+    }  # fmt: skip
+    others = [text for key, text in line.items() if key not in hidden]
+    return [place, line["run"], line[main] + bounds, *others, line["mode"], line["articles"]]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +146,7 @@ def as_shown(line, main):
 )
 def test_csv_is_the_table_of_the_page(site, visits, query):
     site.do(site.source.upload("Team 7 · R01", skill=0.4))
-    page = visits.open(f"{site.url}/t/ACT{query}")
+    page = visits.open(f"{site.url}/board/ACT{query}")
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     table = csv.DictReader(download.value.path().read_text().splitlines())
@@ -147,37 +156,37 @@ def test_csv_is_the_table_of_the_page(site, visits, query):
 
 def test_views_and_kinds_of_runs_by_keyboard_and_without_scripts(site, visits):
     site.do(site.source.upload("Team 7 · R01", skill=0.95))
-    page = visits.open(f"{site.url}/t/INT?sort=run", java_script_enabled=False)
+    page = visits.open(f"{site.url}/board/INT?sort=run", java_script_enabled=False)
     first = page.locator("#runs tr").first.locator("b")
     raw = first.inner_text()
     views = page.get_by_role("navigation", name="View of the hits")
     views.get_by_role("link", name="both").press("Enter")
-    page.wait_for_url("**/t/INT?view=both&sort=run")
+    page.wait_for_url("**/board/INT?view=both&sort=run")
     expect(views.get_by_role("link", name="both")).to_have_attribute("aria-current", "true")
     assert first.inner_text() != raw
     page.get_by_role("link", name="best of team").press("Enter")
-    page.wait_for_url("**/t/INT?view=both&show=best&sort=run")
+    page.wait_for_url("**/board/INT?view=both&show=best&sort=run")
     names = page.locator("#runs th")
     expect(names.first).to_have_text("Team 10 · S03")
     expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · R01 best"])
     page.get_by_role("link", name="online").click()
     expect(page.locator("#runs th", has_text="Team 7")).to_have_text(["Team 7 · S01"])
     csv_link = page.get_by_role("link", name="CSV").get_attribute("href")
-    assert csv_link == "/p/test/t/INT.csv?view=both&show=online&sort=run"
+    assert csv_link == "/c/bc/test/board/INT.csv?view=both&show=online&sort=run"
 
 
 def test_a_kind_of_run_that_is_not_there_leads_back_to_all(make_site, visits):
     site = make_site(["Team 1 · R01"])
     site.source.uploads, site.source.lanes = site.source.lanes, []
-    page = visits.open(f"{site.url}/t/INT?show=online")
+    page = visits.open(f"{site.url}/board/INT?show=online")
     page.get_by_role("link", name="show all runs").click()
     expect(page.locator("#runs th")).to_have_text(["Team 1 · R01"])
 
 
 def test_articles_by_difficulty(site, visits):
-    page = visits.open(f"{site.url}/t/ACT")
+    page = visits.open(f"{site.url}/board/ACT")
     page.get_by_role("link", name="Articles").first.click()
-    page.wait_for_url("**/t/ACT/articles")
+    page.wait_for_url("**/board/ACT/articles")
     expect(page.get_by_role("heading", name="Mean rank against")).to_be_visible()
     expect(page.locator("svg.plot .dot")).to_have_count(59)
     page.get_by_role("columnheader", name="SD").get_by_role("link").click()
@@ -186,13 +195,13 @@ def test_articles_by_difficulty(site, visits):
     page.get_by_role("link", name="INT").click()
     expect(page.get_by_role("heading", name="Mean AUC iP/R against")).to_be_visible()
     page.get_by_role("link", name="mapped").click()
-    expect(page).to_have_url(f"{site.url}/p/test/t/INT/articles?view=mapped")
+    expect(page).to_have_url(f"{site.url}/c/bc/test/board/INT/articles?view=mapped")
 
 
 def test_a_permanent_link_shows_the_board_as_it_was(site, visits):
     site.source.freeze("k7Q2", "INT")
     site.do(site.source.add_run("Latecomer", skill=0.99))
-    page = visits.open(f"{site.url}/t/INT", timezone_id="Asia/Tokyo")
+    page = visits.open(f"{site.url}/board/INT", timezone_id="Asia/Tokyo")
     expect(page.locator("#runs th", has_text="Latecomer")).to_be_visible()
     page.get_by_role("link", name="Permanent link").press("Enter")
     page.wait_for_url("**/b/k7Q2")
@@ -202,14 +211,27 @@ def test_a_permanent_link_shows_the_board_as_it_was(site, visits):
     expect(page.locator("time")).to_contain_text("23:13:20")
     page.get_by_role("link", name="mapped").click()
     page.get_by_role("columnheader", name="Run").get_by_role("link").click()
-    expect(page).to_have_url(f"{site.url}/b/k7Q2?view=mapped&sort=run")
+    expect(page).to_have_url(f"{site.url}/b/k7Q2?view=mapped&sort=run#table")
     names = page.locator("#runs th").all_inner_texts()
     assert names == sorted(names)
 
 
+def test_a_run_below_the_least_coverage_is_charted_where_asked_for(site, visits):
+    page = visits.open(f"{site.url}/board/INT", java_script_enabled=False)
+    few = "Team 18 · S07 (below 90%)"
+    named = page.locator("#scatter title", has_text=few)
+    expect(named).to_have_count(0)
+    charted = page.get_by_role("navigation", name="Runs in the charts")
+    expect(charted.locator("[aria-current]")).to_have_text("runs with a place")
+    charted.get_by_role("link", name="also runs below 90%").press("Enter")
+    page.wait_for_url("**/board/INT?chart=all#scatter")
+    expect(named).to_have_count(1)
+    expect(charted.locator("[aria-current]")).to_have_text("also runs below 90%")
+
+
 def test_hidden_scores_are_told_with_what_can_be_seen(site, visits):
     site.source.hidden = "The scores are shown when the phase ends."
-    page = visits.open(f"{site.url}/t/INT")
+    page = visits.open(f"{site.url}/board/INT")
     expect(page.get_by_text(site.source.hidden)).to_be_visible()
     expect(page.locator("table, svg.plot, #live")).to_have_count(0)
     page.locator("main").get_by_role("link", name="monitor").click()
@@ -217,7 +239,7 @@ def test_hidden_scores_are_told_with_what_can_be_seen(site, visits):
 
 
 @pytest.mark.parametrize(
-    "path", ["/monitor", "/t/INT", "/t/ACT", "/t/INT/articles", "/b/k7Q2", "/nope"]
+    "path", ["/monitor", "/board/INT", "/board/ACT", "/board/INT/articles", "/b/k7Q2", "/nope"]
 )
 def test_no_page_is_wider_than_a_phone(site, visits, path):
     site.source.freeze("k7Q2", "INT")

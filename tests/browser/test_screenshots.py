@@ -14,8 +14,8 @@ from tests.shared import ROOT
 ASKED = os.environ.get("SCREENSHOTS", "")
 SHOTS = {
     "monitor": ("/monitor", "dark", 900),
-    "leaderboard": ("/t/INT", "light", 1000),
-    "articles": ("/t/ACT/articles", "light", 760),
+    "leaderboard": ("/board/INT", "light", 1000),
+    "articles": ("/board/ACT/articles", "light", 760),
 }
 
 

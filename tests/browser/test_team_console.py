@@ -99,7 +99,7 @@ def test_from_the_first_server_to_the_place_of_a_problem(hub: BlueHub, visits: V
     page.get_by_role("button", name="Start blue-1").click()
     expect(card).to_contain_text("finished")
     expect(card).to_contain_text("32/32")
-    assert page.url.endswith("/team")
+    assert page.url.endswith("/team/servers")
 
     page.get_by_role("link", name="Attempts").click()
     page.get_by_label("Outcome").select_option("partial")
@@ -190,7 +190,7 @@ def test_everything_works_without_scripts(hub: BlueHub, visits: Visits) -> None:
     page.get_by_role("link", name="Team blue").click()
     page.get_by_role("button", name="Start blue-1").click()
     expect(page.locator("#notice")).to_contain_text("blue-1 is")
-    page.wait_for_url("**/team?**")
+    page.wait_for_url("**/team/servers?**")
     while "32/32" not in page.locator("main").inner_text():
         page.reload()
     page.get_by_role("link", name="Attempts").click()
@@ -276,7 +276,8 @@ def test_markup_is_text_everywhere(hub: BlueHub, visits: Visits) -> None:
 
 
 PAGES = (
-    "/team", "/team/register", "/team/tokens", "/team/settings", "/team/snippets",
+    "/team", "/team/servers", "/team/upload", "/team/register",
+    "/team/tokens", "/team/settings", "/team/snippets",
     "/team/servers/blue-1", "/team/servers/blue-1/test", "/team/servers/blue-2/test",
     "/team/servers/blue-1/edit", "/team/servers/blue-1/retire", "/team/servers/blue-1/attempts",
     "/team/servers/blue-2/attempts", f"/team/servers/{LONG}",
@@ -302,7 +303,7 @@ def test_axe_finds_nothing(hub: BlueHub, visits: Visits, scheme: str, size: str)
     page.goto(f"{hub.url}/team/register")
     page.get_by_role("button", name="Register").click()
     found += _violations(page, "refused form")
-    page.goto(f"{hub.url}/team")
+    page.goto(f"{hub.url}/team/servers")
     page.get_by_role("button", name="Start blue-2").click()
     expect(page.get_by_role("alert")).to_be_visible()
     found += _violations(page, "refused action")

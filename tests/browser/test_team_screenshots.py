@@ -16,7 +16,7 @@ from tests.shared import ROOT
 
 ATTEMPT = "/team/servers/blue-1/attempts/sample03/1?phase=test"
 SHOTS = {
-    "team": ("/team", "light", 860),
+    "team": ("/team/servers", "light", 860),
     "attempt": (f"{ATTEMPT}#answer.normalizations%5B3%5D.confidence", "dark", 1180),
 }
 

@@ -16,7 +16,7 @@ from metaserver.files.compression import unpack
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.usual import usual_answer
 from metaserver.wire.xmlrpc import Limits, decode_response
 from tests.conformance.foreign import LANGUAGES, Command, careless, perl, running
@@ -71,7 +71,7 @@ async def test_an_article_arrives_whole_and_the_answer_is_the_same(peer: str, te
 async def test_its_answer_is_read_by_patterns(peer: str) -> None:
     attempt, answer = await asked(peer, TEXT)
     body = re.sub(rb"<!\[CDATA\[.*?\]\]>", b"x", unpack(attempt.raw))  # Node's, for letters
-    tasks = list(installed_tasks().values())
+    tasks = list(answered_tasks().values())
     assert usual_answer(body, tasks, VOCABULARY, Limits()) == answer
 
 
@@ -147,7 +147,7 @@ async def test_a_careless_server_of_php_is_read(tmp_path: Path) -> None:
 @pytest.mark.slow  # Perl's server holds an idle connection for 10 s before it takes the next
 async def test_it_passes_the_conformance_run(peer: str) -> None:
     async with open_client() as client:
-        tasks = list(installed_tasks().values())
+        tasks = list(answered_tasks().values())
         run = await conformance(client, server(peer), tasks, VOCABULARY, time_limit=SECONDS)
     assert run.passed, run.reasons()
     assert [step.name for step in run.steps if step.state == "skipped"] == ["resolve", "TLS"]

@@ -9,7 +9,7 @@ import pytest
 
 from metaserver.client.http import open_client
 from metaserver.conformance.procedure import conformance
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.team.snippets import SNIPPETS, Snippet
 from tests.conformance.foreign import CACHE, Command, missing, program, running
 from tests.integration.callers import SECONDS, VOCABULARY, server
@@ -48,7 +48,7 @@ async def test_a_snippet_passes_the_conformance_run(snippet: Snippet, tmp_path: 
 
     with running(language, tmp_path) as url:
         async with open_client() as client:
-            tasks = list(installed_tasks().values())
+            tasks = list(answered_tasks().values())
             run = await conformance(client, server(url), tasks, VOCABULARY, time_limit=SECONDS)
     assert run.passed, run.reasons()
     short = next(step for step in run.steps if step.name == "short article")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 ODD = re.compile(
     r"\b(?:told|tells?|telling|wanted|anew|afresh|whence|led\s+on|made\s+of|stands?\s+in|by\s+hand"
-    r"|rooms?|the\s+head|(?:answer's|request's|response's|HTTP)\s+heads?)\b",
+    r"|(?<!control.)rooms?|the\s+head|(?:answer's|request's|response's|HTTP)\s+heads?)\b",
     re.IGNORECASE,
 )
 CODE = re.compile(r"(`+).+?\1")

@@ -160,6 +160,16 @@ async def hub_at(config: Path) -> AsyncIterator[Hub]:
         await hub.ended()
 
 
+async def checked_server(api: Api, server: str) -> Mapping[str, Any]:
+    """Test a server; return the report of the job, which must have ended well."""
+    job = await api("POST", f"/servers/{server}/test")
+    async with patience():
+        while job["ended_at"] is None:
+            job = await api("GET", f"/jobs/{job['job']}", wait=10)
+    assert job["report"], job
+    return dict(job["report"])
+
+
 async def enrol(organiser: Api, team: str, servers: Mapping[str, str], **given: Any) -> str:
     """Create a team with servers that have passed their test; return its token."""
     await organiser("POST", "/teams", team=team)
@@ -167,8 +177,8 @@ async def enrol(organiser: Api, team: str, servers: Mapping[str, str], **given: 
     api = organiser.of(issued["token"])
     for name, url in servers.items():
         await api("POST", "/servers", server=name, url=url, **given)
-        tested = await api("POST", f"/servers/{name}/test")
-        assert tested["passed"], tested
+        report = await checked_server(api, name)
+        assert report["passed"], report
     return str(issued["token"])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -28,6 +29,7 @@ class HubThread:
         self.url = ""
         self.token = ""  # of who visits it
         self.running: Running
+        self.clock: Callable[[], float] = time.time
         self.stack = AsyncExitStack()
         self._folder = folder
         self._changes = changes
@@ -73,7 +75,7 @@ class HubThread:
 
     async def _start(self) -> None:
         given = await settings(self._folder, **self._changes)
-        self.running = await self.stack.enter_async_context(at_work(given))
+        self.running = await self.stack.enter_async_context(at_work(given, clock=self.clock))
         await self.fill()
         site = await self.stack.enter_async_context(site_of(self.running))
         self.url = str(site.make_url("")).rstrip("/")

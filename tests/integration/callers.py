@@ -18,7 +18,7 @@ from metaserver.client.guard import AddressGuard
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 from tests.fakes.vocabulary import FakeVocabulary
@@ -52,7 +52,7 @@ async def article_caller(
         texts=ArticleTexts(load),
     )
     async with open_client(limits, guard, resolver=resolver, calls=calls) as client:
-        tasks = list(installed_tasks().values())
+        tasks = list(answered_tasks().values())
         yield ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
 
 

@@ -19,10 +19,12 @@ from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
 from metaserver.leaderboards.scoreboard import Scoreboard
+from metaserver.model.errors import UnavailableError
 from metaserver.model.records import ServerName, TaskName
 from metaserver.monitoring.windows import Window
-from metaserver.phases import checkpoints, follower, keeper
+from metaserver.phases import checkpoints, followed, follower, log_reader
 from metaserver.phases.checkpoints import DIGEST_BYTES, Content, encode
+from metaserver.store import logs
 from metaserver.web.service import make_service_app
 from tests.hubs.command import DEMO, metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -97,7 +99,7 @@ async def test_a_restart_reads_no_attempt_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given, shown = await worked(tmp_path)
-    monkeypatch.setattr(follower, "count", None)  # whoever reads the log fails
+    monkeypatch.setattr(log_reader, "count", None)  # whoever reads the log fails
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
 
@@ -107,26 +109,57 @@ async def test_a_restart_reads_what_its_checkpoint_lacks(
 ) -> None:
     given, shown = await worked(tmp_path)
     counted: list[int] = []
-    count = follower.count
+    count = log_reader.count
 
     def counting(logged: Any, *others: Any) -> None:
         counted.extend(one.serial for one in logged)
         count(logged, *others)
 
-    monkeypatch.setattr(follower, "count", counting)
+    monkeypatch.setattr(log_reader, "count", counting)
+    monkeypatch.setattr(followed, "WORTH", 1)
     with closing(stored(given)) as store, store:
         store.execute("DELETE FROM checkpoints")
     async with open_service(given) as hub:
         lane = hub.phase("test").follower._lanes[ONE]
         lane.end = lane.end._replace(serial=20)  # as it was after 20 answers
         with monkeypatch.context() as patch:
-            patch.setattr(follower, "CHUNK", 20)
+            patch.setattr(log_reader, "CHUNK", 20)
             await hub.phase("test").catch_up()
         await hub.keeper.close()
     assert counted == list(range(1, 21))
     async with reopened(given) as running:
         assert what_is_shown(running) == shown
     assert counted == list(range(1, ARTICLES + 1))
+
+
+async def test_the_reading_of_a_long_log_goes_on_from_its_last_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, shown = await worked(tmp_path)
+    change(given, "DELETE FROM checkpoints")
+    monkeypatch.setattr(log_reader, "CHUNK", 5)
+    monkeypatch.setattr(followed, "PART", 10)
+    rows, asked = logs.rows_after, list[int]()
+    interrupted = [10, 25]  # the second in the middle of a part
+
+    async def rows_after(connection: Any, key: Any, serial: int, **options: Any) -> Any:
+        asked.append(serial)
+        if serial in interrupted:
+            interrupted.remove(serial)
+            raise UnavailableError("the disk is away")
+        return await rows(connection, key, serial, **options)
+
+    monkeypatch.setattr(logs, "rows_after", rows_after)
+    async with open_service(given) as hub:
+        phase = hub.phase("test")
+        for _ in range(2):
+            with pytest.raises(UnavailableError):
+                await phase.catch_up()
+    assert asked == [0, 5, 10, 10, 15, 20, 25]
+    asked.clear()
+    async with reopened(given) as running:  # as after a kill: the last part was kept
+        assert what_is_shown(running) == shown
+    assert asked[:2] == [20, 25]
 
 
 Breakage = Callable[[bytes], bytes]
@@ -265,7 +298,7 @@ async def test_a_hub_stops_though_a_checkpoint_cannot_be_made(
         raise RuntimeError("a fault of a dump")
 
     async with asked_server() as server, at_work(given) as running:
-        monkeypatch.setattr(keeper, "encode", fault)
+        monkeypatch.setattr(follower, "encode", fault)
         await plan_phase(running, visibility="public")
         await run_to_end(running, server.url)
         await running.until(lambda: not running.service.scheduler.lanes.engine.count)
@@ -285,9 +318,11 @@ async def test_pages_say_that_they_are_catching_up(
             async def page(path: str) -> str:
                 return await (await client.get(path)).text()
 
-            assert words in await page("/p/test/monitor")
-            assert words in await page("/p/test/t/INT")
-            assert (await (await client.get("/p/test/t/INT.json")).json())["catching_up"] == words
+            assert words in await page("/c/bc/test/monitor")
+            assert words in await page("/c/bc/test/board/INT")
+            assert (await (await client.get("/c/bc/test/board/INT.json")).json())[
+                "catching_up"
+            ] == words
             assert "metaserver_lanes_behind 1.0" in await page("/metrics")
             assert (await client.get("/readyz")).status == 200
             board = await running.do("boards.get", phase="test", task="INT")
@@ -297,8 +332,8 @@ async def test_pages_say_that_they_are_catching_up(
             release.set()
             await running.caught_up()
             assert what_is_shown(running) == shown
-            assert "catching up" not in await page("/p/test/monitor")
-            assert "catching up" not in await page("/p/test/t/INT")
+            assert "catching up" not in await page("/c/bc/test/monitor")
+            assert "catching up" not in await page("/c/bc/test/board/INT")
             assert "metaserver_lanes_behind 0.0" in await page("/metrics")
             assert (await running.do("phases.get", phase="test")).catching_up == ""
 

@@ -18,7 +18,7 @@ from metaserver.files.compression import unpack
 from metaserver.model.errors import UnavailableError
 from metaserver.model.records import ArticleId
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.xmlrpc import decode_call
 from tests.integration.callers import (
     TEXT,
@@ -235,7 +235,7 @@ async def test_the_context_is_sent_to_those_who_want_it() -> None:
         "one",
         {
             "article_id": "a1",
-            "tasks": list(installed_tasks()),
+            "tasks": list(answered_tasks()),
             "timeout": 60.0,
             "attempt": 3,
         },

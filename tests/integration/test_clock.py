@@ -15,7 +15,7 @@ from metaserver.client.caller import ArticleCaller, PhaseArticles
 from metaserver.client.http import open_client
 from metaserver.model.records import ArticleId, Attempt
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from tests.integration.callers import TEXT, VOCABULARY, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer
 
@@ -41,7 +41,7 @@ async def asking(
         return [TEXT for _ in positions]
 
     articles = PhaseArticles(ids=[ArticleId("a")], wire_bytes=[len(TEXT)], texts=ArticleTexts(load))
-    tasks = list(installed_tasks().values())
+    tasks = list(answered_tasks().values())
     async with peer(script) as there, open_client() as client:
         caller = ArticleCaller(client, articles, tasks, VOCABULARY, time_limit=seconds, clock=clock)
         yield [(await caller.call(server(there.url), 0, number))[0] for number in (1, 2, 3)]

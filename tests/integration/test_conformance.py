@@ -19,7 +19,7 @@ from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import Conformance, ConformanceStep, StepState
 from metaserver.model.states import ANSWERED, RULES, Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.values import FORBIDDEN
 from metaserver.wire.xmlrpc import Limits, decode_call
 from tests.integration.callers import SECONDS, VOCABULARY, server
@@ -45,7 +45,7 @@ async def probed(
         return await conformance(
             client,
             server(url, **options),
-            list(installed_tasks().values()),
+            list(answered_tasks().values()),
             VOCABULARY,
             time_limit=time_limit,
             on_step=None if told is None else told.append,
@@ -253,7 +253,7 @@ async def test_a_connection_that_is_open_already_is_said_to_be() -> None:
     async with served(Kit(good)) as url, open_client() as client:
         for _ in range(2):
             run = await conformance(
-                client, server(url), list(installed_tasks().values()), VOCABULARY, time_limit=60
+                client, server(url), list(answered_tasks().values()), VOCABULARY, time_limit=60
             )
     assert step(run, "connect").message == "by a connection that was open already"
     assert run.passed
@@ -266,7 +266,7 @@ async def test_a_name_that_is_known_from_a_moment_ago_is_said_to_be() -> None:
 
     async with peer(closing) as there, open_client() as client:
         found = server(there.url.replace("127.0.0.1", "localhost"))
-        tasks = list(installed_tasks().values())
+        tasks = list(answered_tasks().values())
         first = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
         again = await conformance(client, found, tasks, VOCABULARY, time_limit=SECONDS)
     assert step(first, "resolve").seconds is not None

@@ -15,6 +15,9 @@ from annotators.server import Kit
 from metaserver.model.conformance import Conformance
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.settings import LimitSettings
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.table import perform
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.release import release_at
 from tests.hubs.sites import token_of, visiting
@@ -186,11 +189,45 @@ async def test_a_change_of_the_server_forgets_its_tests_also_one_under_way(
     assert await states_of_tests(running) == {"late": "never", "early": "never"}
 
 
-async def test_the_same_test_is_joined(running: Running) -> None:
+async def begin(running: Running) -> JobDetail:
+    blue = running.team("blue")
+    begun: JobDetail = await perform(
+        OPERATIONS["servers.test"], running.service, blue, {"server": "blue-1", "phase": "early"}
+    )
+    return begun
+
+
+async def test_the_same_test_is_the_same_job_which_the_team_may_read(running: Running) -> None:
     async with served(Kit(annotate)) as url:
         await registered(running, url)
-        both = await asyncio.gather(try_out(running, "early"), try_out(running, "early"))
-    assert both[0] == both[1]
+        begun, again = await begin(running), await begin(running)
+        assert (begun.state, begun.job) == ("running", again.job)
+        blue = running.team("blue")
+        done = await running.do("jobs.get", blue, job=begun.job, wait=30.0)
+        assert done.report["passed"], done
+        assert done.report["terms"]["phase"] == "early"
+        assert [one.kind for one in await running.do("jobs.list", blue)] == ["servers.test"]
+        assert await running.do("jobs.list") == []
+        await running.do("teams.create", team="red")
+        with pytest.raises(RefusedError, match="no such job"):
+            await running.do("jobs.get", running.team("red"), job=begun.job)
+        assert (await begin(running)).job != begun.job
+
+
+async def test_a_test_that_is_cancelled_stores_nothing(running: Running) -> None:
+    held, blue = asyncio.Event(), running.team("blue")
+
+    async def waits(text: str, _context: Context) -> Answer:
+        await held.wait()
+        return answer_for(text)
+
+    async with served(Kit(waits)) as url:
+        await registered(running, url)
+        begun = await begin(running)
+        assert (await running.do("jobs.cancel", blue, job=begun.job)).state == "cancelled"
+        await running.until(lambda: running.service.conformance.under_way("blue-1") is None)
+        held.set()
+    assert await states_of_tests(running) == {"late": "never", "early": "never"}
 
 
 async def test_before_there_is_a_phase_a_test_is_for_none(tmp_path: Path) -> None:
@@ -248,7 +285,7 @@ async def test_the_console_tests_for_the_phase_that_is_chosen(running: Running) 
         assert "early not tested" in page.said
         for phase in ("early", "late"):
             await running.do("phases.open", phase=phase)
-        page = await blue.get("/team")
+        page = await blue.get("/team/servers")
         assert 'href="/team/servers/blue-1/test?phase=early">not tested' in page.text
         assert "/test?phase=late" not in page.text
         stream = "/team/events?page=test&server=blue-1&phase=late"

@@ -134,8 +134,8 @@ async def test_no_guess_at_the_gold_can_be_checked(hub: HubOfRoles, visibility: 
 
 def test_the_attack_recognizes_a_plain_digest() -> None:
     gold = ActGold(relevant=dict(zip(ARTICLES, LABELS, strict=True)))
-    found = guessed({"/t/ACT": f"ACT|gold:{gold.digest}|articles:answered"})
-    assert ("/t/ACT", LABELS) in found
+    found = guessed({"/board/ACT": f"ACT|gold:{gold.digest}|articles:answered"})
+    assert ("/board/ACT", LABELS) in found
 
 
 async def test_equal_golds_have_equal_marks_and_a_reader_sees_versions(hub: HubOfRoles) -> None:
@@ -176,7 +176,7 @@ async def test_metrics_are_of_ones_own_servers(hub: HubOfRoles) -> None:
 PASSWORD = "hunter2planted"
 LABEL = "P0LABEL"
 WATCHED = ",".join(map(server_id, ("secret-1", "blue-blue", "blue-organiser")))
-STREAMS = (f"/events?page=monitor&phase=test&rows={WATCHED}",
+STREAMS = (f"/c/bc/test/events?page=monitor&rows={WATCHED}",
            "/team/events?page=overview&team=blue",
            "/organise/events?page=overview", "/organise/events?page=servers")  # fmt: skip
 

@@ -18,6 +18,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from metaserver.config import NoticeSettings
 from metaserver.phases.mail import send_mail
+from tests.fakes.mailbox import mailbox
 
 HOST = "127.0.0.1"
 LAST_YEAR = datetime.now(UTC) - timedelta(days=365)
@@ -58,6 +59,21 @@ async def smtp_server(cert: trustme.LeafCert | None) -> AsyncIterator[tuple[int,
     server = await loop.create_server(connected, HOST, 0)
     async with server:
         yield server.sockets[0].getsockname()[1], mailbox
+
+
+async def test_mail_goes_by_tls_from_the_first_byte_to_a_server_that_proves_its_name(
+    tmp_path: Path, ca: trustme.CA
+) -> None:
+    other = trustme.CA()
+    other.cert_pem.write_to_path(tmp_path / "other.pem")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    ca.issue_cert(HOST).configure_cert(context)
+    async with mailbox(context) as mail:
+        await send(settings(mail.port, tmp_path / "ca.pem", smtp_tls=True))
+        with pytest.raises(ssl.SSLCertVerificationError):
+            await send(settings(mail.port, tmp_path / "other.pem", smtp_tls=True))
+    assert mail.to == ["blue@example.org"]
+    assert "the text" in mail.text()
 
 
 def settings(port: int, ca: Path | None, **changes: Any) -> NoticeSettings:

@@ -16,10 +16,10 @@ import pytest
 import sqlalchemy as sa
 from alembic import command
 
-from metaserver.files.cells import inert
 from metaserver.files.compression import pack, unpack
 from metaserver.store.database import alembic_config, migrate, sqlite_engine
 from metaserver.store.keys import keyed_digest
+from scoring.cells import inert
 from tests.hubs.command import boards, metaserver
 from tests.hubs.release import release_at
 

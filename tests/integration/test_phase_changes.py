@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import FormData
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
@@ -20,7 +21,7 @@ from metaserver.model.plans import DATES
 from metaserver.model.states import OPEN_STATES, PhaseState
 from tests.fakes.clock import FakeClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
-from tests.hubs.sites import Visitor, client_of
+from tests.hubs.sites import Page, Visitor, client_of
 from tests.integration.kits import answer_for, served
 from tests.integration.test_phase_pages import Pages, frame
 from tests.waiting import patience
@@ -64,10 +65,14 @@ async def announced(pages: Pages) -> str:
     if first:
         at = datetime.fromisoformat(first["at"])
         said = f"{first['date']} {at.astimezone(UTC):%Y-%m-%d %H:%M}"
-    head = re.search(r'<p id="phase-summary".*?</p>', await pages.get("/p/test/monitor"), re.DOTALL)
-    async with pages.stream("monitor&phase=test") as response:
+    head = re.search(
+        r'<p id="phase-summary".*?</p>', await pages.get("/c/bc/test/monitor"), re.DOTALL
+    )
+    async with pages.stream("monitor") as response:
         streamed = (await frame(response))["html"]["phase-summary"]
-    team = re.search(r'<ul id="phases".*?</ul>', await pages.get("/team", "blue"), re.DOTALL)
+    team = re.search(
+        r'<ul id="phases".*?</ul>', await pages.get("/team/servers", "blue"), re.DOTALL
+    )
     organise = re.search(
         r'<div id="challenges".*</div>', await pages.get("/organise", "organiser"), re.DOTALL
     )
@@ -169,8 +174,9 @@ async def test_a_local_time_that_does_not_exist_is_refused_with_the_reason(pages
     await running.do("challenges.set", challenge="bc", timezone="Europe/Madrid")
     with pytest.raises(RefusedError, match="opens: 2031-03-30 02:30 does not exist"):
         await running.do("phases.update", phase="test", opens="2031-03-30T02:30")
-    detail = await running.do("phases.update", phase="test", opens="2030-10-27T02:30")
-    assert detail.opens.isoformat() == "2030-10-27T02:30:00+02:00"  # it comes twice: the first
+    with pytest.raises(RefusedError, match="opens: 2030-10-27 02:30 comes twice"):
+        await running.do("phases.update", phase="test", opens="2030-10-27T02:30")
+    await running.do("phases.update", phase="test", opens="2030-10-27T02:30+02:00")
     page = await pages.get("/organise/phases/test", "organiser")
     assert "2030-10-27 02:30 Europe/Madrid, UTC+02:00" in page
     detail = await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
@@ -197,8 +203,9 @@ async def test_a_zone_that_the_machine_does_not_know_breaks_no_page(pages: Pages
 # -- the phase that is named -----------------------------------------------------------------------
 
 PHASE_PAGES = (
-    "/monitor", "/t/INT", "/t/INT.csv", "/t/INT.json", "/t/INT/articles", "/t/INT/articles.csv",
-    "/servers/blue-1", "/servers/blue-1/badge.svg",
+    "/monitor", "/board/INT", "/board/INT.csv", "/board/INT.json", "/board/INT/articles",
+    "/board/INT/articles.csv", "/servers/blue-1", "/servers/blue-1/badge.svg",
+    "/events?page=monitor", "/events?page=board/INT", "/events?page=servers/blue-1",
 )  # fmt: skip
 
 
@@ -216,26 +223,21 @@ async def test_a_page_answers_for_the_phase_that_is_named_and_for_no_other(pages
         await pages.register("blue", "blue-1", url)
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done > 0)
-    assert "<strong>Other phase</strong>" in await pages.get("/monitor?phase=other")
-    shown = await pages.get("/monitor?phase=other&state=up")
-    assert 'href="/monitor' not in shown.replace('href="/p/other/monitor', "")
-    assert 'href="?' not in shown
-    assert "<title>Monitor of other" in shown
-    assert json.loads(await pages.get("/t/INT.json?phase=other"))["phase"] == "other"
-    assert len(json.loads(await pages.get("/t/INT.json?phase=test"))["runs"]) == 1
-    assert json.loads(await pages.get("/t/INT.json?phase=other"))["runs"] == []
-    await pages.get("/servers/blue-1?phase=test")
-    await pages.get("/servers/blue-1?phase=other", status=404)
-    await pages.get("/servers/blue-1/badge.svg?phase=other", status=404)
+    await running.do("challenges.set", challenge="next")
+    other = await pages.get("/c/bc/other/monitor?state=up")
+    assert "<strong>Other phase</strong>" in other
+    assert "<title>Monitor of other" in other
+    assert 'href="?' not in other
+    assert json.loads(await pages.get("/c/bc/other/board/INT.json"))["phase"] == "other"
+    assert len(json.loads(await pages.get("/c/bc/test/board/INT.json"))["runs"]) == 1
+    assert json.loads(await pages.get("/c/bc/other/board/INT.json"))["runs"] == []
+    await pages.get("/c/bc/other/servers/blue-1", status=404)
+    await pages.get("/c/bc/other/servers/blue-1/badge.svg", status=404)
     for page in PHASE_PAGES:
-        for query in ("phase=none", "phase=", "phase=test&phase=other", "phase=Test"):
-            await pages.get(f"{page}?{query}", status=404)
-        await pages.get(f"/p/test{page}?phase=other", status=404)
-        await pages.get(f"/p/none{page}?phase=test", status=404)
-        await pages.get(f"/p/test{page}?phase=test")
-    for query in ("&phase=none", "&phase=", "&phase=test&phase=other"):
-        for page in ("monitor", "t/INT", "servers/blue-1"):
-            await pages.get(f"/events?page={page}{query}", status=404)
+        for base in ("/c/bc/none", "/c/bc/Test", "/c/next/test", "/c/none/test", "/c/BC/test"):
+            await pages.get(base + page, status=404)
+        if "/events" not in page:
+            await pages.get(f"/c/bc/test{page}")
 
 
 async def test_consoles_answer_for_the_phase_that_is_named_and_for_no_other(pages: Pages) -> None:
@@ -246,7 +248,7 @@ async def test_consoles_answer_for_the_phase_that_is_named_and_for_no_other(page
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
     server = "/team/servers/blue-1"
-    for page in ("/team", server, f"{server}/attempts", f"{server}/test"):
+    for page in ("/team/servers", server, f"{server}/attempts", f"{server}/test"):
         for query in ("phase=none", "phase=", "phase=test&phase=other"):
             await pages.get(f"{page}?server=blue-1&{query}", "blue", status=404)
     for query in ("phase=none", "phase=test&phase=other"):
@@ -262,26 +264,23 @@ async def test_a_frozen_board_is_shown_with_its_own_phase(pages: Pages) -> None:
     await plan_phase(running, "test", visibility="public")
     await plan_phase(running, "other", visibility="public")
     await running.do("phases.freeze", phase="test")
-    source = "/p/test/t/INT"
+    source = "/c/bc/test/board/INT"
     async with patience():
         while not (found := re.search(r'href="(/b/\w+)"', await pages.get(source))):
             await asyncio.sleep(0.1)
     board = found[1]
     page = await pages.get(board)
     assert "<title>INT leaderboard of test, frozen" in page
-    assert 'href="/p/test/monitor"' in page
-    assert json.loads(await pages.get(f"{board}.json?phase=test"))["phase"] == "test"
-    for query in ("phase=other", "phase=none", "phase="):
-        await pages.get(f"{board}?{query}", status=404)
-        await pages.get(f"{board}.csv?{query}", status=404)
+    assert 'href="/c/bc/test/monitor"' in page
+    assert json.loads(await pages.get(f"{board}.json"))["phase"] == "test"
 
 
 async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) -> None:
     running = pages.running
     await plan_phase(running, "test", visibility="public")
-    assert "<strong>finished</strong>" not in await pages.get("/p/test/monitor")
+    assert "<strong>finished</strong>" not in await pages.get("/c/bc/test/monitor")
     await running.do("phases.open", phase="test")
-    assert "<strong>finished</strong>" not in await pages.get("/p/test/monitor")  # no server yet
+    assert "<strong>finished</strong>" not in await pages.get("/c/bc/test/monitor")  # no server yet
     held, blue = asyncio.Event(), running.team("blue")
     count = 0
 
@@ -296,12 +295,12 @@ async def test_a_frozen_phase_has_no_time_left_and_nothing_live(pages: Pages) ->
         queue = await running.do("servers.queue", blue, server="blue-1", phase="test")
         [progress] = (await running.do("servers.get", blue, server="blue-1")).phases
         texts = [
-            await pages.get("/p/test/monitor"),
-            await pages.get("/p/test/servers/blue-1"),
-            await pages.get("/team", "blue"),
+            await pages.get("/c/bc/test/monitor"),
+            await pages.get("/c/bc/test/servers/blue-1"),
+            await pages.get("/team/servers", "blue"),
             await pages.get("/team/servers/blue-1", "blue"),
         ]
-        async with pages.stream("monitor&phase=test") as response:
+        async with pages.stream("monitor") as response:
             texts.append(json.dumps((await frame(response))["html"]))
         left = [bool(re.search(r"\d (s|min|h|d) left", text)) for text in texts]
         still = ["data-still" in text for text in texts]
@@ -340,7 +339,15 @@ async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_wr
     assert "2031-03-30 02:30 does not exist in Europe/Madrid" in page.said
     assert 'value="2031-03-30T02:30"' in page.text
     page = await visitor.post(edit, form, opens="2030-10-27T02:30")
+    assert "2030-10-27 02:30 comes twice in Europe/Madrid" in page.said
+    first, second = re.findall(r'<option value="(2030-10-27T02:30\|[^"]+)"', page.text)
+    assert (first[-6:], second[-6:]) == ("+02:00", "+01:00")
+    question = {"opens-reading": first}
+    page = await visitor.post(edit, form | question, opens="2030-10-28T02:30")  # another time
+    assert (await running.do("phases.get", phase="test")).opens.day == 28
+    page = await visitor.post(edit, form | question, opens="2030-10-27T02:30")
     assert page.path == "/organise/phases/test"
+    assert "2030-10-27 02:30 Europe/Madrid, UTC+02:00" in page.said
     # The second of the two: a form that leaves it as shown does not make it the first.
     await running.do("phases.update", phase="test", opens="2030-10-27T02:30+01:00")
     page = await visitor.post(edit, form, opens="2030-10-27T02:30", title="Renamed")
@@ -352,3 +359,56 @@ async def test_a_form_tells_of_a_skipped_time_at_its_field_and_keeps_what_was_wr
     assert "time zone has been changed to UTC" in page.said
     after = await running.do("phases.get", phase="test")
     assert after.opens.timestamp() == detail.opens.timestamp()
+
+
+async def test_a_date_in_the_past_is_to_be_confirmed(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running)
+    visitor = Visitor(pages.client)
+    await visitor.sign_in(pages.tokens["organiser"])
+    form = {"challenge": "bc", "phase": "past", "corpus": "demo@1", "release": "test"}
+    form |= {"title": "Kept", "opens": "2021-01-01T09:00"}
+    page = await visitor.post("/organise/new-phase", form)
+    assert page.status == 422
+    assert "2021-01-01 09:00 is past: confirm it, or write another date" in page.said
+    assert "Yes, opens is past: the hub does it at once" in page.said
+    assert 'value="Kept"' in page.text
+    assert "past" not in running.service.scheduler.phases
+    page = await visitor.post("/organise/new-phase", form | {"opens-reading": "true"})
+    assert page.path == "/organise/phases/past"
+    assert running.service.phase("past").state is PhaseState.TEST
+
+
+async def test_corpus_and_gold_are_given_in_the_form_of_the_phase(pages: Pages) -> None:
+    running = pages.running
+    await plan_phase(running)
+    visitor = Visitor(pages.client)
+    await visitor.sign_in(pages.tokens["organiser"])
+
+    async def send(corpus: bytes, gold: bytes, /, **changes: str) -> Page:
+        form = FormData()
+        fields = {"csrf": visitor.csrf, "challenge": "bc", "phase": "small", "release": "test"}
+        for name, value in (fields | changes).items():
+            form.add_field(name, value)
+        for name, content in (("corpus-file", corpus), ("gold-ACT", gold)):
+            form.add_field(name, content, filename="a.txt", content_type="text/plain")
+        path, headers = "/organise/new-phase", {"Accept": "text/html"}
+        async with visitor.client.post(path, data=form, headers=headers) as response:
+            text = await response.text()
+            return Page(response.status, text, str(response.url.relative()), response.headers)
+
+    page = await send(b"\xff\xfe broken", b"")
+    assert page.status == 422
+    assert "The corpus was not imported" in page.said
+    page = await send(b"A title\n\nSome text.\n", b"a\t1\n", freezes="2020-01-01")
+    assert page.text.count("Choose the file again: it was not kept.") == 4  # at each, and on top
+    assert "small" not in running.service.scheduler.phases
+    page = await send(b"A title\n\nSome text.\n", b"a\t1\n", **{"limits.servers": "none"})
+    assert re.search(r'<option value="small@1" selected', page.text)  # it is there by now
+    page = await send(b"", b"nothing like gold", corpus="small@1")
+    assert page.path == "/organise/phases/small?gold-problem=ACT"
+    assert "the gold of ACT was not set" in page.said
+    await running.do("phases.delete", phase="small")
+    page = await send(b"", b"a\t1\n", corpus="small@1")
+    assert page.path == "/organise/phases/small"
+    assert running.service.phase("small").gold["ACT"].version == 1

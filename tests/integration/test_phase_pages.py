@@ -57,8 +57,10 @@ class Pages:
             return text
 
     @asynccontextmanager
-    async def stream(self, page: str, viewer: str = "") -> AsyncIterator[ClientResponse]:
-        address = f"/events?page={page}"
+    async def stream(
+        self, page: str, viewer: str = "", phase: str = "test"
+    ) -> AsyncIterator[ClientResponse]:
+        address = f"/c/bc/{phase}/events?page={page}"
         async with self.client.get(address, headers=self.headers(viewer)) as response:
             assert response.status == 200
             yield response
@@ -97,35 +99,40 @@ async def pages(tmp_path: Path) -> AsyncIterator[Pages]:
 
 async def test_before_there_is_a_phase_pages_tell_what_comes_next(pages: Pages) -> None:
     assert "No challenge yet" in await pages.get("/")
-    assert "No phase yet" in await pages.get("/monitor")
-    assert "phases create" in await pages.get("/t/INT", "organiser")
-    assert "There is no phase called x." in await pages.get("/p/x/monitor", status=404)
+    assert "No phase yet" in await pages.get("/monitor", status=404)
+    assert "phases create" in await pages.get("/board/INT", "organiser", status=404)
+    unknown = await pages.get("/c/bc/x/monitor", status=404)
+    assert "There is no phase x of a challenge bc." in unknown
     assert "Sign in" in await pages.get("/signin")
 
 
-async def test_phases_have_pages_of_their_own_and_the_open_one_is_shown_first(pages: Pages) -> None:
+async def test_phases_have_pages_of_their_own_and_short_addresses_lead_to_the_open_one(
+    pages: Pages,
+) -> None:
     await plan_phase(pages.running, "training", title="Training & tuning")
     await plan_phase(pages.running, "final", freezes="2036-12-01T09:00", visibility="public")
     home = await pages.get("/")
     assert "A challenge" in home
     assert "Training &amp; tuning" in home
     assert 'datetime="2036-12-01T09:00:00Z"' in home
-    assert "<strong>final</strong>" in await pages.get("/monitor")  # the newest
+    choice = await pages.get("/monitor?state=up", status=300)
+    for phase in ("training", "final"):
+        assert f'<a href="/c/bc/{phase}/monitor?state=up">' in choice
     await pages.running.do("phases.open", phase="training")
     shown = await pages.get("/monitor")
     assert "<strong>Training &amp; tuning</strong>" in shown
-    assert 'data-stream="/events?page=monitor&amp;phase=training"' in shown
-    assert 'href="/p/final/monitor"' in shown
-    other = await pages.get("/p/final/t/INT?sort=-f_score")
-    assert 'href="/p/final/t/INT.csv?sort=-f_score"' in other
-    assert "page=t/INT&amp;phase=final&amp;sort=-f_score" in other
-    assert re.findall(r'href="/(?:t/|monitor)', other) == []  # every link keeps the phase
-    async with pages.stream("monitor&phase=training") as response:
+    assert 'data-stream="/c/bc/training/events?page=monitor"' in shown
+    assert 'href="/c/bc/final/monitor"' in shown
+    other = await pages.get("/c/bc/final/board/INT?sort=-f_score")
+    assert 'href="/c/bc/final/board/INT.csv?sort=-f_score"' in other
+    assert "/c/bc/final/events?page=board/INT&amp;sort=-f_score" in other
+    assert re.findall(r'href="/(?:t/|board|monitor)', other) == []  # every link keeps the phase
+    async with pages.stream("monitor", phase="training") as response:
         assert 'data-phase="test"' in (await frame(response))["html"]["phase-summary"]
         await pages.running.do("phases.freeze", phase="training")
         with pytest.raises(ClientPayloadError):  # the phase was loaded again: browsers reconnect
             await response.read()  # to its end: a frame of the change may come before
-    async with pages.stream("monitor&phase=training") as response:
+    async with pages.stream("monitor", phase="training") as response:
         assert 'data-phase="frozen"' in (await frame(response))["html"]["phase-summary"]
 
 
@@ -142,9 +149,9 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
         await running.until(lambda: all(s.done == ARTICLES for s in watch.snapshot().servers))
 
     async def runs(viewer: str) -> list[str]:
-        told = json.loads(await pages.get("/p/test/t/INT.json", viewer))["runs"]
-        page = await pages.get("/p/test/t/INT", viewer)
-        async with pages.stream("t/INT&phase=test", viewer) as response:
+        told = json.loads(await pages.get("/c/bc/test/board/INT.json", viewer))["runs"]
+        page = await pages.get("/c/bc/test/board/INT", viewer)
+        async with pages.stream("board/INT", viewer) as response:
             live = (await frame(response))["lists"]["runs"]
         names = [run["run"] for run in told]
         assert live == [f"r-{name}" for name in names]
@@ -153,14 +160,14 @@ async def test_each_reader_sees_the_scores_that_are_for_it(pages: Pages) -> None
 
     both = ["blue-1", "red-1"]
     assert [await runs(who) for who in ("", "blue", "organiser")] == [[], [], both]
-    assert "not shown yet" in await pages.get("/p/test/t/INT", "blue")
+    assert "not shown yet" in await pages.get("/c/bc/test/board/INT", "blue")
     await running.do("phases.update", phase="test", visibility="own")
     assert [await runs(who) for who in ("", "blue", "organiser")] == [[], ["blue-1"], both]
-    own = json.loads(await pages.get("/p/test/t/INT.json", "blue"))["runs"]
+    own = json.loads(await pages.get("/c/bc/test/board/INT.json", "blue"))["runs"]
     assert own[0]["place"] == 1
     assert "rank_low" not in own[0]
-    assert "[…]" not in await pages.get("/p/test/t/INT", "blue")  # none is being computed
-    assert "not shown yet" in await pages.get("/p/test/t/INT/articles", "blue")
+    assert "[…]" not in await pages.get("/c/bc/test/board/INT", "blue")  # none is being computed
+    assert "not shown yet" in await pages.get("/c/bc/test/board/INT/articles", "blue")
     await running.do("phases.update", phase="test", visibility="public")
     assert [await runs(who) for who in ("", "blue", "organiser")] == [both, both, both]
 
@@ -186,9 +193,9 @@ async def test_messages_and_addresses_are_for_the_servers_team_alone(pages: Page
         await running.until(lambda: bool(watch.snapshot().errors))
         port = url.split(":")[2].split("/")[0]
         for viewer in ("", "red", "blue", "organiser"):
-            shown = await pages.get("/p/test/monitor", viewer)
+            shown = await pages.get("/c/bc/test/monitor", viewer)
             rows = server_id("blue-1")
-            async with pages.stream(f"monitor&phase=test&rows={rows}", viewer) as response:
+            async with pages.stream(f"monitor&rows={rows}", viewer) as response:
                 sent = await frame(response)
             assert set(sent["drawn"]) == {rows}
             shown += json.dumps(sent)
@@ -211,7 +218,7 @@ async def test_a_frozen_phase_links_to_its_boards_which_are_as_visible_as_it(pag
     link = None
     async with patience():
         while link is None:
-            link = re.search(r'href="(/b/\w+)"', await pages.get("/p/test/t/INT"))
+            link = re.search(r'href="(/b/\w+)"', await pages.get("/c/bc/test/board/INT"))
             await asyncio.sleep(0.1)
     assert "blue-1" in await pages.get(link[1])
     await running.do("phases.update", phase="test", visibility="hidden")
@@ -234,7 +241,7 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
         port = url.split(":")[2].split("/")[0]
-    address = "/p/test/servers/blue-1"
+    address = "/c/bc/test/servers/blue-1"
     for viewer in ("", "red", "blue", "organiser"):
         own = viewer in ("blue", "organiser")
         shown = await pages.get(address, viewer)
@@ -246,17 +253,17 @@ async def test_a_servers_page_tells_its_measures_to_all_and_its_attempts_to_its_
             while not await same_as_stream(pages, address, viewer, own=own):
                 await asyncio.sleep(0.1)
     assert "There is no window 2h" in await pages.get(f"{address}?window=2h", status=400)
-    assert "No server called red-1" in await pages.get("/p/test/servers/red-1", status=404)
-    assert f'href="{address}"' in await pages.get("/p/test/monitor")
+    assert "No server called red-1" in await pages.get("/c/bc/test/servers/red-1", status=404)
+    assert f'href="{address}"' in await pages.get("/c/bc/test/monitor")
 
 
 async def same_as_stream(pages: Pages, address: str, viewer: str, *, own: bool) -> bool:
     """Return whether a server's page equals the first frame of its stream."""
     shown = re.sub(r"\s+", " ", await pages.get(address, viewer))
-    async with pages.stream("servers/blue-1&phase=test", viewer) as response:
+    async with pages.stream("servers/blue-1", viewer) as response:
         sent = (await frame(response))["html"]
     assert ("/team/servers/blue-1/attempts/" in sent["attempts"]) is own
-    del sent["measures"]  # what is shown for a minute differs by the moment
+    del sent["measures"], sent["trend"]  # what is shown for a minute differs by the moment
     return all(re.sub(r"\s+", " ", html) in shown for html in sent.values())
 
 
@@ -278,9 +285,9 @@ async def test_all_requests_for_a_server_share_its_public_row(
         phase = pages.running.service.phase("test")
         await pages.running.service.scheduler.lanes.ended(phase)  # no more changes
         monkeypatch.setattr(PhaseView, "server", noted)
-        await pages.get("/p/test/servers/blue-1")
-        await pages.get("/p/test/servers/blue-1?window=7d")
-        async with pages.stream("servers/blue-1&phase=test") as response:
+        await pages.get("/c/bc/test/servers/blue-1")
+        await pages.get("/c/bc/test/servers/blue-1?window=7d")
+        async with pages.stream("servers/blue-1") as response:
             await frame(response)
             asked = len(drawn)
             phase.boards.touch()
@@ -296,7 +303,7 @@ async def test_a_badge_may_be_shown_by_any_page_and_runs_nothing(pages: Pages) -
     await pages.team("blue")
     async with served(Kit(annotate)) as url:
         await pages.register("blue", "blue-1", url)
-    async with pages.client.get("/p/test/servers/blue-1/badge.svg") as response:
+    async with pages.client.get("/c/bc/test/servers/blue-1/badge.svg") as response:
         assert response.content_type == "image/svg+xml"
         assert response.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
         text = await response.text()
@@ -308,7 +315,7 @@ async def test_health_is_for_all_and_metrics_for_who_may_read_them(pages: Pages)
     assert json.loads(await pages.get("/healthz")) == {"status": "ok"}
     assert json.loads(await pages.get("/readyz")) == {"status": "ready"}
     await plan_phase(pages.running)
-    async with pages.stream("monitor&phase=test") as response:
+    async with pages.stream("monitor") as response:
         await frame(response)
         assert "metaserver_event_streams 1.0" in await pages.get("/metrics")
     behind = {"X-Forwarded-For": "203.0.113.7"}
@@ -327,10 +334,10 @@ async def test_a_stream_ends_with_the_token_that_it_began_with(
     monkeypatch.setattr("metaserver.web.access.stream_auth.HELD_SECONDS", 0.02)
     await plan_phase(pages.running, visibility="own")
     await pages.team("blue")
-    for page in ("monitor", "t/INT"):
-        async with pages.stream(f"{page}&phase=test") as response:
+    for page in ("monitor", "board/INT"):
+        async with pages.stream(page) as response:
             await frame(response)  # who has none is not asked for it
-    async with pages.stream("t/INT&phase=test", "blue") as response:
+    async with pages.stream("board/INT", "blue") as response:
         await frame(response)
         known = await pages.running.do("tokens.list")
         await pages.running.do("tokens.revoke", id=known[-1].id)

@@ -12,11 +12,11 @@ from xmlrpc.client import Fault
 import msgspec
 import pytest
 
-from metaserver.cli.results import write_results
+from metaserver.cli.results import check_package, leave_package, write_results
 from metaserver.cli.single_phase import work_to_end
 from metaserver.config import Settings
 from metaserver.leaderboards.result_files import ATTEMPT_COLUMNS
-from metaserver.model.errors import HubError
+from metaserver.model.errors import HubError, InputError
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.operations.context import HubContext
 from metaserver.phases.runtime import RunningPhase
@@ -89,3 +89,24 @@ async def test_boards_that_differ_from_what_is_stored_are_not_published(tmp_path
         with pytest.raises(HubError, match="the live INT board"):
             await write_results(hub, running)
     assert not (tmp_path / "out" / "leaderboard.json").exists()
+
+
+async def test_a_package_is_left_of_a_phase_that_is_open(tmp_path: Path) -> None:
+    out = tmp_path / "package"
+    async with worked(tmp_path) as (hub, running):
+        await leave_package(hub, running, out)
+        first = (out / "tables" / "INT" / "raw.csv").read_text()
+        check_package(out)
+        await leave_package(hub, running, out)
+        assert (out / "tables" / "INT" / "raw.csv").read_text() == first
+        (row,) = csv.DictReader(first.splitlines())
+        (shown,) = running.boards.board(TaskName("INT")).rows
+    assert (row["run"], float(row["auc_ipr"])) == ("one", shown.values["auc_ipr"])
+    with (out / "tables" / "responses.csv").open(encoding="utf-8") as file:
+        (server,) = csv.DictReader(file)
+    answered, given_up = int(server["answered"]), int(server["given up"])
+    assert answered + given_up == int(server["articles"])
+    assert int(server["attempts"]) == answered + 3  # the faults
+    assert float(server["MAD"]) > 0
+    with pytest.raises(InputError, match="is no package"):
+        check_package(tmp_path)

@@ -85,6 +85,12 @@ ROWS: Mapping[str, Row] = {
     "boards.get": public(phase="test", task="INT"),
     "boards.get-frozen": Row({"board": "{board}"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN),
     "challenges.list": public(),
+    "challenges.get": public(challenge="bc"),
+    "challenges.announcements": public(challenge="bc"),
+    "sign-ups.list": organisers(challenge="bc"),
+    "sign-ups.look": Row(
+        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
+    ),
     "phases.get": public(phase="test"),
     "phases.list": public(),
     "tokens.whoami": Row(reader=DONE, red=DONE),
@@ -96,13 +102,26 @@ ROWS: Mapping[str, Row] = {
     "gold.preview": organisers(**FILED),
     "hub.status": organisers(),
     "hub.last-export": organisers(),
+    "results-package.get": organisers(phase="test"),
+    "data-package.get": public(phase="test"),
     "phases.plan": organisers(phase="test"),
+    "phases.watch": organisers(phase="test"),
+    "alerts.list": organisers(),
+    "channels.list": organisers(),
     "releases.list": organisers(),
-    "jobs.list": organisers(),
-    "jobs.get": organisers(job="{job}"),
+    "jobs.list": each(),
+    "jobs.get": Row({"job": "{job}"}, blue=UNKNOWN),
     "teams.list": organisers(),
+    "methods.list": public(phase="test"),
+    "methods.get": Row({"phase": "test", "run": BLUE}, anyone=UNKNOWN, reader=UNKNOWN),
     "runs.get": own(phase="test", run="blue-run"),
     "runs.list": each(phase="test"),
+    "runs.mine": Row({"team": "blue"}, red=FORBIDDEN),
+    "runs.preview": Row(
+        {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
+        red=FORBIDDEN,
+    ),
+    "uploads.list": Row({"phase": "test", "team": "blue"}, red=FORBIDDEN),
     "servers.answer": own(**SERVER, article=ARTICLE, number=1),
     "servers.attempts": own(**SERVER),
     "servers.events": own(**SERVER),
@@ -116,10 +135,40 @@ ROWS: Mapping[str, Row] = {
     "tokens.list": each(),
     # what is done; what ends something comes last
     "hub.export": organisers(),
+    "results-package.make": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "results-package.read": Row(
+        {"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=UNKNOWN
+    ),
+    "data-package.read": Row(
+        {"phase": "test"},
+        anyone=UNKNOWN,
+        reader=UNKNOWN,
+        red=UNKNOWN,
+        blue=UNKNOWN,
+        organiser=UNKNOWN,
+    ),
+    "data-package.release": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "data-package.withdraw": Row({"phase": "test"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
     "challenges.set": organisers(challenge="bc"),
+    "challenges.edit": organisers(challenge="bc", sign_up="approve"),
+    "challenges.announce": organisers(challenge="bc", title="News"),
+    "sign-ups.begin": public(challenge="bc", team="new-{who}", people="A", email="a@{who}.x"),
+    "sign-ups.invite": organisers(challenge="bc", emails=["i@x.y"]),
+    "sign-ups.link": organisers(id=1),
+    "sign-ups.approve": Row({"id": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "sign-ups.decline": organisers(id=1),
+    "sign-ups.confirm": Row(
+        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
+    ),
+    "sign-ups.token": Row(
+        {"secret": "x"}, anyone=UNKNOWN, reader=UNKNOWN, blue=UNKNOWN, organiser=UNKNOWN
+    ),
     "corpora.import": organisers(corpus="more", source="a.txt", content=b"Title\n\nText.\n"),
     "gold.set": organisers(**FILED),
-    "jobs.cancel": Row({"job": "{job}"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "channels.add": organisers(kind="webhook", address="http://127.0.0.1:1/{who}"),
+    "channels.test": Row({"channel": 1}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "channels.delete": organisers(channel=1),
+    "jobs.cancel": Row({"job": "{job}"}, blue=UNKNOWN, organiser=STATE),
     "phases.create": organisers(challenge="bc", phase="later", corpus="demo", release="test"),
     "phases.update": organisers(phase="test", title="A title"),
     "phases.open": organisers(phase="test"),
@@ -127,11 +176,11 @@ ROWS: Mapping[str, Row] = {
         {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
         red=FORBIDDEN,
     ),
+    "methods.describe": own(phase="test", run=BLUE, summary="A dictionary."),
     "servers.register": Row(
         {"server": "new-{who}", "team": "blue", "url": "http://127.0.0.1:1/"}, red=FORBIDDEN
     ),
     "servers.test": own(server=BLUE),
-    "servers.begin-test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
     "servers.pause": own(**SERVER),
@@ -147,6 +196,8 @@ ROWS: Mapping[str, Row] = {
     "tokens.revoke": own(id="{token}"),
     "runs.delete": own(phase="test", run="run-{who}"),
     "servers.retire": own(server="blue-{who}"),
+    "challenges.delete": Row({"challenge": "bc"}, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE),
+    "phases.delete": organisers(phase="later"),
     "phases.freeze": organisers(phase="test"),
     "phases.close": organisers(phase="test"),
     "teams.retire": organisers(team="new"),
@@ -235,7 +286,9 @@ def _jsonable(value: Any) -> Any:
 @asynccontextmanager
 async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
     """Run a hub: a phase whose scores are hidden, team blue's server and runs in it, team red."""
-    given = await settings(folder, web=WebSettings(requests_a_minute=10**6))
+    many = 10**6  # one address asks everything, in every role
+    web = WebSettings(requests_a_minute=many, anonymous_requests_a_minute=many)
+    given = await settings(folder, web=web)
     async with (
         at_work(given) as running,
         client_of(running) as client,

@@ -21,6 +21,7 @@ from tests.hubs.process import (
     Hub,
     RefusedRequestError,
     challenge,
+    checked_server,
     enrol,
     hub_at,
     lane,
@@ -147,7 +148,7 @@ async def finish(organiser: Api, tokens: dict[str, str]) -> None:
                 await api("PATCH", f"/servers/{team}", parameters="text")
                 break
             await asyncio.sleep(0.05)
-        assert (await api("POST", f"/servers/{team}/test"))["passed"]
+        assert (await checked_server(api, team))["passed"]
         await api("POST", f"/servers/{team}/start")
     async with patience():
         for team in TEAMS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import PhaseState
+from metaserver.store import logs
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.integration.kits import answer_for, served
 from tests.waiting import until
@@ -127,7 +129,9 @@ async def test_a_suspended_server_is_not_started_by_its_team(running: Running) -
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
 
 
-async def test_given_up_articles_are_queued_again(running: Running) -> None:
+async def test_given_up_articles_are_queued_again(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blue, failing = running.team("blue"), True
 
     def fails_sometimes(text: str, _context: Context) -> Answer:
@@ -154,9 +158,19 @@ async def test_given_up_articles_are_queued_again(running: Running) -> None:
         assert (refused.value.refusal, refused.value.field) == (Refusal.UNKNOWN, "article")
         failing = False
         some = ["sample03", "sample01"]
+        end, faults = logs.end, [OSError("the disk is away")]
+
+        async def faulty(*args: Any) -> logs.LogEnd:
+            if faults:
+                raise faults.pop()
+            return await end(*args)
+
+        monkeypatch.setattr(logs, "end", faulty)  # they are in the queue, though it is not read
         requeued = await running.do("servers.requeue", server="blue-1", articles=some)
+        assert not faults
         assert requeued.articles == 2
         await running.until(lambda: watch.status("blue-1").done == 2)
+        await running.caught_up()
         assert watch.status("blue-1").given_up == ARTICLES - 2
         requeued = await running.do("servers.requeue", server="blue-1")
         assert requeued.articles == ARTICLES - 2
@@ -208,10 +222,18 @@ async def test_what_a_phase_allows_a_team_holds_when_it_starts(tmp_path: Path) -
         assert await refused("start", "b2") == (
             Refusal.STATE,
             "server",
-            "server: phase test allows a team 2 servers",
+            (
+                "server: phase test allows a team 2 servers; one that was started in it counts,"
+                " retired or not"
+            ),
         )
         await running.do("servers.pause", blue, server="b1")
         await running.do("servers.start", blue, server="b1")  # it takes part already
+        await running.do("servers.retire", blue, server="b3")
+        await running.do("servers.register", blue, server="b4", url=url)
+        assert (await running.do("servers.test", blue, server="b4")).passed
+        for action in ("start", "next"):  # a retired server's run stays on the boards
+            assert "retired or not" in (await refused(action, "b4"))[2]
 
 
 async def test_a_cancelled_servers_requests_end_uncharged_and_are_sent_again(

@@ -39,8 +39,8 @@ ARTICLES = len(list((DEMO / "articles").iterdir()))
 IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)
 NOBODY = "http://127.0.0.1:9/"
 INT, ONE = TaskName("INT"), ServerName("one")
-PAGES = ("/", "/monitor", "/t/INT", "/t/INT/articles", "/p/run/monitor", "/p/run/servers/good",
-         "/p/run/servers/bad")  # fmt: skip
+PAGES = ("/", "/monitor", "/board/INT", "/board/INT/articles", "/c/run/run/monitor",
+         "/c/run/run/servers/good", "/c/run/run/servers/bad")  # fmt: skip
 
 
 def fail(_text: str, _context: Context) -> Answer:
@@ -56,7 +56,7 @@ async def given(folder: Path, **servers: str) -> tuple[Settings, SinglePhase]:
 
 async def runs(client: TestClient[Any, Any]) -> list[str]:
     """Return the runs on the INT board, as anybody sees it."""
-    async with client.get("/t/INT.json") as answer:
+    async with client.get("/board/INT.json") as answer:
         return [row["run"] for row in (await answer.json())["runs"]]
 
 
@@ -158,13 +158,13 @@ async def test_the_pages_of_a_run_show_all_to_everybody_without_sign_in(tmp_path
                 pages = [await text(path) for path in PAGES]
                 for path in ("/signin", "/team", "/organise", "/api/v1/phases", "/xmlrpc"):
                     await text(path, 404)
-                await text("/p/other/monitor", 404)
+                await text("/c/run/other/monitor", 404)
                 for path in ("/healthz", "/readyz", "/metrics"):
                     await text(path)
-                monitor, server = await text("/monitor"), await text("/p/run/servers/bad")
-                async with client.get("/events?page=servers/bad") as stream:
+                monitor, server = await text("/monitor"), await text("/c/run/run/servers/bad")
+                async with client.get("/c/run/run/events?page=servers/bad") as stream:
                     frame = await stream.content.readuntil(b"\n\n")
-                board = await text("/p/run/t/INT.json")
+                board = await text("/c/run/run/board/INT.json")
     for page in pages:
         assert not re.search(r'href="/(signin|team|organise|api)', page)
     assert "the model is not loaded" in monitor

@@ -17,7 +17,7 @@ from metaserver.client.watchdog import STALL
 from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import Conformance, StepState
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from tests.hubs.command import DEMO, stored
 from tests.hubs.process import (
     PATIENCE,
@@ -112,7 +112,7 @@ async def test_a_probe_is_repeated_that_ended_while_the_hub_stood_still(
 async def conform(blocking: Blocking) -> Conformance:
     async with peer(blocking) as there, open_client(HttpLimits(connect=1.0)) as client:
         await awake()
-        tasks = list(installed_tasks().values())
+        tasks = list(answered_tasks().values())
         return await conformance(client, server(there.url), tasks, VOCABULARY, time_limit=LIMIT)
 
 

@@ -19,7 +19,7 @@ from annotators.server import Kit
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks, installed_tasks
 from metaserver.wire.validation import check
 from scoring.cli import main as scoring
 from tests.fakes.vocabulary import FakeVocabulary
@@ -113,9 +113,14 @@ def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (about / "entry_points.txt").write_text("".join([f"[{group}]\n", *lines]))
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PYTHONPATH", str(folder))
-    installed_tasks.cache_clear()
+    _look_again()
     yield folder
-    installed_tasks.cache_clear()
+    _look_again()
+
+
+def _look_again() -> None:
+    for found in (answered_tasks, installed_tasks):
+        found.cache_clear()
 
 
 def test_a_task_from_outside_is_checked_and_scored(outside: Path) -> None:

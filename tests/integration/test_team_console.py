@@ -81,7 +81,7 @@ async def test_a_reader_may_not_use_the_console(running: Running) -> None:
 
 
 async def test_an_empty_console_says_what_to_do(blue: Visitor) -> None:
-    page = await blue.get("/team")
+    page = await blue.get("/team/servers")
     assert "No server yet. Three steps to the first article" in page.said
     assert 'href="/team/register"' in page.text
     assert page.headers["Cache-Control"] == "private, no-store"
@@ -110,7 +110,7 @@ async def test_a_team_has_five_servers_at_most(blue: Visitor) -> None:
     assert "A team has 5 servers at most: retire one." in page.said
     assert 'value="blue-6"' in page.text
     page = await blue.post("/team/servers/blue-1/retire")
-    assert page.path == "/team"
+    assert page.path == "/team/servers"
     assert "retired" in page.said
     await register(blue, NOBODY, "blue-6")
     page = await blue.post("/team/servers/blue-1/retire")
@@ -180,7 +180,7 @@ async def test_a_server_goes_through_a_phase_from_the_console(
         assert "Phase test is setup: no article is sent in it." in page.said
         await running.do("phases.open", phase="test")
         page = await blue.post("/team/servers/blue-1/next", phase="test")
-        assert page.path.startswith("/team?")
+        assert page.path.startswith("/team/servers?")
         assert "blue-1 is paused in phase test" in page.said
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: watch.status("blue-1").done == 1)
@@ -190,7 +190,7 @@ async def test_a_server_goes_through_a_phase_from_the_console(
         assert page.path.startswith("/team/servers/blue-1?")
         assert re.search(r"blue-1 is \w+ in phase test", page.said)
         await running.until(lambda: watch.status("blue-1").done == ARTICLES)
-        page = await blue.get("/team")
+        page = await blue.get("/team/servers")
         assert f"{ARTICLES}/{ARTICLES}" in page.said
         assert "finished" in page.said
         await attempts_lead_to_places(blue)
@@ -315,7 +315,7 @@ async def test_an_organiser_looks_at_any_team(running: Running, partial: Visitor
         await ana.sign_in(await organiser_token(running))
         page = await ana.get("/team")
         assert 'href="/team?team=blue"' in page.text
-        page = await ana.get("/team?team=blue")
+        page = await ana.get("/team/servers?team=blue")
         assert "blue-1" in page.said
         assert 'href="/team/register?team=blue"' in page.text
         page = await ana.post("/team/register", server="blue-9", url=NOBODY, team="blue")
@@ -401,7 +401,9 @@ async def last_frame(response: ClientResponse) -> None:
         await next_frame(response)
 
 
-@pytest.mark.parametrize("path", ["/team", "/team/servers/blue-1", "/team/servers/blue-1/test"])
+@pytest.mark.parametrize(
+    "path", ["/team", "/team/servers", "/team/servers/blue-1", "/team/servers/blue-1/test"]
+)
 async def test_the_parts_of_the_stream_are_those_of_the_page(partial: Visitor, path: str) -> None:
     shown = await partial.get(path)
     stream = re.search(r'data-stream="([^"]+)"', shown.text)
@@ -489,7 +491,8 @@ async def test_snippets_are_offered_in_five_languages(blue: Visitor) -> None:
 
 async def test_pages_have_no_inline_script_or_style(partial: Visitor) -> None:
     base = "/team/servers/blue-1"
-    for path in ("/team", "/team/register", "/team/tokens", "/team/settings", "/team/snippets",
+    for path in ("/team", "/team/servers", "/team/upload", "/team/register",
+                 "/team/tokens", "/team/settings", "/team/snippets",
                  base, f"{base}/test", f"{base}/edit", f"{base}/retire", f"{base}/attempts",
                  f"{base}/attempts/sample03/1?phase=test"):  # fmt: skip
         page = await partial.get(path)

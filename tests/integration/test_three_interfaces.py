@@ -98,6 +98,9 @@ async def play(interface: Interface, organiser: str) -> dict[str, Any]:
             tokens[team] = made["token"]
             await do(tokens[team], "Servers.register", server=f"{team}-1", url=url)
             tested = await do(tokens[team], "Servers.test", server=f"{team}-1")
+            if "job" in tested:
+                waited = await do(tokens[team], "Jobs.get", job=tested["job"], wait=30.0)
+                tested = waited["report"]
             assert tested["passed"], tested
         with pytest.raises(RefusedError, match="no phase is open"):
             await do(tokens["blue"], "Servers.start", server="blue-1")

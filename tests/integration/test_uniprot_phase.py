@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
+import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,12 +16,16 @@ import pytest
 from annotators.contract import Context
 from annotators.server import Kit
 from metaserver.cli.main import main
+from metaserver.results.making import PackageOrder, make_package
 from metaserver.uniprot import Release
 from metaserver.uniprot.activation import use
 from scoring import VIEWS, Scorecard, evaluate_runs, read_gold, select_views
+from scoring.cli import main as scoring_main
 from tests.hubs.command import boards, metaserver, stored
+from tests.hubs.inside import at_work, settings
 from tests.integration.kits import served
 from tests.unit.metaserver.uniprot.samples import FLAT, SOURCES, build, flat_entry
+from tests.waiting import patience
 
 pytestmark = pytest.mark.slow
 
@@ -191,3 +197,57 @@ async def test_a_release_put_into_use_is_for_the_next_phase_only(
 
 def flat_entry_of_reca() -> str:
     return flat_entry("RECA_ECOLI", "P0A7G6; P03017;", 83333, full=["Protein RecA"])
+
+
+async def test_a_results_package_has_the_files_of_its_views(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(tmp_path / "releases", SOURCES, "test")
+    with zipfile.ZipFile(tmp_path / "texts.zip", "w") as texts:
+        for article in SENT:
+            texts.writestr(f"{article}.txt", f"{article}.")
+    lines = [
+        f"{article}\t{accession}\t{rank}\t0.5\n"
+        for article, found in SENT.items()
+        for rank, accession in enumerate(found, 1)
+    ]
+    out = tmp_path / "package"
+    async with at_work(await settings(tmp_path)) as running:
+        content = (tmp_path / "texts.zip").read_bytes()
+        await running.do("corpora.import", corpus="few", source="texts.zip", content=content)
+        await running.do("challenges.set", challenge="bc", title="Views")
+        await running.do(
+            "phases.create", challenge="bc", phase="test", corpus="few", release="test"
+        )
+        given = {"phase": "test", "task": "INT"}
+        await running.do("gold.set", **given, source="gold.tsv", content=GOLD_INT.encode())
+        await running.do("teams.create", team="blue")
+        await running.do("phases.open", phase="test")
+        run = "".join(lines).encode()
+        await running.do("runs.upload", **given, run="file", team="blue", content=run)
+        await running.do("phases.freeze", phase="test")
+        async with patience():
+            while not await running.do("boards.frozen", phase="test"):
+                await asyncio.sleep(0.05)
+        order = PackageOrder(phase="test", gold=True, plots=False)
+        store = running.service.store.place
+        made = make_package(store, running.service.settings, order, out)
+        await asyncio.to_thread(asyncio.run, made)
+    readme = (out / "README.md").read_text().splitlines()
+    (words,) = [line.split()[1:] for line in readme if line.startswith("    scoring")]
+    words = [str(out / word) if "/" in word else word for word in words if "*" not in word]
+    capsys.readouterr()
+    score = [*words, "--json", str(out / "runs/INT/file.tsv")]
+    assert await asyncio.to_thread(scoring_main, score) == 0
+    cards = {card["view"]: card for card in json.loads(capsys.readouterr().out)}
+    assert list(cards) == list(VIEWS)
+    areas = set()
+    for view, card in cards.items():
+        with (out / f"tables/INT/{view}.csv").open() as file:
+            (row,) = csv.DictReader(file)
+        areas.add(row["auc_ipr"])
+        for name in ("tp", "fp", "fn"):
+            assert int(row[name]) == card[name]
+        for name in ("precision", "recall", "f_score", "auc_ipr"):
+            assert float(row[name]) == card["macro"][name]
+    assert len(areas) > 1

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
@@ -38,7 +38,7 @@ from metaserver.model.states import Control, Outcome, RetryDecision
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import Window, Windows
-from metaserver.phases import follower, restore
+from metaserver.phases import followed, log_reader, restore
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.verification import verify
 from metaserver.store import servers
@@ -185,6 +185,7 @@ class Scenario:
         registered = self.phase.servers[ServerName(NAMES[index])]
         async with self.running.service.store.writing() as connection:
             await servers.requeue(connection, self.phase.key(registered), None)
+        self.phase.revise(registered.server.name)
         await self.phase.read_again(registered.server.name)
         await self.take()
 
@@ -313,7 +314,9 @@ def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
         pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(dir=folder) as name,
     ):
-        patch.setattr(follower, "CHUNK", 3)
+        patch.setattr(log_reader, "CHUNK", 3)
+        patch.setattr(followed, "PART", 5)
+        patch.setattr(followed, "WORTH", 1)
         patch.setattr(restore, "FEW", 2)
         asyncio.run(play(Path(name), script, seed))
 
@@ -322,6 +325,16 @@ def follow(folder: Path, script: Sequence[tuple[Any, ...]], seed: int) -> None:
     "examples", [pytest.param(6), pytest.param(60, marks=pytest.mark.slow)], ids=["few", "many"]
 )
 def test_boards_are_those_of_the_stored_attempts(folder: Path, examples: int) -> None:
+    @example(  # a log that is read again in parts, whose answers are scored already
+        script=[
+            ("attempts", 0, 5, False),
+            ("attempts", 0, 6, True),
+            ("lost", 0),
+            ("requeue", 0),
+            ("catch up",),
+        ],
+        seed=948,
+    )
     @hypothesis_settings(max_examples=examples, deadline=None)
     @given(script=st.lists(steps, min_size=4, max_size=25), seed=st.integers(0, 2**32))
     def played(script: Sequence[tuple[Any, ...]], seed: int) -> None:

@@ -132,7 +132,8 @@ int main(int argc, char **argv) {
     xmlrpc_value *registered = ask("Servers.register", "(s{s:s,s:s,s:(s)})", token,
                                    "server", server, "url", url, "tasks", "INT");
     see("untested", xmlrpc_int_new(&env, code("Servers.start", "(ss)", token, server)));
-    see("passed", at(ask("Servers.test", "(ss)", token, server), "passed"));
+    const char *job = text(at(ask("Servers.test", "(ss)", token, server), "job"));
+    see("passed", at(ask("Jobs.get", "(ss{s:i})", token, job, "wait", 30), "report.passed"));
     see("tested", xmlrpc_build_value(&env, "(VV)", at(registered, "tested"),
                                      at(ask("Servers.get", "(ss)", token, server), "tested")));
     ask("Servers.next", "(ss{s:s})", token, server, "phase", phase);

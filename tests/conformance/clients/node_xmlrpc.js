@@ -27,7 +27,8 @@ async function main () {
   await ask('Phases.open', organiser, phase)
   const registered = await ask('Servers.register', token, { server, url, tasks: ['INT'] })
   saw.untested = await code('Servers.start', token, server)
-  saw.passed = (await ask('Servers.test', token, server)).passed
+  const { job } = await ask('Servers.test', token, server)
+  saw.passed = (await ask('Jobs.get', token, job, { wait: 30 })).report.passed
   saw.tested = [registered.tested, (await ask('Servers.get', token, server)).tested]
   await ask('Servers.next', token, server, { phase })
   await waitFor('paused')

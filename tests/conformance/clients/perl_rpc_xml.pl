@@ -40,7 +40,8 @@ ask('Phases.open', $organiser, $phase);
 push @{$saw{tested}},
     ask('Servers.register', $token, {server => $server, url => $url, tasks => ['INT']})->{tested};
 $saw{untested} = code('Servers.start', $token, $server);
-$saw{passed} = ask('Servers.test', $token, $server)->{passed} ? \1 : \0;
+my $job = ask('Servers.test', $token, $server)->{job};
+$saw{passed} = ask('Jobs.get', $token, $job, {wait => 30})->{report}{passed} ? \1 : \0;
 push @{$saw{tested}}, ask('Servers.get', $token, $server)->{tested};
 ask('Servers.next', $token, $server, {phase => $phase});
 wait_for('paused');

@@ -47,7 +47,7 @@ ask('Phases.open', $organiser, $phase);
 $new = ['server' => $server, 'url' => $url, 'tasks' => ['INT']];
 $saw['tested'][] = ask('Servers.register', $token, $new)['tested'];
 $saw['untested'] = code('Servers.start', $token, $server);
-$saw['passed'] = ask('Servers.test', $token, $server)['passed'];
+$saw['passed'] = ask('Jobs.get', $token, ask('Servers.test', $token, $server)['job'], ['wait' => 30.0])['report']['passed'];
 $saw['tested'][] = ask('Servers.get', $token, $server)['tested'];
 ask('Servers.next', $token, $server, ['phase' => $phase]);
 wait_for('paused');

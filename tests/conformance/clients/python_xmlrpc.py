@@ -36,7 +36,8 @@ saw["tested"] = [
     hub.Servers.register(token, {"server": server, "url": url, "tasks": ["INT"]})["tested"]
 ]
 saw["untested"] = code("Servers.start", token, server)
-saw["passed"] = hub.Servers.test(token, server)["passed"]
+job = hub.Servers.test(token, server)["job"]
+saw["passed"] = hub.Jobs.get(token, job, {"wait": 30.0})["report"]["passed"]
 saw["tested"].append(hub.Servers.get(token, server)["tested"])
 hub.Servers.next(token, server, {"phase": phase})
 wait_for("paused")

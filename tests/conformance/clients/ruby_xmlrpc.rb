@@ -31,7 +31,8 @@ saw["title"] = ask("Teams.update", TOKEN, "foreign", {title: "Ångström 中 <&>
 ask("Phases.open", ORGANISER, PHASE)
 registered = ask("Servers.register", TOKEN, {server: SERVER, url: URL, tasks: ["INT"]})
 saw["untested"] = code("Servers.start", TOKEN, SERVER)
-saw["passed"] = ask("Servers.test", TOKEN, SERVER)["passed"]
+job = ask("Servers.test", TOKEN, SERVER)["job"]
+saw["passed"] = ask("Jobs.get", TOKEN, job, {wait: 30.0})["report"]["passed"]
 saw["tested"] = [registered["tested"], ask("Servers.get", TOKEN, SERVER)["tested"]]
 ask("Servers.next", TOKEN, SERVER, {phase: PHASE})
 wait_for("paused")

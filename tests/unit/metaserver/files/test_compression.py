@@ -47,6 +47,16 @@ def test_other_bytes_are_refused(packed: bytes) -> None:
         unpack(packed)
 
 
+@pytest.mark.parametrize("packed", [pack(CONTENT), streamed(CONTENT), pack(b"a") + pack(CONTENT)])
+def test_a_missing_end_is_an_error_and_no_shorter_content(packed: bytes) -> None:
+    whole = unpack(packed)
+    for cut in (1, len(packed) // 4, len(packed) - 5):
+        with pytest.raises(zstandard.ZstdError):
+            unpack(packed[:-cut])
+        with pytest.raises(zstandard.ZstdError):
+            unpack(packed[:-cut], len(whole) + 1)
+
+
 DATA = b"event: frame\n" * 500
 
 

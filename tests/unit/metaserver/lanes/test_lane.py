@@ -213,6 +213,28 @@ async def test_an_attempt_is_published_directly_after_its_preparation() -> None:
     ]
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+async def test_a_stored_attempt_is_published_although_its_preparation_fails(stopped: bool) -> None:
+    events: list[AttemptEnded | LaneChanged] = []
+    prepared = asyncio.Event()
+
+    async def prepare(_event: AttemptEnded) -> None:
+        prepared.set()
+        await asyncio.sleep(0)
+        raise RuntimeError("a fault of a scorer")
+
+    one = lane(FakeCaller(), memory := FakeRecorder(), publish=events.append, prepare=prepare)
+    task = asyncio.create_task(one.run())
+    await prepared.wait()
+    if stopped:
+        task.cancel()
+    with pytest.raises((ExceptionGroup, asyncio.CancelledError)):
+        await task
+    ended = [event.serial for event in events if isinstance(event, AttemptEnded)]
+    assert ended == [1]
+    assert len(memory.entries) == 1
+
+
 def test_places_that_wait_for_a_retry_on_trial_wait_quietly() -> None:
     """All remaining articles are in back-off when the probe succeeds: nothing is due yet."""
     peer, memory = FakeCaller({(at, 1): Outcome.CONNECT for at in range(3)}), FakeRecorder()

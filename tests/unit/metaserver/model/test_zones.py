@@ -11,16 +11,28 @@ import msgspec
 import pytest
 
 from metaserver.model.plans import PhasePlan
-from metaserver.model.zones import in_zone, known_zone, read_moment, shown_name
+from metaserver.model.zones import in_zone, known_zone, read_moment, readings, shown_name
 
 
 @pytest.mark.parametrize(
     ("text", "zone", "message"),
     [
         ("2026-03-29T02:30", "Europe/Madrid", "2026-03-29 02:30 does not exist in Europe/Madrid"),
-        ("2026-03-29T02:00", "Europe/Madrid", "after the change is 2026-03-29 03:00"),
-        ("2026-03-08T02:59", "America/New_York", "after the change is 2026-03-08 03:59"),
-        ("2026-10-04T02:15", "Australia/Lord_Howe", "after the change is 2026-10-04 02:45"),
+        (
+            "2026-03-29T02:00",
+            "Europe/Madrid",
+            "2026-03-29T01:00\\+01:00 or 2026-03-29T03:00\\+02:00",
+        ),
+        (
+            "2026-03-08T02:59",
+            "America/New_York",
+            "2026-03-08T01:59-05:00 or 2026-03-08T03:59-04:00",
+        ),
+        (
+            "2026-10-04T02:15",
+            "Australia/Lord_Howe",
+            "2026-10-04T01:45\\+10:30 or 2026-10-04T02:45\\+11:00",
+        ),
         ("2026-04-24", "Africa/Cairo", "2026-04-24 00:00 does not exist"),  # midnight itself
         ("2011-12-30T12:00", "Pacific/Apia", "2011-12-30 12:00 does not exist"),  # a whole day
     ],
@@ -28,6 +40,20 @@ from metaserver.model.zones import in_zone, known_zone, read_moment, shown_name
 def test_a_local_time_that_does_not_exist_is_refused(text: str, zone: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_moment(text, zone)
+
+
+@pytest.mark.parametrize(
+    ("text", "zone"),
+    [
+        ("2026-07-01T09:00", "Europe/Madrid"),
+        ("2026-10-25T02:30+01:00", "Europe/Madrid"),
+        ("2026-10-25T02:30", "Mars/North"),
+        ("soon", "Europe/Madrid"),
+    ],
+    ids=["plain", "offset", "unknown zone", "no date"],
+)
+def test_what_has_one_meaning_has_no_readings(text: str, zone: str) -> None:
+    assert readings(text, zone) == ()
 
 
 @pytest.mark.parametrize("local", ["2026-03-29T01:59:59", "2026-03-29T03:00"])
@@ -39,8 +65,12 @@ def test_the_edges_of_the_skipped_hour_exist(local: str) -> None:
     }
 
 
-def test_a_repeated_local_time_is_the_first_and_is_shown_with_its_offset() -> None:
-    first = read_moment("2026-10-25T02:30", "Europe/Madrid")
+def test_a_repeated_local_time_is_refused_and_its_moments_are_shown_with_offsets() -> None:
+    told = "comes twice in Europe/Madrid.*2026-10-25T02:30\\+02:00 or 2026-10-25T02:30\\+01:00"
+    with pytest.raises(ValueError, match=told):
+        read_moment("2026-10-25T02:30", "Europe/Madrid")
+    first, last = readings("2026-10-25T02:30", "Europe/Madrid")
+    assert last == read_moment("2026-10-25T02:30+01:00", "UTC").astimezone(last.tzinfo)
     assert first.astimezone(UTC) == datetime(2026, 10, 25, 0, 30, tzinfo=UTC)
     second = read_moment("2026-10-25T02:30+01:00", "Europe/Madrid")
     assert second - first.astimezone(UTC) == timedelta(hours=1)

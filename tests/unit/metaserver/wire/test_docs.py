@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.contract import read
 from metaserver.wire.report import Report
 from metaserver.wire.validation import check
@@ -30,7 +30,7 @@ def test_the_call() -> None:
 
 def test_the_answer() -> None:
     answer = check(
-        decode_response(ANSWER), list(installed_tasks().values()), FakeVocabulary.of_everything()
+        decode_response(ANSWER), list(answered_tasks().values()), FakeVocabulary.of_everything()
     )
     assert (answer.outcome, answer.hits_kept, answer.problem_count) == (Outcome.OK, 5, 0)
 
@@ -45,7 +45,7 @@ def test_every_outcome_is_explained() -> None:
 
 
 def test_every_member_and_its_optional_parts_are_explained() -> None:
-    for task in installed_tasks().values():
+    for task in answered_tasks().values():
         assert f"| `{task.key}` | {task.name} |" in PAGE
 
 

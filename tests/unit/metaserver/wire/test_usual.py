@@ -17,13 +17,13 @@ from annotators.protocol import encode_answer
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import TaskName
 from metaserver.model.states import Outcome
-from metaserver.tasks.plugin import TaskPlugin, installed_tasks
+from metaserver.tasks.plugin import TaskPlugin, answered_tasks
 from metaserver.wire.usual import usual_answer
 from metaserver.wire.validation import Ruling, check
 from metaserver.wire.xmlrpc import Limits, decode_response, encode_response
 
 FOREIGN = {path.stem: path for path in sorted(Path(__file__).parent.glob("usual/*.xml"))}
-TASKS = list(installed_tasks().values())
+TASKS = list(answered_tasks().values())
 INT_READ = "normalizations[1].confidence: int 1 read as double 1.0"
 
 
@@ -370,7 +370,7 @@ def test_nothing_found_is_usual(data: str) -> None:
 
 
 def test_a_member_of_a_task_that_is_not_asked_for_is_declined() -> None:
-    tasks = [installed_tasks()[TaskName("INT")]]
+    tasks = [answered_tasks()[TaskName("INT")]]
     assert taken(hits(HIT), tasks) is not None
     assert taken(answer(normalizations=[HIT], interaction=[True, 0.5]), tasks) is None
 

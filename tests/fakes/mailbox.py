@@ -1,0 +1,56 @@
+"""A real SMTP server that keeps what it is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import email
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from email import policy
+from typing import Any
+
+from aiosmtpd.smtp import SMTP, Envelope
+
+HOST = "127.0.0.1"
+
+
+@dataclass
+class Mailbox:
+    """The messages that an SMTP server received, at a port."""
+
+    port: int = 0
+    messages: list[str] = field(default_factory=list)
+    to: list[str] = field(default_factory=list)
+
+    async def handle_DATA(self, _server: Any, _session: Any, envelope: Envelope) -> str:
+        """Keep a message."""
+        content = envelope.content or b""
+        self.messages.append(content if isinstance(content, str) else content.decode())
+        self.to += [str(one) for one in envelope.rcpt_tos]
+        return "250 OK"
+
+    def text(self, number: int = -1) -> str:
+        """Return the text of a message."""
+        parsed = email.message_from_string(self.messages[number], policy=policy.default)
+        return str(parsed.get_content())
+
+    def link(self, number: int = -1) -> str:
+        """Return the path of the link in a message."""
+        found = re.search(r"https?://[^/]+(/sign-up/link/\S+)", self.text(number))
+        assert found, self.text(number)
+        return found[1]
+
+
+@asynccontextmanager
+async def mailbox(context: ssl.SSLContext | None = None) -> AsyncIterator[Mailbox]:
+    """Run an SMTP server; with a context it speaks TLS from the first byte."""
+    loop, kept = asyncio.get_running_loop(), Mailbox()
+    server = await loop.create_server(
+        lambda: SMTP(kept, hostname="mail.test", loop=loop), HOST, 0, ssl=context
+    )
+    async with server:
+        kept.port = server.sockets[0].getsockname()[1]
+        yield kept

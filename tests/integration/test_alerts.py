@@ -1,0 +1,148 @@
+"""Alerts to organisers, by webhook and by mail over TLS; their channels, from page and program."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import trustme
+
+from annotators.server import Kit
+from metaserver.config import CircuitSettings, NoticeSettings, SecuritySettings
+from metaserver.model.errors import RefusedError
+from metaserver.phases.webhooks import signature
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import organiser_token, visiting
+from tests.integration.kits import served
+from tests.integration.test_mail import HOST, smtp_server
+from tests.integration.test_notices import Posted, webhook
+from tests.integration.test_service_lanes import annotate, registered
+
+
+@asynccontextmanager
+async def watched(folder: Path, **smtp: Any) -> AsyncIterator[Running]:
+    """Run a hub with an open phase that tells at once what it finds."""
+    given = await settings(
+        folder,
+        notices=NoticeSettings(batch=0.1, alerts=0.1, **smtp),
+        circuit=CircuitSettings(failures=1, probe_base=0.05, probe_cap=0.1),
+    )
+    async with at_work(given) as running:
+        running.service.alerts.hold = {}
+        if "test" not in running.service.scheduler.phases:
+            await plan_phase(running)
+            await running.do("teams.create", team="blue")
+            await running.do("phases.open", phase="test")
+        yield running
+
+
+def said(posted: Posted) -> list[str]:
+    return [msgspec.json.decode(body)["text"] for body in posted.bodies]
+
+
+async def add_and_test(running: Running, kind: str, address: str) -> None:
+    made = await running.do("channels.add", kind=kind, address=address)
+    await running.do("channels.test", channel=made.channel)
+
+
+async def go_down(running: Running) -> None:
+    """Let blue-1 take part, and answer no more."""
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+    await running.do("servers.start", running.team("blue"), server="blue-1")
+
+
+async def test_a_webhook_is_told_in_plain_text_and_signed(tmp_path: Path) -> None:
+    async with watched(tmp_path) as running, webhook() as posted:
+        made = await running.do("channels.add", kind="webhook", address=posted.url)
+        assert made.address.endswith("/***")
+        await go_down(running)
+        await running.until(lambda: bool(posted.bodies))
+        [channel] = await running.do("channels.list")
+        assert (channel.secret, channel.error) == ("", "")
+        [alert] = await running.do("alerts.list")
+    text = said(posted)[0]
+    assert text.startswith("blue-1 is down: ")
+    assert text.endswith(" in phase test")
+    sent = msgspec.json.decode(posted.bodies[0])["alerts"][0]
+    assert (sent["kind"], sent["phase"], sent["subject"]) == ("down", "test", "blue-1")
+    assert alert.message == sent["message"]
+    headers = posted.headers[0]
+    at = headers["X-Metaserver-Timestamp"]
+    expected = f"sha256={signature(made.secret, at, posted.bodies[0])}"
+    assert headers["X-Metaserver-Signature"] == expected
+
+
+async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> None:
+    async with webhook() as posted:
+        async with watched(tmp_path) as running:
+            await running.do("channels.add", kind="webhook", address=posted.url)
+            await go_down(running)
+            await running.until(lambda: bool(posted.bodies))
+        async with watched(tmp_path) as running:
+            await running.do("phases.freeze", phase="test")
+            await running.until(lambda: len(posted.bodies) > 1)
+            assert [one.over for one in await running.do("alerts.list")] == [True, False]
+    assert len(posted.bodies) == 2
+    assert said(posted)[1].startswith("Over: blue-1 is down")
+
+
+async def test_mail_goes_over_tls(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    authority.cert_pem.write_to_path(tmp_path / "ca.pem")
+    async with smtp_server(authority.issue_cert(HOST)) as (port, mailbox):
+        smtp = {"smtp_host": HOST, "smtp_port": port, "smtp_ca": str(tmp_path / "ca.pem")}
+        async with watched(tmp_path, **smtp) as running:
+            made = await running.do("channels.add", kind="email", address="ana@example.org")
+            await running.do("channels.test", channel=made.channel)
+            assert "A test message, asked for by organiser ana" in mailbox.messages[0]
+            await running.do("phases.update", phase="test", tasks=["INT", "NER"])
+            await running.until(lambda: len(mailbox.messages) > 1)
+    assert "Subject: Meta-Server: NER has no gold: it is not scored" in mailbox.messages[1]
+    assert mailbox.plain == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "told"),
+    [
+        ("email", "ana@example.org", "sends no mail"),
+        ("webhook", "ftp://example.org/", "is not the URL"),
+        ("webhook", "http://127.0.0.1:9/hook", "it was not sent"),
+    ],
+    ids=["no SMTP server", "no URL", "guarded address"],
+)
+async def test_an_address_that_nothing_can_be_sent_to(
+    tmp_path: Path, kind: str, address: str, told: str
+) -> None:
+    async with at_work(await settings(tmp_path, security=SecuritySettings())) as running:
+        with pytest.raises(RefusedError, match=told):
+            await add_and_test(running, kind, address)
+        with pytest.raises(RefusedError, match="there is no channel 7"):
+            await running.do("channels.delete", channel=7)
+
+
+async def test_organisers_add_test_and_remove_channels_in_their_console(tmp_path: Path) -> None:
+    async with watched(tmp_path) as running, webhook() as posted, visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.post("/organise/alerts", kind="webhook", address="nowhere")
+        assert (page.status, "is not the URL" in page.said) == (422, True)
+        assert 'value="nowhere"' in page.text
+        page = await ana.post("/organise/alerts", kind="email", address="ana@example.org")
+        assert (page.status, "sends no mail" in page.said) == (409, True)
+        page = await ana.post("/organise/alerts", kind="webhook", address=posted.url)
+        assert "Copy it now" in page.said
+        assert posted.url not in page.text
+        page = await ana.post("/organise/alerts/1/test")
+        assert "The test message was sent." in page.said
+        assert said(posted) == ["A test message, asked for by organiser ana"]
+        posted.status = 500
+        page = await ana.post("/organise/alerts/1/test")
+        assert (page.status, "it was not sent" in page.said) == (409, True)
+        page = await ana.post("/organise/alerts/1/delete")
+        assert "Nobody yet" in page.said
+        actions = [one.action for one in await running.do("audit.list", limit=5)]
+    assert actions[:2] == ["channels.delete", "channels.add"]

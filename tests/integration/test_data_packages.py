@@ -1,0 +1,226 @@
+"""Data packages: what is in them, who reads them when, and how they are fetched."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from metaserver.cli import main
+from metaserver.corpus import read_articles
+from metaserver.model.errors import RefusedError
+from metaserver.operations.caller import Caller
+from metaserver.operations.data_packages import kept_data
+from metaserver.results.data import FOLDER
+from scoring.cli import main as scoring_main
+from tests.hubs.command import DEMO
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
+from tests.hubs.sites import client_of, organiser_token, visiting
+
+ANYBODY = Caller()
+TERMS = "For research in the challenge alone."
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    """A hub with a training phase on the demo's articles and gold."""
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running, kind="training")
+        await running.do("teams.create", team="blue")
+        yield running
+
+
+async def refused(running: Running, name: str, caller: Caller, **values: object) -> RefusedError:
+    with pytest.raises(RefusedError) as error:
+        await running.do(name, caller, **values)
+    return error.value
+
+
+async def content(running: Running, caller: Caller | None = None, phase: str = "test") -> bytes:
+    by = caller or running.team("blue")
+    part = await running.do("data-package.read", by, phase=phase)
+    assert part.size == len(part.content)
+    return bytes(part.content)
+
+
+def kept(running: Running) -> set[str]:
+    folder = Path(running.service.settings.folder) / FOLDER
+    return {path.name for path in folder.iterdir()}
+
+
+def files_of(package: bytes) -> Mapping[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(package)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+async def test_it_has_the_articles_and_the_gold_as_the_projects_readers_take_them(
+    running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = await refused(running, "data-package.read", running.team("blue"), phase="test")
+    assert (before.refusal, "not released" in before.message) == (404, True)
+    license_url = "https://example.org/terms"
+    given = {"phase": "test", "license": license_url, "terms": TERMS}
+    made = await running.do("data-package.release", **given)
+    package = await content(running)
+    assert hashlib.sha256(package).hexdigest() == made.sha256
+    files = files_of(package)
+    zipfile.ZipFile(io.BytesIO(package)).extractall(tmp_path / "data")
+    expected = {one.id: one.text for one in read_articles([DEMO / "articles"])}
+    assert made.articles == len(expected)
+    for kind in ("text", "bioc"):
+        read = {one.id: one.text for one in read_articles([tmp_path / "data" / kind])}
+        assert read == expected
+    guide = files["README.md"].decode()
+    assert license_url in guide
+    assert TERMS in guide
+    for line in files["checksums.tsv"].decode().splitlines():
+        sha, size, name = line.split("\t")
+        assert (hashlib.sha256(files[name]).hexdigest(), int(size)) == (sha, len(files[name]))
+    run = tmp_path / "run.tsv"
+    gold = (tmp_path / "data/gold/INT.tsv").read_text()
+    run.write_text("".join(f"{line}\t1\t0.9\n" for line in gold.splitlines()[:1]))
+    words = ["evaluate", "--task", "INT", "--gold", str(tmp_path / "data/gold/INT.tsv"), "--json"]
+    assert await asyncio.to_thread(scoring_main, [*words, str(run)]) == 0
+    [card] = json.loads(capsys.readouterr().out)
+    assert card["tp"] == 1
+
+
+@pytest.mark.slow
+async def test_it_is_the_same_again_and_one_is_kept(running: Running) -> None:
+    first = await running.do("data-package.release", phase="test")
+    again = await running.do("data-package.release", phase="test")
+    assert again == first
+    bare = await running.do("data-package.release", phase="test", without_gold=True)
+    assert bare.gold == {}
+    assert not [name for name in files_of(await content(running)) if name.startswith("gold/")]
+    assert kept(running) == {f"{bare.sha256}.zip"}
+
+
+@pytest.mark.slow
+async def test_gold_is_of_its_own_articles_and_says_its_version(running: Running) -> None:
+    longer = (DEMO / "gold_int.tsv").read_bytes() + b"elsewhere\tP99999\n"
+    given = {"phase": "test", "task": "INT", "source": "long.tsv"}
+    await running.do("gold.set", **given, content=longer)
+    made = await running.do("data-package.release", phase="test")
+    assert made.gold["INT"] == 2
+    assert b"elsewhere" not in files_of(await content(running))["gold/INT.tsv"]
+    assert not (await running.do("data-package.get", phase="test")).outdated
+    await running.do("gold.set", **given, content=longer + b"elsewhere\tP99998\n")
+    detail = await running.do("data-package.get", ANYBODY, phase="test")
+    assert "gold version 3 by now, the package version 2" in detail.outdated
+
+
+async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running, kind="training")
+        await running.do("data-package.release", phase="test")
+        assert (await refused(running, "data-package.read", ANYBODY, phase="test")).refusal == 401
+        detail = await running.do("data-package.get", ANYBODY, phase="test")
+        assert (detail.released, detail.public, detail.job) == (True, False, None)
+    async with at_work(given) as running, kept_data(running.service):
+        package = await content(running)
+        await running.do("data-package.release", phase="test", public=True)
+        assert await content(running, ANYBODY) == package
+        await running.do("data-package.withdraw", phase="test")
+        assert (await refused(running, "data-package.read", ANYBODY, phase="test")).refusal == 404
+        assert not kept(running)
+        actions = [one.action for one in await running.do("audit.list")]
+        assert actions.count("data-package.release") == 2
+        assert "data-package.withdraw" in actions
+        assert not (await running.do("phases.get", phase="test")).data
+
+
+async def test_a_test_phase_keeps_its_gold_and_its_articles(tmp_path: Path) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+
+        async def why(phase: str, **values: object) -> str:
+            organiser = ORGANISER
+            return (
+                await refused(running, "data-package.release", organiser, phase=phase, **values)
+            ).message
+
+        assert "beforehand" in await why("test")
+        assert "from its freeze on" in await why("test", gold=True, test_articles=True)
+        made = await running.do("data-package.release", phase="test", test_articles=True)
+        assert made.gold == {}
+        assert not [name for name in files_of(await content(running)) if "gold/" in name]
+        # a training phase on the same articles tells no more of them
+        await running.do("phases.create", challenge="bc", phase="train", corpus="demo",
+                         release="test", kind="training")  # fmt: skip
+        gold = {"content": (DEMO / "gold_int.tsv").read_bytes(), "source": "gold.tsv"}
+        await running.do("gold.set", phase="train", task="INT", **gold)
+        assert "of the test phase test" in await why("train", test_articles=True)
+        assert "beforehand" in await why("train", without_gold=True)
+        # from the freeze on, and only when it is said
+        await running.do("phases.freeze", phase="test")
+        assert (await running.do("data-package.release", phase="test")).gold == {}
+        assert (await running.do("data-package.release", phase="test", gold=True)).gold.keys() == {
+            "ACT", "INT", "IPT",
+        }  # fmt: skip
+        # opened again, its gold is a secret again
+        await running.do("phases.open", phase="test")
+        found = await refused(running, "data-package.read", running.team("blue"), phase="test")
+        assert found.refusal == 404
+
+
+async def test_a_team_downloads_it_by_page_in_parts_and_by_command(
+    running: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = (await running.do("tokens.create", role="team", team="blue", label="t")).token
+    (tmp_path / "token").write_text(token)
+    out = tmp_path / "data.zip"
+    async with client_of(running) as site:
+        path = "/c/bc/test/data"
+        async with site.get(path) as answer:
+            assert answer.status == 404
+            assert "not released" in await answer.text()
+        await running.do("data-package.release", phase="test")
+        package = await content(running)
+        async with site.get(path) as answer:
+            assert answer.status == 200
+            assert "sign in" in await answer.text()
+        async with site.get(f"{path}/package") as answer:
+            assert answer.status == 401
+        by = {"Authorization": f"Bearer {token}"}
+        async with site.get(f"{path}/package", headers=by | {"Range": "bytes=10-19"}) as answer:
+            assert (answer.status, await answer.read()) == (206, package[10:20])
+            tag = answer.headers["ETag"]
+        async with site.get(f"{path}/package", headers=by | {"If-None-Match": tag}) as answer:
+            assert answer.status == 304
+        words = ["data-package", "read", "test", "--out", str(out), "--token-file",
+                 str(tmp_path / "token"), "--hub", str(site.make_url(""))]  # fmt: skip
+        assert await asyncio.to_thread(main.main, words) == 0
+        assert out.read_bytes() == package
+        assert await asyncio.to_thread(main.main, words) == 2
+    assert "there already" in capsys.readouterr().err
+
+
+async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Running) -> None:
+    await running.do("phases.update", phase="test", kind="test")
+    path = "/organise/phases/test/data"
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        assert "None is released" in (await ana.get(path)).said
+        page = await ana.post(path)
+        assert page.status == 409
+        assert "would have these test articles beforehand" in page.said
+        page = await ana.post(path, test_articles="true", terms=TERMS)
+        assert page.path.startswith("/organise/jobs/")
+        job = running.service.jobs.get(page.path.rpartition("/")[2])
+        assert job is not None
+        await job.ended()
+        assert "without gold" in (await ana.get(path)).said
+        assert "Data of" in (await ana.get("/c/bc")).said
+        assert "Download data-test.zip" in (await ana.get("/c/bc/test/data")).said
+        assert "Copies that teams have" in (await ana.get(f"{path}/withdraw")).said
+        page = await ana.post(f"{path}/withdraw")
+        assert (page.path, "None is released" in page.said) == (path, True)
+        assert (await ana.get("/c/bc/test/data")).status == 404

@@ -1,0 +1,115 @@
+"""Phases and challenges without answers are deleted, with all that refers to them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from annotators.server import Kit
+from metaserver.model.errors import RefusedError
+from metaserver.store.tables import metadata
+from tests.hubs.command import metaserver
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import organiser_token, visiting
+from tests.integration.kits import served
+from tests.integration.test_service_lanes import annotate, registered
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await running.do("teams.create", team="blue")
+        yield running
+
+
+async def rows(running: Running, column: str) -> dict[str, int]:
+    """Return the tables with a column that have rows, with their number."""
+    found = {}
+    async with running.service.store.reading() as connection:
+        for table in metadata.sorted_tables:
+            if column in table.c and table.name != "phases":
+                count = (
+                    await connection.execute(sa.select(sa.func.count(table.c[column])))
+                ).scalar()
+                found |= {table.name: count} if count else {}
+    return found
+
+
+async def test_a_phase_is_deleted_with_its_gold_and_the_tests_for_it(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+    await running.do("phases.freeze", phase="test")
+    assert {"gold", "trials"} <= (await rows(running, "phase_id")).keys()
+    before = running.service.phase("test").phase.id
+    await running.do("phases.delete", phase="test")
+    assert await rows(running, "phase_id") == {}
+    assert await running.do("phases.list") == []
+    with pytest.raises(RefusedError, match="there is no phase 'test'"):
+        await running.do("phases.get", phase="test")
+    await plan_phase(running)  # the name is free again, the number is not: caches have it
+    assert running.service.phase("test").phase.id > before
+    actions = [one.action for one in await running.do("audit.list", limit=20)]
+    assert "phases.delete" in actions
+
+
+async def test_one_with_answers_is_refused_with_the_reason(running: Running) -> None:
+    async with served(Kit(annotate)) as url:
+        await registered(running, url)
+        await running.do("phases.open", phase="test")
+        await running.do("servers.next", running.team("blue"), server="blue-1")
+        monitor = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: monitor.status("blue-1").done == 1)
+    with pytest.raises(
+        RefusedError, match="has attempts of servers: it can be closed, not deleted"
+    ):
+        await running.do("phases.delete", phase="test")
+    with pytest.raises(RefusedError, match="phase test has attempts of servers"):
+        await running.do("challenges.delete", challenge="bc")
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.post("/organise/phases/test/delete")
+        assert page.status == 409
+        assert "has attempts of servers" in page.said
+    assert running.service.phase("test").name == "test"
+
+
+async def test_a_challenge_goes_with_its_phases_and_an_archive_is_whole(
+    running: Running, tmp_path: Path
+) -> None:
+    given = {"challenge": "bc", "corpus": "demo", "release": "test"}
+    await running.do("phases.create", phase="second", **given)
+    async with visiting(running) as ana:
+        await ana.sign_in(await organiser_token(running))
+        assert "its phases: test, second" in (await ana.get("/organise/challenges/bc/delete")).said
+        page = await ana.post("/organise/challenges/bc/delete")
+        assert page.path == "/organise"
+        assert "No challenge yet." in page.said
+    assert await rows(running, "challenge_id") == {}
+    assert await running.do("challenges.list") == []
+    await running.do("challenges.set", challenge="next")
+    await running.do("phases.create", phase="test", **given | {"challenge": "next"})
+
+
+async def test_an_archive_after_a_deletion_can_be_imported(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with at_work(given) as running:
+        await plan_phase(running)
+        values = {"challenge": "bc", "corpus": "demo", "release": "test"}
+        await running.do("phases.create", phase="second", **values)
+        await running.do("phases.delete", phase="test")
+    config = tmp_path / "config.yaml"
+    for folder in ("hub", "other"):
+        text = f"folder: {tmp_path / folder}\nuniprot: {{releases: {tmp_path / 'releases'}}}\n"
+        config.write_text(text)
+        if folder == "hub":
+            done = await metaserver("export", "--out", tmp_path / "a.zip", "--config", config)
+        else:
+            done = await metaserver("import", tmp_path / "a.zip", "--config", config)
+        assert done.status == 0, done.stderr
+    async with at_work(replace(given, folder=str(tmp_path / "other"))) as again:
+        assert [one.phase for one in await again.do("phases.list")] == ["second"]

@@ -1,0 +1,222 @@
+"""Attempts to read the gold of an open test phase, or to climb its boards by trying answers out."""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+import shutil
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from metaserver.config import WebSettings
+from metaserver.files.compression import pack, unpack
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.findings import FindingKind
+from metaserver.model.records import Article, ArticleId, TaskName
+from metaserver.operations.caller import Caller
+from metaserver.store import phases
+from tests.fakes.clock import FakeClock
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.release import ACCESSIONS
+from tests.hubs.sites import client_of
+from tests.integration.test_leaks import READERS, told_to
+from tests.integration.test_roles import HubOfRoles, hub_with_blue
+
+pytestmark = pytest.mark.slow
+
+ARTICLES = [f"article-{number:03}" for number in range(400)]
+CURATED = ARTICLES[::20]  # those with gold of INT
+RELEVANT = frozenset(random.Random(5).sample(ARTICLES, 200))
+ANYBODY = Caller()
+
+
+@asynccontextmanager
+async def playing(folder: Path, visibility: str, **plan: Any) -> AsyncIterator[Running]:
+    """Run a hub with an open test phase of 400 articles, and the teams good and bad."""
+    async with at_work(await settings(folder)) as running:
+        store = running.service.store
+        corpus = await store.add_corpus(
+            Article(id=ArticleId(name), text=f"Title of {name}\n\nText.", source="x")
+            for name in ARTICLES
+        )
+        async with store.writing() as connection:
+            await phases.add_corpus_version(connection, "many", corpus.id, "x")
+        await running.do("challenges.set", challenge="bc", title="A challenge")
+        given = {"challenge": "bc", "phase": "test", "corpus": "many", "release": "test"}
+        planned = await running.do("phases.create", **given, visibility=visibility, **plan)
+        assert bool(planned.warnings) is (visibility != "hidden")
+        labels = "".join(f"{name}\t{name in RELEVANT:d}\n" for name in ARTICLES)
+        items = "".join(f"{name}\t{ACCESSIONS[0]}\n" for name in CURATED)
+        for task, content in (("ACT", labels), ("INT", items)):
+            file = {"phase": "test", "task": task, "source": "gold.tsv"}
+            await running.do("gold.set", **file, content=content.encode())
+        for team in ("good", "bad"):
+            await running.do("teams.create", team=team)
+        await running.do("phases.open", phase="test")
+        yield running
+
+
+def act_file(called: frozenset[str], articles: Sequence[str] = ARTICLES) -> bytes:
+    """Return a run that calls some of its articles relevant; ranked as in `articles`."""
+    lines, ranks = [], {True: 0, False: 0}
+    for name in articles:
+        ranks[name in called] += 1
+        lines.append(f"{name}\t{name in called:d}\t{ranks[name in called]}\t0.5\n")
+    return "".join(lines).encode()
+
+
+async def upload(running: Running, team: str, run: str, content: bytes, task: str = "ACT") -> Any:
+    given = {"phase": "test", "task": task, "run": run, "content": content}
+    return await running.do("runs.upload", running.team(team), **given)
+
+
+async def row(running: Running, caller: Caller, run: str, task: str = "ACT") -> Any:
+    """Return a run's row as somebody sees it, None where it is not shown."""
+    board = await running.do("boards.get", caller, phase="test", task=task)
+    return next((one for one in board.rows if one.run == run), None)
+
+
+@pytest.mark.parametrize("visibility", ["hidden", "own", "public"])
+async def test_runs_of_one_article_reveal_no_label(tmp_path: Path, visibility: str) -> None:
+    async with playing(tmp_path, visibility) as running:
+        bad, seen = running.team("bad"), set()
+        for name in ARTICLES[:10]:  # relevant and irrelevant ones
+            await upload(running, "bad", "one", act_file(frozenset({name}), [name]))
+            found = await row(running, bad, "one")
+            seen.add(repr(found))
+            assert found is None or (found.place, set(found.values.values())) == (None, {None})
+        assert len(seen) == 1  # whatever the label
+        assert {name in RELEVANT for name in ARTICLES[:10]} == {True, False}
+        with pytest.raises(RefusedError, match="10 uploads of ACT") as refused:
+            await upload(running, "bad", "one", act_file(frozenset(), ARTICLES[10:11]))
+        assert refused.value.refusal is Refusal.TOO_MANY
+        room = await running.do("phases.watch", phase="test")
+        assert FindingKind.BURST in {found.kind for found in room.findings}
+
+
+@pytest.mark.parametrize("visibility", ["own", "public"])
+async def test_the_articles_of_the_gold_are_not_shown(tmp_path: Path, visibility: str) -> None:
+    async with playing(tmp_path, visibility) as running, client_of(running) as client:
+        bad, seen = running.team("bad"), set()
+        for name in (CURATED[3], ARTICLES[1]):  # one of the gold, one that is not
+            hit = f"{name}\t{ACCESSIONS[0]}\t1\t0.5\n".encode()
+            await upload(running, "bad", "one", hit, "INT")
+            seen.add(repr(await row(running, bad, "one", "INT")))
+        assert len(seen) == 1
+        for team in ("good", "bad"):
+            every = "".join(f"{name}\t{ACCESSIONS[1]}\t1\t0.5\n" for name in ARTICLES)
+            await upload(running, team, f"{team}-all", every.encode(), "INT")
+        for end in ("", ".csv", ".json"):
+            async with client.get(f"/c/bc/test/t/INT/articles{end}") as response:
+                told = await response.text()
+            assert not [name for name in ARTICLES if name in told], end
+        shown = await row(running, bad, "bad-all", "INT")
+        assert (shown.articles_scored, shown.articles_in_gold) == (400, 400)
+
+
+@pytest.mark.parametrize("visibility", ["own", "public"])
+async def test_runs_that_differ_by_an_answer_do_not_climb(tmp_path: Path, visibility: str) -> None:
+    wrong = frozenset(random.Random(7).sample(ARTICLES, 121))
+    called = frozenset(name for name in ARTICLES if (name in RELEVANT) is not (name in wrong))
+    better = frozenset(
+        name for name in ARTICLES if (name in RELEVANT) is not (name in list(wrong)[:100])
+    )
+    async with playing(tmp_path, visibility) as running:
+        bad = running.team("bad")
+        await upload(running, "good", "best", act_file(better))
+        seen = set()
+        for number, name in enumerate(["", *sorted(wrong)[:9]]):  # each would be an improvement
+            await upload(running, "bad", f"try-{number % 5}", act_file(called ^ {name}))
+            found = await row(running, bad, f"try-{number % 5}")
+            seen.add((found.place, *found.values.values()))
+        assert len(seen) == 2  # the first, and nothing of those that differ from it by an answer
+        assert {None} in map(set, seen)
+        with pytest.raises(RefusedError, match="10 uploads of ACT"):
+            await upload(running, "bad", "try-1", act_file(called))
+        board = await running.do("boards.get", phase="test", task="ACT")
+        assert (board.rows[0].run, board.rows[0].place) == ("best", 1)
+        room = await running.do("phases.watch", phase="test")
+        found = {one.kind: one.subjects[0].text for one in room.findings}
+        assert "differs from an earlier ACT run in 1 answer, 9 times" in found[FindingKind.NEAR]
+        await running.do("phases.freeze", phase="test")
+        after = await row(running, bad, "try-0")
+        if visibility == "public":
+            assert after.place > 1
+        assert after.articles_in_gold == 400
+        assert after.curve
+
+
+# -- two hubs that differ in their gold alone ------------------------------------------------------
+
+CHANGING = re.compile(
+    r"'(Date|X-Request-ID|Content-Length|Set-Cookie)': '[^']*'|name=\"csrf\" value=\"[^\"]*\""
+    r"|nonce[-=][\w\"'+/=-]*|\"request_id\": ?\"[^\"]*\"|[0-9a-f]{16,}",
+    re.IGNORECASE,
+)
+"""What differs from request to request on one hub, or names when a token was used."""
+
+
+OF_REQUESTS = ("tokens.", "/team/tokens", "/api/v1/tokens", "/metrics")
+"""Pages and operations that say when a token was used, or the process was started."""
+
+
+def other_gold(task: TaskName, content: str) -> str:
+    """Return gold with other labels: for other articles, or turned round."""
+    lines = content.splitlines(keepends=True)
+    if task == "ACT":
+        return "".join(line[:-2] + str(1 - int(line[-2])) + "\n" for line in lines)
+    return "".join(lines[::2])
+
+
+def change_gold(store: Path) -> None:
+    """Replace the gold in a store, under the same versions."""
+    connection = sqlite3.connect(store)
+    kept = connection.execute("SELECT rowid, task, content, checksum FROM gold").fetchall()
+    for row_id, task, content, checksum in kept:
+        changed = other_gold(task, unpack(content).decode()).encode()
+        assert changed != unpack(content)
+        values = (pack(changed), checksum[::-1], row_id)
+        connection.execute("UPDATE gold SET content=?, checksum=? WHERE rowid=?", values)
+    connection.execute("DELETE FROM checkpoints")
+    connection.commit()
+    connection.close()
+
+
+async def seen_in(folder: Path, hub: HubOfRoles, at: float) -> Mapping[str, str]:
+    """Open the hub in a folder at a moment; return what readers and teams are answered there."""
+    given = await settings(folder.parent, web=WebSettings(requests_a_minute=10**6))
+    given = msgspec.structs.replace(given, folder=str(folder))
+    async with at_work(given, clock=FakeClock(at)) as running, client_of(running) as client:
+        again = HubOfRoles(running, client, hub.tokens, hub.board, hub.job)
+        return {
+            f"{who} {place}": CHANGING.sub("", text)
+            for who in READERS
+            for place, text in (await told_to(again, who)).items()
+            if not place.startswith(OF_REQUESTS)
+        }
+
+
+async def test_a_hidden_phase_is_the_same_whatever_its_gold(tmp_path: Path) -> None:
+    async with hub_with_blue(tmp_path) as hub:
+        pass
+    other = tmp_path / "other"
+    shutil.copytree(tmp_path / "hub", other)
+    change_gold(other / "metaserver.sqlite")
+    at = time.time()
+    first, second = await seen_in(tmp_path / "hub", hub, at), await seen_in(other, hub, at)
+    assert first.keys() == second.keys()
+    differing = {
+        place: "\n".join(difflib.unified_diff(first[place].split(), second[place].split(), n=1))
+        for place in first
+        if first[place] != second[place]
+    }
+    assert not differing, differing
+    assert len(first) > 200

@@ -1,0 +1,218 @@
+"""Phases that take uploads only, in a real hub: bad files, good ones, boards, another gold."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from metaserver.archive.reading import import_archive
+from metaserver.archive.writing import export_store
+from metaserver.model.boards import Board
+from metaserver.model.errors import RefusedError
+from metaserver.model.records import ServerName, TaskName
+from metaserver.operations.caller import Caller
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import organiser_token, visiting
+from tests.unit.metaserver.tasks.offline_samples import (
+    BB_GOLD,
+    CATEGORIES,
+    CONFIDENCES,
+    EVENTS,
+    LABELS,
+    NAMES,
+    OTHER_SENTENCES,
+    SENTENCES,
+    zipped,
+)
+
+TASKS = ("BB-event", "BB-cat", "DDI-NER", "PPI-3D")
+GOLD: Mapping[str, tuple[str, bytes]] = {
+    "BB-event": ("gold.zip", zipped(BB_GOLD)),
+    "BB-cat": ("gold.zip", zipped(BB_GOLD)),
+    "DDI-NER": ("ddi.zip", zipped({"1.xml": SENTENCES, "2.xml": OTHER_SENTENCES})),
+    "PPI-3D": ("pairs.tsv", LABELS.encode()),
+}
+HALF = zipped({"doc1.a2": EVENTS.splitlines()[0] + "\n" + CATEGORIES, "doc2.a2": ""})
+WHOLE = zipped({"doc1.a2": EVENTS + CATEGORIES, "doc2.a2": EVENTS.splitlines()[0] + "\n"})
+BAD = zipped({"doc1.a2": "R1\tLives_In Bacteria:T1 Location:T7\n", "doc7.a2": ""})
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await plan_offline(running)
+        yield running
+
+
+async def plan_offline(running: Running) -> None:
+    """Plan, fill and open a phase of offline tasks; team blue takes part."""
+    plan = {"challenge": "bc", "phase": "bb3", "tasks": TASKS, "visibility": "public"}
+    await running.do("phases.create", corpus="demo", release="test", **plan)
+    for task, (source, content) in GOLD.items():
+        await running.do("gold.set", phase="bb3", task=task, source=source, content=content)
+    await running.do("teams.create", team="blue")
+    await running.do("phases.open", phase="bb3")
+
+
+async def refusal(running: Running, name: str, caller: Caller, **values: Any) -> RefusedError:
+    with pytest.raises(RefusedError) as error:
+        await running.do(name, caller, **values)
+    return error.value
+
+
+async def test_a_bad_file_is_refused_with_every_fault_and_a_good_one_is_boarded(
+    running: Running,
+) -> None:
+    blue = running.team("blue")
+    run: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": "one"}
+    bad = await refusal(running, "runs.upload", blue, **run, content=BAD)
+    assert bad.message == (
+        "doc1.a2 line 1: entity 'T7' is not in this article; "
+        "doc7.a2: its article is not in the gold"
+    )
+    assert await running.do("runs.list", blue, phase="bb3") == []
+    done = await running.do("runs.upload", blue, **run, content=HALF)
+    assert (done.articles, done.problems) == (2, ())
+    assert (await running.do("runs.get", blue, phase="bb3", run="one")).content == HALF
+    await running.do("runs.upload", blue, **run | {"run": "two"}, content=WHOLE)
+    board = running.service.phase("bb3").boards.scoreboard.board("BB-event")  # type: ignore[arg-type]
+    assert [(row.run, row.place, row.values["f1"]) for row in board.rows] == [
+        ("two", 1, 1.0),
+        ("one", 2, 0.5),
+    ]
+
+
+async def test_a_newer_gold_scores_runs_again_and_a_frozen_phase_takes_none(
+    running: Running,
+) -> None:
+    blue = running.team("blue")
+    run: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": "one"}
+    await running.do("runs.upload", blue, **run, content=HALF)
+    other = zipped(BB_GOLD | {"doc1.a2": EVENTS.splitlines()[0] + "\n", "doc2.a2": ""})
+    request = {"phase": "bb3", "task": "BB-event", "source": "gold.zip", "content": other}
+    looked = await running.do("gold.preview", **request)
+    assert looked.unknown_articles == 0
+    assert looked.removed == len(EVENTS.splitlines()) + 2 * len(CATEGORIES.splitlines())
+    [change] = looked.runs
+    assert (change.before["f1"], change.after["f1"]) == (0.5, 1.0)
+    await running.do("gold.set", **request)
+    row = running.service.phase("bb3").boards.board("BB-event").rows[0]  # type: ignore[arg-type]
+    assert (row.values["f1"], row.offline) == (1.0, True)
+    await running.do("phases.freeze", phase="bb3")
+    late = await refusal(running, "runs.upload", blue, **run, content=WHOLE)
+    assert "is frozen" in late.message
+    frozen = await running.do("boards.frozen", phase="bb3")
+    assert {board.task for board in frozen} >= {"BB-event"}
+
+
+async def test_the_other_tasks_take_their_files(running: Running) -> None:
+    blue = running.team("blue")
+    for task, content in (("DDI-NER", NAMES), ("PPI-3D", CONFIDENCES)):
+        await running.do(
+            "runs.upload", blue, phase="bb3", task=task, run=f"my-{task}", content=content.encode()
+        )
+        scores = running.service.phase("bb3").boards.scoreboard.scores(task)  # type: ignore[arg-type]
+        [score] = scores.values()
+        assert score.articles_scored == score.articles_in_gold
+
+
+@pytest.mark.slow
+async def test_runs_and_scores_are_there_after_a_restart_and_an_import(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    run: dict[str, Any] = {"phase": "bb3", "task": "BB-cat", "run": "one"}
+    async with at_work(given) as running:
+        await plan_phase(running)
+        await plan_offline(running)
+        await running.do("runs.upload", running.team("blue"), **run, content=HALF)
+        before = board_of(running)
+    async with at_work(given) as running:
+        assert board_of(running) == before
+        assert running.service.phase("bb3").offline[ServerName("one")].articles == 2
+    archive, store = tmp_path / "all.zip", Path(given.folder) / "metaserver.sqlite"
+    await asyncio.to_thread(export_store, store, archive, given)
+    other = msgspec.structs.replace(given, folder=str(tmp_path / "other"))
+    Path(other.folder).mkdir()
+    await asyncio.to_thread(import_archive, archive, Path(other.folder) / "metaserver.sqlite")
+    async with at_work(other) as running:
+        assert board_of(running) == before
+        kept = await running.do("runs.get", running.team("blue"), phase="bb3", run="one")
+        assert kept.content == HALF
+
+
+def board_of(running: Running) -> Board:
+    return running.service.phase("bb3").boards.scoreboard.board(TaskName("BB-cat"))
+
+
+async def test_no_server_takes_part(running: Running) -> None:
+    blue = running.team("blue")
+    await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
+    for name in ("servers.start", "servers.next", "servers.test", "servers.test-status"):
+        refused = await refusal(running, name, blue, server="blue-1", phase="bb3")
+        assert refused.message == (
+            "phase bb3 takes uploads only (BB-cat, BB-event, DDI-NER, PPI-3D): no server takes part"
+            " in it"
+        )
+    tested = await running.do("servers.test-status", blue, server="blue-1")
+    assert tested.phase == "test"
+    unknown = await refusal(
+        running, "servers.register", blue, server="b2", url="http://x/", tasks=("BB-cat",)
+    )
+    assert "BB-cat" in unknown.message
+
+
+async def test_a_phase_has_tasks_of_one_kind(running: Running) -> None:
+    plan = {"challenge": "bc", "phase": "both", "corpus": "demo", "release": "test"}
+    with pytest.raises(RefusedError) as mixed:
+        await running.do("phases.create", **plan, tasks=("INT", "BB-kb"))
+    assert mixed.value.message == (
+        "BB-kb take uploads only, and INT are answered by servers: plan a phase for each kind"
+    )
+    gold = {"source": "g", "content": b"x"}
+    for phase, task, said in (
+        ("test", "PPI-3D", "PPI-3D takes uploads only: name it among the tasks of phase test"),
+        ("bb3", "INT", "phase bb3 takes uploads only, and INT is for servers"),
+    ):
+        with pytest.raises(RefusedError) as refused:
+            await running.do("gold.set", phase=phase, task=task, **gold)
+        assert refused.value.message == said
+    assert (await running.do("phases.get", phase="bb3")).uploads_only
+    assert not (await running.do("phases.get", phase="test")).uploads_only
+
+
+async def test_without_gold_nothing_is_taken(running: Running) -> None:
+    plan = {"challenge": "bc", "phase": "early", "tasks": ("BB-kb",)}
+    await running.do("phases.create", corpus="demo", release="test", **plan)
+    await running.do("phases.open", phase="early")
+    run: dict[str, Any] = {"phase": "early", "task": "BB-kb", "run": "one"}
+    refused = await refusal(running, "runs.upload", running.team("blue"), **run, content=HALF)
+    assert refused.message == ("phase early has no gold of BB-kb yet, by which a run is checked")
+
+
+async def test_pages_say_what_the_phase_takes(running: Running) -> None:
+    blue = running.team("blue")
+    for name, content in (("r0", HALF), ("r1", WHOLE)):
+        given: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": name}
+        await running.do("runs.upload", blue, **given, content=content)
+    async with visiting(running) as visitor:
+        monitor = await visitor.get("/c/bc/bb3/monitor")
+        assert "No server takes part in this phase" in monitor.said
+        assert "/c/bc/bb3/board/DDI-NER" in monitor.text
+        assert "data-stream" not in monitor.text
+        board = await visitor.get("/c/bc/bb3/board/BB-event")
+        assert "This task has no curves." in board.said
+        assert "BB-event/articles" not in board.text
+        table = (await visitor.get("/c/bc/bb3/board/BB-event.csv")).text.splitlines()
+        place = table[0].split(",").index("run")
+        assert [row.split(",")[place] for row in table[1:]] == ["r1", "r0"]
+        await visitor.sign_in(await organiser_token(running))
+        form = await visitor.get("/organise/uploads?phase=bb3")
+        assert "BB-cat, BB-event: a zip of .a2 files" in form.said
+        async with visitor.client.get("/organise/uploads/bb3/r0") as response:
+            assert response.content_disposition is not None
+            assert response.content_disposition.filename == "bb3.r0.BB-event.zip"

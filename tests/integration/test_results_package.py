@@ -1,0 +1,178 @@
+"""The results package of a frozen phase: its numbers and files, who makes it, what it lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from metaserver.cli import main
+from metaserver.model.errors import RefusedError
+from metaserver.operations.results import kept_packages
+from metaserver.results.making import PackageOrder, make_package
+from scoring.cli import main as scoring_main
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.sites import site_of
+from tests.integration.test_archive import SECRET, filled
+
+HOSTILE = '=1+2 <b>&"50 %" $x_1$ \\end{table} #~^ ]]>'
+
+
+@pytest.fixture
+async def frozen(tmp_path: Path) -> AsyncIterator[Running]:
+    """A hub with a frozen phase, whose titles are hostile and whose team has an address."""
+    async with at_work(await settings(tmp_path)) as running:
+        await filled(running)
+        await running.do("challenges.set", challenge="bc", title=HOSTILE)
+        await running.do("phases.update", phase="test", title=HOSTILE)
+        await running.do("teams.update", team="blue", title=HOSTILE, email="ana@blue.example")
+        async with kept_packages(running.service):
+            yield running
+
+
+async def made(running: Running, out: Path, *, gold: bool = False) -> Mapping[str, bytes]:
+    """Make a package in this process, its figures without matplotlib; return its files."""
+    order = PackageOrder(phase="test", gold=gold, plots=False)
+    service = running.service
+    await asyncio.to_thread(
+        lambda: asyncio.run(make_package(service.store.place, service.settings, order, out))
+    )
+    return {
+        path.relative_to(out).as_posix(): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file()
+    }
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode()), strict=True))
+
+
+async def test_it_has_the_frozen_numbers_and_the_evaluator_finds_them_again(
+    frozen: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = await made(frozen, tmp_path / "package", gold=True)
+    for task in ("ACT", "INT", "IPT"):
+        board = json.loads(files[f"boards/{task}.json"])
+        shown = rows(files[f"tables/{task}/raw.csv"])
+        kept = board["views"]["raw"]["rows"]
+        assert [row["run"] for row in shown] == [row["run"] for row in kept]
+        policy = board["views"]["raw"]["signature"].partition("articles:")[2].partition("|")[0]
+        folder = tmp_path / "package"
+        given = ["evaluate", "--task", task, "--gold", str(folder / f"gold/{task}.tsv")]
+        runs = sorted(str(path) for path in (folder / f"runs/{task}").iterdir())
+        capsys.readouterr()
+        status = await asyncio.to_thread(
+            scoring_main, [*given, "--articles", policy, "--json", *runs]
+        )
+        assert status == 0
+        cards = {card["run"]: card for card in json.loads(capsys.readouterr().out)}
+        for row, one in zip(shown, kept, strict=True):
+            card = cards[row["run"]]
+            for name, value in one["values"].items():
+                again = card.get(name, card.get("macro", {}).get(name))
+                assert row[name] == ("" if value is None else str(value)) == str(again or value)
+                assert value == again
+
+
+@pytest.mark.slow
+async def test_it_is_the_same_again_and_its_checksums_are_right(
+    frozen: Running, tmp_path: Path
+) -> None:
+    files = await made(frozen, tmp_path / "one")
+    assert files == await made(frozen, tmp_path / "two")
+    sums = [line.split("\t") for line in files["checksums.tsv"].decode().splitlines()]
+    assert {name: hashlib.sha256(files[name]).hexdigest() for _, _, name in sums} == {
+        name: sha for sha, _, name in sums
+    }
+    assert {name for *_, name in sums} == files.keys() - {"checksums.tsv"}
+
+
+@pytest.mark.slow
+async def test_it_tells_neither_gold_nor_people_nor_places(frozen: Running, tmp_path: Path) -> None:
+    files = await made(frozen, tmp_path / "package")
+    assert not [name for name in files if name.startswith("gold/") or "corpus" in name]
+    header = rows(files["tables/ACT/raw-articles.csv"])[0].keys()
+    assert list(header) == ["run", "article", "rank", "called"]
+    assert list(rows(files["tables/ACT/difficulty.csv"])[0]) == [
+        "article", "runs", "mean", "deviation",
+    ]  # fmt: skip
+    boards = await frozen.do("boards.get", phase="test", task="INT")
+    mark = boards.signature.partition("mark:")[2]
+    assert mark
+    everything = b"\n".join(files.values())
+    for secret in (SECRET, "ana@blue.example", "127.0.0.1", "organiser ana", mark):
+        assert secret.encode() not in everything
+    with_gold = await made(frozen, tmp_path / "with-gold", gold=True)
+    assert {"gold/ACT.tsv", "gold/INT.tsv", "gold/IPT.tsv"} <= with_gold.keys()
+    assert "relevant" in rows(with_gold["tables/ACT/raw-articles.csv"])[0]
+
+
+@pytest.mark.slow
+async def test_hostile_titles_are_shown_as_they_are(frozen: Running, tmp_path: Path) -> None:
+    files = await made(frozen, tmp_path / "package")
+    page = files["report.html"].decode()
+    assert "<b>" not in page
+    assert "=1+2 &lt;b&gt;&amp;&#34;50 %&#34;" in page
+    assert "http" not in page.replace("https://doi.org", "").replace("http-equiv", "")
+    crate = json.loads(files["ro-crate-metadata.json"])
+    graph = {one["@id"]: one for one in crate["@graph"]}
+    assert HOSTILE in graph["./"]["name"]
+    parts = {one["@id"] for one in graph["./"]["hasPart"]}
+    assert parts == files.keys() - {"ro-crate-metadata.json"}
+    assert all(graph[name]["@type"] == "File" for name in parts)
+    for name, content in files.items():
+        if name.endswith(".tex"):
+            text = content.decode()
+            assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+            assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1
+
+
+async def test_it_is_made_in_the_background_for_organisers_of_a_frozen_phase(
+    frozen: Running, tmp_path: Path
+) -> None:
+    async def refused(name: str, caller: str = "", **values: object) -> str:
+        by = [frozen.team(caller)] if caller else []
+        with pytest.raises(RefusedError) as error:
+            await frozen.do(name, *by, **values)
+        return str(error.value)
+
+    assert "organiser" in await refused("results-package.make", "blue", phase="test")
+    assert "frozen" in await refused("results-package.make", phase="next")
+    assert "make one first" in await refused("results-package.read", phase="test")
+    assert (await frozen.do("results-package.get", phase="test")).job is None
+    report = await frozen.do("results-package.make", phase="test")
+    assert (report.phase, report.gold) == ("test", False)
+    part = await frozen.do("results-package.read", phase="test")
+    package = zipfile.ZipFile(io.BytesIO(part.content))
+    assert part.size == report.size == len(part.content)
+    assert len(package.namelist()) == report.files
+    detail = await frozen.do("results-package.get", phase="test")
+    assert detail.size == report.size
+
+
+@pytest.mark.slow
+async def test_the_command_leaves_a_folder(
+    frozen: Running, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    token = await frozen.do("tokens.create", role="organiser", label="ana")
+    (tmp_path / "token").write_text(token.token)
+    out = tmp_path / "results"
+    words = ["results", "test", "--out", str(out), "--token-file", str(tmp_path / "token")]
+    async with site_of(frozen) as site:
+        words += ["--hub", str(site.make_url(""))]
+        assert await asyncio.to_thread(main.main, words) == 0
+    assert "report.html" in capsys.readouterr().out
+    sums = [line.split("\t") for line in (out / "checksums.tsv").read_text().splitlines()]
+    for sha, size, name in sums:
+        content = (out / name).read_bytes()
+        assert (hashlib.sha256(content).hexdigest(), str(len(content))) == (sha, size)
+    assert await asyncio.to_thread(main.main, words) == 2
+    assert "there already" in capsys.readouterr().err

@@ -1,0 +1,211 @@
+"""A team's results and uploads: through operations, and as a browser without scripts uses them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from aiohttp import FormData
+
+from annotators.contract import Answer, Context
+from annotators.server import Kit
+from metaserver.model.errors import Refusal, RefusedError
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.sites import Page, Visitor, organiser_token, token_of, visiting
+from tests.integration.kits import answer_for, served
+from tests.waiting import patience
+
+GOLD = [line.split("\t")[:2] for line in (DEMO / "gold_int.tsv").read_text().splitlines()]
+GOOD = "".join(f"{article}\t{accession}\t1\t0.5\n" for article, accession in dict(GOLD).items())
+PARTLY = GOOD + "sample01\tP0XXX0\t2\t0.4\nsample01\tP0YYY0\t3\t0.3\nelsewhere\tP04637\t1\t0.5\n"
+BROKEN = GOOD + "sample02\tP04637\tfirst\t0.5\nsample03 P04637 1 0.5\n"
+
+
+def annotate(text: str, _context: Context) -> Answer:
+    """Answer by the text alone."""
+    return answer_for(text)
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    """A hub with an open training phase whose scores are public, and teams blue and red."""
+    async with at_work(await settings(tmp_path)) as running:
+        await plan_phase(running, kind="training", visibility="public")
+        for team in ("blue", "red"):
+            await running.do("teams.create", team=team)
+        await running.do("phases.open", phase="test")
+        yield running
+
+
+async def preview(running: Running, content: str, **changes: str) -> object:
+    """Look at a file of team blue."""
+    given = {"phase": "test", "task": "INT", "run": "blue-run"} | changes
+    return await running.do("runs.preview", running.team("blue"), **given, content=content.encode())
+
+
+async def upload(running: Running, run: str, content: str = GOOD, team: str = "blue") -> None:
+    """Upload a run."""
+    given = {"phase": "test", "task": "INT", "run": run, "content": content.encode()}
+    await running.do("runs.upload", running.team(team), **given)
+
+
+async def test_a_preview_names_each_problem_by_its_line_and_counts_nothing(
+    running: Running,
+) -> None:
+    good = await preview(running, GOOD)
+    assert (good.accepted, good.articles, good.problem_count) == (True, len(dict(GOLD)), 0)
+    assert good.missing == 32 - len(dict(GOLD))
+    partly = await preview(running, PARTLY)
+    assert partly.accepted
+    assert partly.problem_count == 3
+    assert {one.path.split(",")[0] for one in partly.problems} == {
+        f"line {GOOD.count(chr(10)) + number}" for number in (1, 2, 3)
+    }
+    assert max(kind.times for kind in partly.kinds) == 2  # two unknown accessions
+    broken = await preview(running, BROKEN)
+    assert (broken.accepted, broken.fault_count) == (False, 2)
+    assert await running.do("runs.list", running.team("blue"), phase="test") == []
+    [left] = [
+        one
+        for one in await running.do("uploads.list", running.team("blue"), phase="test")
+        if one.task == "INT"
+    ]
+    assert left.used == 0 == broken.uploads.used
+
+
+async def test_a_preview_says_what_an_upload_would_be_refused_for(running: Running) -> None:
+    await upload(running, "red-run", team="red")
+    taken = await preview(running, GOOD, run="red-run")
+    assert (taken.accepted, taken.replaces) == (False, False)
+    assert "is taken by another run" in taken.refused
+    with pytest.raises(RefusedError) as refused:
+        await preview(running, GOOD, task="NER")
+    assert refused.value.refusal is Refusal.INVALID
+
+
+async def test_a_file_is_not_read_where_no_upload_could_come(running: Running) -> None:
+    """What is wrong in a file tells which articles the phase has."""
+    await running.do("phases.create", phase="coming", challenge="bc", corpus="demo",
+                     release="test", tasks=["INT"])  # fmt: skip
+    with pytest.raises(RefusedError, match="phase coming is setup") as refused:
+        await preview(running, BROKEN, phase="coming")
+    assert refused.value.refusal is Refusal.STATE
+    await running.do("phases.freeze", phase="test")
+    with pytest.raises(RefusedError, match="phase test is frozen"):
+        await preview(running, BROKEN)
+
+
+async def test_results_have_score_place_change_coverage_and_curve(running: Running) -> None:
+    blue = running.team("blue")
+    async with served(Kit(annotate)) as url:
+        await running.do("servers.register", blue, server="blue-1", url=url, tasks=["INT"])
+        assert (await running.do("servers.test", blue, server="blue-1")).passed
+        await running.do("servers.start", blue, server="blue-1")
+        watch = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: watch.status("blue-1").state == "finished")
+    await upload(running, "blue-run")
+    await upload(running, "red-run", team="red")
+    newest, first = await running.do("runs.mine", blue)
+    assert [(one.run, one.offline) for one in (newest, first)] == [
+        ("blue-run", True), ("blue-1", False),
+    ]  # fmt: skip
+    assert (first.answered, first.articles, first.runs) == (32, 32, 3)
+    assert newest.before == "blue-1"
+    assert newest.change == pytest.approx(newest.score - first.score)
+    counts = [count for count, _ in first.curve]
+    assert counts == sorted(set(counts))
+    assert first.curve[-1] == (32, pytest.approx(first.score))
+    assert await running.do("runs.mine", running.team("red"), phase="test") != [newest, first]
+    with pytest.raises(RefusedError, match="not your team"):
+        await running.do("runs.mine", running.team("red"), team="blue")
+    assert {one.run for one in await running.do("runs.mine", team="blue")} == {
+        "blue-1", "blue-run",
+    }  # fmt: skip
+
+
+async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curve(
+    running: Running,
+) -> None:
+    await upload(running, "blue-run")
+    change = {"phase": "test", "visibility": "hidden", "freezes": "2031-02-03T04:05"}
+    await running.do("phases.update", **change)
+    [found] = await running.do("runs.mine", running.team("blue"))
+    assert (found.score, found.place, found.curve) == (None, None, ())
+    assert found.hidden == "Hidden until the organisers publish the scores, after the freeze"
+    assert found.freezes_at == datetime(2031, 2, 3, 4, 5, tzinfo=UTC).timestamp()
+    assert found.answered == len(dict(GOLD))
+    await running.do("phases.update", phase="test", visibility="public", kind="test")
+    [found] = await running.do("runs.mine", running.team("blue"))
+    assert found.curve == ()  # it would give the gold away, article by article
+    await running.do("phases.freeze", phase="test")
+    [found] = await running.do("runs.mine", running.team("blue"))
+    assert len(found.curve) > 1
+
+
+async def send_file(visitor: Visitor, content: str, **fields: str) -> Page:
+    """Send the form of an upload."""
+    form = FormData()
+    sent = {"csrf": visitor.csrf, "phase": "test", "task": "INT", "run": "blue-run"} | fields
+    for name, value in sent.items():
+        form.add_field(name, value)
+    form.add_field("content", content.encode(), filename="run.tsv")
+    async with visitor.client.post("/team/upload", data=form) as response:
+        text = await response.text()
+        return Page(response.status, text, str(response.url.relative()), response.headers)
+
+
+def held_key(page: Page) -> str:
+    """Return the key of the file that a page would send."""
+    return page.text.partition('name="held" value="')[2].partition('"')[0]
+
+
+async def test_the_page_looks_at_a_file_first_and_sends_the_same_bytes(running: Running) -> None:
+    async with visiting(running) as blue:
+        await blue.sign_in(await token_of(running, "blue"))
+        page = await blue.get("/team")
+        assert "No run yet. Three steps to the first score" in page.said
+        page = await blue.get("/team/upload")
+        assert "INT : 10 uploads left now" in page.said
+        page = await send_file(blue, BROKEN)
+        assert "would be refused" in page.said
+        assert held_key(page) == ""
+        for line in (1, 2):
+            assert f"line {GOOD.count(chr(10)) + line}" in page.said
+        page = await send_file(blue, PARTLY)
+        assert "would be accepted" in page.said
+        assert "3 problems left out" in page.said
+        assert await running.do("runs.list", phase="test") == []
+        key = held_key(page)
+        page = await blue.post("/team/upload/send?phase=test", held=key)
+        assert page.path == "/team?uploaded=blue-run"
+        assert "blue-run was uploaded" in page.said
+        assert "1 of 1" in page.said
+        kept = await running.do("runs.get", running.team("blue"), phase="test", run="blue-run")
+        assert kept.content == PARTLY.encode()
+        async with blue.client.get("/team/events?page=results") as response, patience():
+            assert b"blue-run" in await response.content.readuntil(b"\n\n")
+        page = await blue.post("/team/upload/send?phase=test", held=key)
+        assert page.status == 409
+        assert "The file that was looked at is kept no longer: choose it again." in page.said
+        page = await send_file(blue, "")
+        assert "Choose a file that is not empty" in page.said
+
+
+async def test_a_held_file_is_of_its_team_and_organisers_may_act_for_one(running: Running) -> None:
+    async with visiting(running) as blue, visiting(running) as red, visiting(running) as ana:
+        await blue.sign_in(await token_of(running, "blue"))
+        await red.sign_in(await token_of(running, "red"))
+        async with ana.client.post("/signin", data={"token": await organiser_token(running)}):
+            pass
+        page = await ana.get("/team?team=blue")
+        ana.csrf = page.text.partition('name="csrf" value="')[2].partition('"')[0]
+        key = held_key(await send_file(blue, GOOD))
+        assert (await red.post("/team/upload/send", held=key)).status == 409
+        assert await running.do("runs.list", phase="test") == []
+        page = await send_file(ana, GOOD, team="blue", run="by-ana")
+        page = await ana.post("/team/upload/send", held=held_key(page), team="blue")
+        assert page.path == "/team?team=blue&uploaded=by-ana"
+        assert "by-ana" in page.said

@@ -1,0 +1,112 @@
+"""Uploads of result files are counted in the store: no way of uploading passes a phase's limit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.files.compression import pack_json
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import ArticleId
+from metaserver.operations.uploads import DAY, compared, differing, prints_of
+from tests.fakes.clock import ShiftedClock
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+
+HOUR = 3_600.0
+ACT = {"phase": "test", "task": "ACT"}
+
+
+def act_file(wrong: int = 0) -> bytes:
+    """Return an ACT result file of ten articles."""
+    return "".join(
+        f"sample{number:02}\t{number == wrong:d}\t{number}\t0.{number:02}\n"
+        for number in range(1, 11)
+    ).encode()
+
+
+async def opened(running: Running, **limits: Any) -> None:
+    await plan_phase(running, limits={"uploads": limits})
+    for team in ("blue", "red"):
+        await running.do("teams.create", team=team)
+    await running.do("phases.open", phase="test")
+
+
+async def left(running: Running, team: str = "blue") -> Mapping[str, Any]:
+    """Return what a team has left, by task."""
+    found = await running.do("uploads.list", running.team(team), phase="test")
+    return {one.task: one for one in found}
+
+
+async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:
+    given, clock = await settings(tmp_path), ShiftedClock()
+    async with at_work(given, clock=clock) as running:
+        await opened(running, a_day=3, total=5)
+        blue = running.team("blue")
+        begun = clock()
+        told = await running.do("runs.upload", blue, **ACT, run="a", content=act_file())
+        assert (told.uploads.left, told.uploads.next_at) == (2, None)
+        with pytest.raises(RefusedError):
+            await running.do("runs.upload", blue, **ACT, run="a", content=b"no result file")
+        strange = b"elsewhere\t1\t1\t0.5\n"
+        with pytest.raises(RefusedError, match="no valid answer"):
+            await running.do("runs.upload", blue, **ACT, run="a", content=strange)
+        assert (await left(running))["ACT"].left == 2
+        clock.ahead += HOUR
+        await running.do("runs.upload", blue, **ACT, run="a", content=act_file())  # in its place
+        await running.do("runs.delete", blue, phase="test", run="a")
+        assert (await left(running))["ACT"].left == 1
+    async with at_work(given, clock=clock) as running:  # after a restart
+        answers = await asyncio.gather(
+            *(
+                running.do("runs.upload", blue, **ACT, run="a", content=act_file(number))
+                for number in range(50)
+            ),
+            return_exceptions=True,
+        )
+        refused = [one for one in answers if isinstance(one, RefusedError)]
+        assert len(refused) == 49
+        assert {one.refusal for one in refused} == {Refusal.TOO_MANY}
+        assert "3 uploads of ACT in phase test in 24 hours: the next is free at" in str(refused[0])
+        found = (await left(running))["ACT"]
+        assert (found.left, found.today, found.used) == (0, 3, 3)
+        assert found.next_at == pytest.approx(begun + DAY, abs=HOUR / 2)
+        assert (await left(running))["INT"].left == 3
+        assert (await left(running, "red"))["ACT"].left == 3
+        await running.do("runs.upload", **ACT, run="o", content=act_file(), team="blue")
+        assert (await left(running))["ACT"].used == 3  # an organiser's upload is none of the team's
+        clock.ahead += 2 * DAY
+        for _ in range(2):
+            await running.do("runs.upload", blue, **ACT, run="b", content=act_file())
+        assert (await left(running))["ACT"].next_at is None
+        with pytest.raises(RefusedError, match="made all its 5 uploads") as over:
+            await running.do("runs.upload", blue, **ACT, run="b", content=act_file())
+        assert over.value.refusal is Refusal.STATE
+        changed = {"uploads": {"a_day": 3, "total": 6}}
+        await running.do("phases.update", phase="test", limits=changed)
+        assert (await left(running))["ACT"].left == 1
+
+
+def test_an_upload_is_near_to_any_earlier_one_that_was_not() -> None:
+    first = {ArticleId(str(number)): [True, 0.5] for number in range(100)}
+    other = {article: [False, 0.5] for article in first}
+    near = first | {ArticleId("0"): [False, 0.5]}
+    known = [pack_json(prints_of(one)) for one in (first, other)]
+    found = compared(near, known)
+    assert (found.changed, found.prints) == (1, None)
+    assert compared(first, known) == (100, None, None)  # equal to one: it says nothing new
+    assert compared({article: [True, 0.6] for article in first}, known).changed == 0
+    far = {article: [int(article) < 90, 0.5] for article in first}
+    assert compared(far, known).changed == 10
+    assert compared(far, known).prints is not None
+
+
+def test_runs_are_compared_by_what_they_name() -> None:
+    before = prints_of({"1": [["P04637", 1, 0.5], ["Q00987", 2, 0.4]], "2": [True, 0.1, 1]})
+    again = prints_of({"1": [["P04637", 3, 0.9], ["Q00987", 7, 0.1]], "2": [True, 0.3, 9]})
+    assert differing(before, again) == 0
+    other = prints_of({"1": [["Q00987", 1, 0.5], ["P04637", 2, 0.4]], "3": [True, 0.1, 1]})
+    assert differing(before, other) == 3  # another order, one no longer there, one new

@@ -1,0 +1,25 @@
+"""Outlines: what interfaces have to know of an operation's result before they answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.outline import Outline
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "file"),
+    [
+        ("boards.get", True, False),
+        ("boards.get-frozen", True, False),
+        ("servers.list", True, False),
+        ("gold.set", False, False),
+        ("gold.get", False, True),
+    ],
+)
+def test_results_that_may_be_large_are_known_by_their_types(
+    name: str, rows: bool, file: bool
+) -> None:
+    outline = Outline.of(OPERATIONS[name])
+    assert (outline.gives_rows, outline.gives_file) == (rows, file)

@@ -1,0 +1,102 @@
+"""Boards of open test phases: two digits, for runs that cover the phase, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from metaserver.model.boards import Board, BoardRow
+from metaserver.model.plans import PhasePlan
+from metaserver.model.rankings import Ranking
+from metaserver.model.records import TaskName
+from metaserver.model.scores import RunIntervals
+from metaserver.model.states import PhaseState, Visibility
+from metaserver.operations.rounded import AnsweredShare, note, reveals_gold, rounded, warning
+
+INTERVAL = RunIntervals(score=0.5, low=0.4, high=0.6, best_rank=1, worst_rank=3)
+ORDER = ("auc_ipr", "mcc")
+
+
+def row(run: str, auc: float | None, *, scored: int = 90, offline: bool = True) -> BoardRow:
+    return BoardRow(
+        run=run,
+        place=1,
+        offline=offline,
+        articles_scored=scored,
+        articles_in_gold=100,
+        values={"auc_ipr": auc, "mcc": -0.001, "tp": 17},
+        curve=((0.0, 1.0), (0.5, 0.75)),
+        interval=INTERVAL,
+        articles_counted=97,
+        confidence=0.123456,
+    )
+
+
+def shown(*rows: BoardRow, answered: Mapping[str, int] | None = None, least: float = 0.9) -> Board:
+    board = Board(task=TaskName("ACT"), rows=rows, signature="s", resampling="10,000 resamples")
+    known = {one.run: 150 for one in rows} | dict(answered or {})
+    return rounded(board, ORDER, AnsweredShare(answered=known, articles=160, least=least), set())
+
+
+def test_equal_rounded_scores_share_a_place_in_the_order_of_names() -> None:
+    board = shown(row("c", 0.6449), row("b", 0.6351), row("a", 0.6549), row("d", None))
+    assert [(one.run, one.place) for one in board.rows] == [
+        ("a", 1),
+        ("b", 2),
+        ("c", 2),
+        ("d", None),
+    ]
+
+
+def test_the_lowest_error_rate_is_the_best() -> None:
+    board = Board(task=TaskName("ACT"), rows=[row("worse", 0.9), row("better", 0.2)], signature="s")
+    covered = AnsweredShare(answered={"worse": 160, "better": 160}, articles=160, least=0.9)
+    found = rounded(board, ORDER, covered, {"auc_ipr"}).rows
+    assert [(one.run, one.place) for one in found] == [("better", 1), ("worse", 2)]
+
+
+def test_nothing_has_more_than_two_digits() -> None:
+    board = shown(row("a", 2 / 3))
+    [found] = board.rows
+    assert found.values == {"auc_ipr": 0.67, "mcc": 0.0, "tp": None}
+    assert (found.curve, found.interval, board.resampling) == ((), None, "")
+    assert (found.articles_counted, found.confidence) == (None, None)  # of the gold's articles
+    assert (found.articles_scored, found.articles_in_gold) == (150, 160)  # of the corpus
+
+
+@pytest.mark.parametrize(
+    ("run", "answered", "scored"),
+    [
+        (row("one", 1.0, scored=1), 1, False),
+        (row("most", 1.0, scored=89), 160, False),
+        (row("enough", 1.0, scored=90), 100, True),
+        (row("begun", 1.0, scored=100, offline=False), 100, False),
+        (row("far", 1.0, scored=100, offline=False), 144, True),
+    ],
+)
+def test_runs_of_few_articles_have_no_score(run: BoardRow, answered: int, scored: bool) -> None:
+    [found] = shown(run, answered={run.run: answered}).rows
+    assert (found.place is not None) is scored
+    assert all((value is not None) is (scored and name != "tp")
+               for name, value in found.values.items())  # fmt: skip
+
+
+def test_the_least_coverage_is_that_of_the_ranking() -> None:
+    [found] = shown(row("half", 1.0, scored=50), answered={"half": 80}, least=0.5).rows
+    assert found.place == 1
+    plan = PhasePlan(ranking=Ranking(min_coverage=0.5), visibility=Visibility.OWN)
+    assert "answered 50% of" in note(plan)
+    assert "50% of the articles have scores" in warning(plan)
+    assert "public part" not in note(plan) + warning(plan)
+    none = PhasePlan(ranking=Ranking(min_coverage=0), visibility=Visibility.OWN, public_share=0.3)
+    assert "only runs" not in note(none)
+    assert "secret 30% of the gold" in note(none)
+    assert "public part of the gold (30%)" in warning(none)
+
+
+@pytest.mark.parametrize("state", [None, *PhaseState])
+def test_gold_is_secret_until_a_test_phase_is_frozen(state: PhaseState | None) -> None:
+    assert not reveals_gold(PhasePlan(kind=PhaseState.TRAINING), state)
+    over = state in (PhaseState.FROZEN, PhaseState.CLOSED)
+    assert reveals_gold(PhasePlan(), state) is not over
