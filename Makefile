@@ -37,7 +37,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev requirements/bench.lock
 	@touch $@
 
 demo: $(VENV)/.installed  ## Run a small challenge with five servers here (ARGS=--exit stops after the leaderboards)
-	@$(BIN)/metaserver demo $(ARGS)
+	@$(BIN)/metaserver demo --package demo-results $(ARGS)
 
 test: $(VENV)/.installed-dev  ## Run the tests (SLOW=1 also the slow ones, TESTS=path only some)
 	$(BIN)/pytest -n auto --dist worksteal $(TESTS) $(if $(SLOW),-m "slow or not slow") $(ARGS)
