@@ -144,8 +144,8 @@ def is_ready(hub: HubContext) -> bool:
 async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:
     """Return the metrics that a caller may read, and their content type.
 
-    A team reads those of its servers, a reader or curator those that name no server; the address that asks may
-    have been let in without a token (`web.metrics`), and reads all.
+    A team reads those of its servers, a reader or curator those that name no server; the address
+    that asks may have been let in without a token (`web.metrics`), and reads all.
     """
     if caller.team is not None:
         async with hub.store.reading() as connection:
