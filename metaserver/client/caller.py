@@ -44,8 +44,10 @@ class PhaseArticles:
 class ArticleCaller:
     """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` bounds an article's request and answer together, in seconds; the wait for one of
-    the server's slots, taken for `use`, comes before.
+    `time_limit` bounds an article's request and answer together, in seconds, of which servers are
+    sent `announced`. The wait for one of the server's slots, taken for `use`, comes before; None:
+    the slot is held already. With `asides` answers also have what is not scored, which the reader
+    of usual answers leaves out.
     """
 
     def __init__(
@@ -57,7 +59,9 @@ class ArticleCaller:
         *,
         time_limit: float,
         clock: Callable[[], float] = time.time,
-        use: SlotUse = SlotUse.LANE,
+        use: SlotUse | None = SlotUse.LANE,
+        asides: bool = False,
+        announced: float | None = None,
     ) -> None:
         self._client = client
         self._articles = articles
@@ -66,20 +70,30 @@ class ArticleCaller:
         self._time_limit = time_limit
         self._clock = clock
         self._use = use
+        self._asides = asides
+        self._announced = time_limit if announced is None else announced
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises the error of loading its text, if any."""
-        article, slots = self._articles.ids[position], self._client.slots
+        if self._use is None:
+            return await self._traced(server, position, number)
+        slots = self._client.slots
         await slots.take(server, self._use)
         try:
-            with span("attempt", server=server.name, article=article, number=number) as current:
-                attempt, checked = await self._attempt(server, position, number)
-                current.set_attribute("outcome", attempt.outcome)
+            return await self._traced(server, position, number)
         finally:
             slots.give(server, self._use)
+
+    async def _traced(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        article = self._articles.ids[position]
+        with span("attempt", server=server.name, article=article, number=number) as current:
+            attempt, checked = await self._attempt(server, position, number)
+            current.set_attribute("outcome", attempt.outcome)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -135,12 +149,14 @@ class ArticleCaller:
         """Check an answer; a large one in a thread, so that the event loop is not blocked."""
         arguments = (value, self._tasks_of(server), self._vocabulary, exchange.report)
         if exchange.opened > LARGE:
-            return await asyncio.to_thread(check, *arguments)
-        return check(*arguments)
+            return await asyncio.to_thread(check, *arguments, asides=self._asides)
+        return check(*arguments, asides=self._asides)
 
     def _shortcut(self, server: Server) -> Shortcut:
         """Return the reader of a usual answer, which saves decoding and checking it."""
         limits = self._client.limits.answer
+        if self._asides:
+            return lambda _: None
         return lambda body: usual_answer(body, self._tasks_of(server), self._vocabulary, limits)
 
     async def probe(self, server: Server) -> str | None:
@@ -196,7 +212,7 @@ class ArticleCaller:
             context: dict[str, Value] = {
                 "article_id": self._articles.ids[position],
                 "tasks": [task.name for task in self._tasks_of(server)],
-                "timeout": self._time_limit,
+                "timeout": self._announced,
                 "attempt": number,
             }
             template = call_template(server.method, context)

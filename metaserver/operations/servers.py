@@ -89,6 +89,8 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
     found; `tests` has one entry for each phase that is not over. `testing`: a test is under way.
 
+    `serves_curators`: curators' requests are sent to it (`servers serve-curators`).
+
     In `url`, *** replaces user info, query and fragment: these can be written, not read.
     """
 
@@ -99,6 +101,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     parameters: str
     tasks: tuple[str, ...]
     concurrency: int
+    serves_curators: bool
     retired: bool
     tested: TestState
     tested_for: str
@@ -119,6 +122,7 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         parameters=server.parameters,
         tasks=server.tasks,
         concurrency=server.concurrency,
+        serves_curators=registered.serves_curators,
         retired=registered.retired_at is not None,
         tested=newest.state,
         tested_for=newest.phase,

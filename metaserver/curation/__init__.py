@@ -1,0 +1,4 @@
+"""Curation: curators' requests to servers, and what curators decide.
+
+It may import client, config, store, tasks, wire, corpus, model, scoring and annotators.
+"""
