@@ -32,7 +32,7 @@ _RESAMPLES = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class Contribution:
-    """What a team adds to the consensus, in AUC iP/R.
+    """The part of a team in the consensus, in AUC iP/R.
 
     `value` is its Shapley value, with the 95 % interval over articles `low` to `high`; None where
     it is not sure. `error` is the half-width of its 95 % interval over orders, 0 for exact values.

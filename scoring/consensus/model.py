@@ -47,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True, kw_only=True)
 class Quality:
-    """What a model's method reached in cross-validation, on articles it was not trained on.
+    """The scores of a model's method in cross-validation, on articles it was not trained on.
 
     `auc_ipr` and `f_score` (F_10 at 30 hits, candidates below the least probability left out) are
     macro-averages; `best_member` is the highest AUC iP/R of a member. `calibration_error` is the
@@ -83,7 +83,7 @@ class ConsensusModel:
 
     @property
     def calibrated(self) -> bool:
-        """Whether scores are log-odds, so that candidates have probabilities."""
+        """True where scores are log-odds, so that candidates have probabilities."""
         return self.method in LEARNED
 
     @cached_property

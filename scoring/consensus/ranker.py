@@ -53,7 +53,7 @@ class RankedCandidate:
 
     @property
     def parts(self) -> Mapping[str, float]:
-        """What each server that names the candidate adds to the log-odds, and `bias`."""
+        """The log-odds that each server which names the candidate adds, and `bias`."""
         parts = {vote.server: vote.part for vote in self.votes if vote.part is not None}
         return {**parts, "bias": self.bias} if self.bias is not None else parts
 
