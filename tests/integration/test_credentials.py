@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import stat
@@ -172,7 +173,8 @@ async def test_a_secret_is_found_nowhere(running: Running, tmp_path: Path) -> No
     folder = Path(running.service.settings.folder)
     store = folder / "metaserver.sqlite"
     copy_store(store, log / "backup.sqlite")
-    export_store(store, log / "export.zip", running.service.settings)
+    out = log / "export.zip"
+    await asyncio.to_thread(export_store, store, out, running.service.settings)
     sealed = Keyring(folder / KEY_FILE)
     assert sealed.open(sealed_secrets(log / "backup.sqlite")["blue-1"]) == f"{SECRET}2"
     key = (folder / KEY_FILE).read_bytes().strip()
