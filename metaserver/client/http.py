@@ -123,7 +123,11 @@ class HttpClient:
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
-        """Post a message; raises `PeerError` where the status of the answer is not 2xx."""
+        """Post a message; raises `PeerError` where the status of the answer is not 2xx.
+
+        The path of a webhook is often its secret, and an answer may repeat it: in `Location`, in
+        the words of its status, in anything that is not HTTP. So no error has words of the answer.
+        """
         try:
             place, login = _target(url)
             async with (
@@ -138,9 +142,15 @@ class HttpClient:
                 ) as response,
             ):
                 if not 200 <= response.status < 300:
-                    raise _status_error(response, "2xx")
+                    message = f"HTTP status {response.status}; expected 2xx"
+                    raise PeerError(Outcome.HTTP, message)
         except FAILURES as error:
-            raise _peer_error(error, deadline, self.limits.connect) from error
+            failure = _peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.HTTP:
+                failure = PeerError(Outcome.HTTP, "the answer is not HTTP")
+            elif isinstance(error, UnicodeError | aiohttp.InvalidURL):
+                failure = PeerError(Outcome.DNS, "no name of a host")
+            raise failure from error
 
     async def _send(self, url: str, body: RequestBody, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
@@ -181,11 +191,11 @@ def _target(url: str) -> tuple[URL, Mapping[str, str]]:
     return place.with_user(None), {"Authorization": login}
 
 
-def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
+def _status_error(response: aiohttp.ClientResponse) -> PeerError:
     location = response.headers.get("Location")  # often repeats the request's URL
     where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
-    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
+    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected 200"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
