@@ -133,7 +133,8 @@ async def _confirmed(
         await sign_ups.count_try(connection, request.secret)
         return taken(name)
     await _use(connection, request.secret, now)
-    await sign_ups.change(connection, one.id, **values)
+    if values:
+        await sign_ups.change(connection, one.id, **values)
     one = await _again(connection, one)
     secret, invited = "", kind is LinkKind.INVITATION
     if invited or await _enters(connection, one, challenge, now):
@@ -162,9 +163,7 @@ async def _enters(
         case mode:
             knows = mode is SignUpMode.AUTOMATIC
     entered = await sign_ups.count_automatic(connection, now - DAY)
-    theirs = await sign_ups.count(
-        connection, _IN, challenge_id=challenge.id, email=one.email
-    )
+    theirs = await sign_ups.count(connection, _IN, challenge_id=challenge.id, email=one.email)
     return knows and not theirs and entered.get(challenge.name, 0) < AUTOMATIC_A_DAY
 
 

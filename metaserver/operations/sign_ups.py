@@ -7,6 +7,7 @@ later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -167,16 +168,13 @@ async def _require_room(
     Nobody keeps others out alone: those of one origin are few, and what is not confirmed counts
     for a day. Invitations do not count.
     """
-    its = {"challenge_id": challenge.id}
+    count = partial(sign_ups.count, connection, challenge_id=challenge.id)
     undecided = (SignUpState.UNCONFIRMED, SignUpState.WAITING)
-    if await sign_ups.count(connection, undecided, **its, origin=origin, since=since) >= (
-        OPEN_OF_ORIGIN
-    ):
+    if await count(undecided, origin=origin, since=since) >= OPEN_OF_ORIGIN:
         message = "too many sign-ups from here wait to be confirmed: try again tomorrow"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=DAY)
-    unconfirmed = await sign_ups.count(connection, undecided[:1], **its, since=since)
-    waiting = await sign_ups.count(connection, undecided[1:], **its)
-    if max(unconfirmed, waiting) >= OPEN:
+    unconfirmed = await count([SignUpState.UNCONFIRMED], since=since)
+    if max(unconfirmed, await count([SignUpState.WAITING])) >= OPEN:
         message = "too many sign-ups wait now: try again tomorrow, or write to the organisers"
         raise RefusedError(Refusal.STATE, message)
 

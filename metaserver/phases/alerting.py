@@ -88,7 +88,7 @@ class AlertSender:
                 self._book = AlertBook(await alerts.last_alerts(connection))
         self._store.require_writable()
         now = self._clock()
-        found = dict(self._conditions(now)) | await self._entered(now)
+        found = {**dict(self._conditions(now)), **await self._entered(now)}
         due = list(self._book.update(now, found, self.hold))
         if due:
             async with self._store.writing() as connection:

@@ -65,9 +65,7 @@ class BiotopeTask:
         """Read a zip of `.a2` files; a fault's path is a file and its line."""
         return read_run(path, gold)
 
-    def counted(
-        self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]
-    ) -> Mapping[str, object]:
+    def counted(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Mapping[str, object]:
         """Return the events, categories or facts of a run, in one form."""
         written = {str(article): text for article, text in payloads.items()}
         return counted(self.subtask, gold, written)

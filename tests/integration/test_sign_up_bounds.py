@@ -99,6 +99,7 @@ async def test_one_address_does_not_close_sign_up_for_others(
     assert not any(one and "10.0" in one for one in origins)  # addresses are not kept
 
 
+@pytest.mark.slow
 async def test_who_has_confirmed_leaves_room_for_others_of_the_address(door: Door) -> None:
     for number in range(OPEN_OF_ORIGIN + 2):
         if number % OF_ORIGIN == 0:
@@ -108,6 +109,7 @@ async def test_who_has_confirmed_leaves_room_for_others_of_the_address(door: Doo
             assert (await door.confirm()).state is SignUpState.APPROVED
 
 
+@pytest.mark.slow
 async def test_sign_ups_whose_link_is_over_are_deleted(tmp_path: Path) -> None:
     async with mailbox() as mail, opened(await sent_to(tmp_path, mail), sign_up="approve") as door:
         await door.begin(team="over")
@@ -134,7 +136,7 @@ async def test_teams_come_in_by_themselves_a_few_a_day_and_organisers_are_told(
         assert "20 teams came into bc without an organiser" in (await ana.get("/organise")).said
     await running.service.alerts.look()
     alerts = await running.do("alerts.list")
-    assert ["sign_ups"] == [one.kind for one in alerts]
+    assert [one.kind for one in alerts] == ["sign_ups"]
     assert "further ones wait for approval" in alerts[0].message
     door.clock.now += DAY + 1
     await door.begin()
@@ -226,7 +228,12 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
         await running.do("teams.create", team=name)
     await running.do("phases.open", phase="test")
     article = running.service.phase("test").corpus.ids[0]
-    file = {"phase": "test", "task": "ACT", "run": "r", "content": f"{article}\t1\t1\t0.5\n".encode()}
+    file = {
+        "phase": "test",
+        "task": "ACT",
+        "run": "r",
+        "content": f"{article}\t1\t1\t0.5\n".encode(),
+    }
     await running.do("runs.upload", running.team("uploads"), **file)
     for name in ("elsewhere", "here", "uploads", "new", "gone"):
         await running.do("teams.notices", team=name, webhook=f"https://{name}.example/secret")
@@ -235,7 +242,9 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
     async def told(challenge: str) -> set[str]:
         await running.do("challenges.announce", challenge=challenge, title=f"News of {challenge}")
         path = Path(running.service.settings.folder) / STORE_FILE
-        query = "SELECT t.name FROM notices n JOIN teams t ON t.id = n.team_id WHERE n.message LIKE ?"
+        query = (
+            "SELECT t.name FROM notices n JOIN teams t ON t.id = n.team_id WHERE n.message LIKE ?"
+        )
         with sqlite3.connect(path) as store:
             return {row[0] for row in store.execute(query, (f"%News of {challenge}",))}
 

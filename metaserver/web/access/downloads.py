@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from aiohttp import hdrs, web
 from aiohttp.abc import AbstractStreamWriter
@@ -15,12 +16,11 @@ from metaserver.web.access.auth import GATE
 from metaserver.web.access.bodies import RETRY_SECONDS
 from metaserver.web.access.visitor import VISITOR
 
+R = TypeVar("R", bound=web.StreamResponse)
 LARGE = 2**20  # bytes of an answer that is sent before the next may be made
 
 
-async def in_turn(
-    request: web.Request, make: Callable[[], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
     """Answer with a file once its asker has a place; it is held until a large one is sent.
 
     `RefusedError` where all places are taken: some are kept for who is signed in. Without a gate

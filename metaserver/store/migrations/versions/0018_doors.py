@@ -16,7 +16,8 @@ def upgrade() -> None:
     op.add_column("sign_ups", sa.Column("origin", sa.String(64)))
     op.add_column("sign_ups", sa.Column("code", sa.String(64)))
     op.add_column(
-        "sign_ups", sa.Column("automatic", sa.Boolean(), server_default=sa.text("0"), nullable=False)
+        "sign_ups",
+        sa.Column("automatic", sa.Boolean(), server_default=sa.text("0"), nullable=False),
     )
     op.add_column("sign_ups", sa.Column("mail_at", sa.Double()))
     op.add_column(

@@ -244,7 +244,8 @@ def counts(task: OfflineTask, folder: Path, gold: bytes, run: bytes) -> Mapping[
     assert isinstance(task, RewritableTask)
     found = uploaded(task, folder, gold, run)
     assert not found.faults
-    return task.counted(task.read_gold(folder / "gold"), found.payloads)
+    counted: Mapping[str, Any] = task.counted(task.read_gold(folder / "gold"), found.payloads)
+    return counted
 
 
 @pytest.mark.parametrize("subtask", ["cat", "cat+ner", "event", "event+ner", "kb", "kb+ner"])
@@ -261,7 +262,9 @@ def test_a_bb_run_that_is_rewritten_counts_the_same(subtask: str, tmp_path: Path
         other = other.replace("T3", "T77")
     more = {"doc2.a2": ""}
     if subtask.startswith("cat"):
-        other = other.replace("R2\tLives_In Bacteria:T1 Location:T3", "").replace("T77\t\r", "T77\t")
+        other = other.replace("R2\tLives_In Bacteria:T1 Location:T3", "").replace(
+            "T77\t\r", "T77\t"
+        )
     elif subtask.startswith("event"):
         other += "\nR9\tLives_In Bacteria:T1 Location:T2\n"  # stated twice
         other = other.replace("N1\tNCBI_Taxonomy Annotation:T1 Referent:660", "")
