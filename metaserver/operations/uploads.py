@@ -38,7 +38,7 @@ READS, READS_SECONDS = 120, 3_600.0
 nothing, such as previews and files with faults. Reading one can take seconds of a thread."""
 
 Print: TypeAlias = str | int
-"""What is compared of an answer: a digest, or its place in an order."""
+"""The compared part of an answer: its digest, or its place in an order."""
 
 
 class UploadsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
