@@ -23,6 +23,7 @@ from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.leaderboards.coverage import Coverage
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneState
 from metaserver.model.records import (
@@ -34,7 +35,7 @@ from metaserver.model.records import (
     Timings,
 )
 from metaserver.model.servers import LaneControl
-from metaserver.model.states import Control, Outcome, RetryDecision
+from metaserver.model.states import OPEN_STATES, Control, Outcome, RetryDecision
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import Window, Windows
@@ -210,15 +211,23 @@ class Scenario:
             opened=lambda: False,
         )  # fmt: skip
         windows = Windows(limit, clock=self.clock)
-        board = Scoreboard(now.scoreboard.scored())
+        over = dict.fromkeys(phase.servers, 0)  # a bit an article, the lowest is the first's
+        size = len(phase.corpus) // 8 + 1
+        coverage = Coverage(
+            positions={one: place for place, one in enumerate(phase.corpus.ids)},
+            over=lambda name: over[name].to_bytes(size, "little"),
+            is_open=lambda: phase.phase.state(self.clock()) in OPEN_STATES,
+        )
+        board = Scoreboard(now.scoreboard.scored(), phase.plan.ranking, coverage)
         for name, registered in phase.servers.items():
             monitor.add(registered.server, "http://127.0.0.1:9")
             monitor.control(name, Control.PAUSED)
             for attempt, final, position, payloads in await self._stored(name):
-                monitor.attempt(attempt, final=final)
+                monitor.attempt(attempt, position, final=final)
                 hits = len(payloads[TaskName("INT")]) if payloads else 0
-                size = phase.corpus.wire_bytes[position]
-                windows.attempt(name, Ended.of(attempt, hits=hits, article_bytes=size, final=final))
+                sent = phase.corpus.wire_bytes[position]
+                windows.attempt(name, Ended.of(attempt, hits=hits, article_bytes=sent, final=final))
+                over[name] |= int(final) << position
                 if payloads:
                     board.put(name, attempt.article, payloads)
         shown, expected = now.monitor(), monitor.snapshot()
