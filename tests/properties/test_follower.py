@@ -35,7 +35,7 @@ from metaserver.model.records import (
     Timings,
 )
 from metaserver.model.servers import LaneControl
-from metaserver.model.states import OPEN_STATES, Control, Outcome, RetryDecision
+from metaserver.model.states import Control, Outcome, RetryDecision
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.monitoring.tally import Ended
 from metaserver.monitoring.windows import Window, Windows
@@ -89,6 +89,7 @@ class Scenario:
     async def begin(self) -> None:
         """Make the phase with its servers."""
         await plan_phase(self.running)
+        await self.running.do("phases.open", ORGANISER, phase="test")
         store = self.running.service.store
         for name in NAMES:
             server = Server(name=ServerName(name), url="http://127.0.0.1:9/")
@@ -208,17 +209,17 @@ class Scenario:
         limit = phase.settings.limits.timeout
         monitor = ServerMonitor(
             phase.name, len(phase.corpus), limit, clock=self.clock,
-            opened=lambda: False,
+            opened=lambda: True,
         )  # fmt: skip
         windows = Windows(limit, clock=self.clock)
         over = dict.fromkeys(phase.servers, 0)  # a bit an article, the lowest is the first's
         size = len(phase.corpus) // 8 + 1
         coverage = Coverage(
             positions={one: place for place, one in enumerate(phase.corpus.ids)},
-            over=lambda name: over[name].to_bytes(size, "little"),
-            is_open=lambda: phase.phase.state(self.clock()) in OPEN_STATES,
+            over=lambda name: over[name].to_bytes(size, "little") if name in over else None,
+            is_open=lambda: True,
         )
-        board = Scoreboard(now.scoreboard.scored(), phase.plan.ranking, coverage)
+        board = Scoreboard(now.scoreboard.scored(), phase.phase.plan.ranking, coverage)
         for name, registered in phase.servers.items():
             monitor.add(registered.server, "http://127.0.0.1:9")
             monitor.control(name, Control.PAUSED)
