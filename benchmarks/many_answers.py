@@ -95,7 +95,7 @@ async def _timed(service: HubContext, address: str, name: str, **values: Any) ->
 
 
 async def _catch_up(service: HubContext) -> None:
-    """Give the boards all stored answers, as a hub does after its start: a job would wait for it."""
+    """Give the boards all stored answers, as a hub does after its start: a job waits for it."""
     for running in service.scheduler.phases.values():
         async with running.scoring:
             await running.catch_up()
