@@ -21,6 +21,7 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import one_line, read
+from metaserver.client.slots import ServerSlots
 from metaserver.client.urls import masked
 from metaserver.client.watchdog import Watchdog, watching
 from metaserver.files.descriptors import SHORTAGES, exhausted
@@ -60,16 +61,18 @@ class HttpClient:
         limits: HttpLimits,
         watchdog: Watchdog,
         place: AbstractAsyncContextManager[None],
+        slots: ServerSlots,
     ) -> None:
         self._session = session
         self.watchdog = watchdog
         self._place = place
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
+        self.slots = slots
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds that shares the connections."""
-        return HttpClient(self._session, limits, self.watchdog, self._place)
+        return HttpClient(self._session, limits, self.watchdog, self._place, self.slots)
 
     async def post(self, url: str, body: RequestBody, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raises `PeerError` with the outcome of a failure.
@@ -265,4 +268,4 @@ async def open_client(
         watching() as watchdog,
     ):
         place = nullcontext() if calls is None else asyncio.Semaphore(calls)
-        yield HttpClient(session, limits or HttpLimits(), watchdog, place)
+        yield HttpClient(session, limits or HttpLimits(), watchdog, place, ServerSlots())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
 from metaserver.operations import data_packages
 from metaserver.operations.context import HubContext
 from metaserver.operations.data_packages import data_of
@@ -37,7 +38,7 @@ class PublicDataPages:
         if not found.released:
             message = f"the data of phase {site.phase} are not released yet"
             raise RefusedError(Refusal.UNKNOWN, message)
-        readable = found.public or caller.role is not None
+        readable = found.public or caller.may_act_as(Role.TEAM)
         return page(
             self.templates.page("data.html", d=found, summary=site.summary(), readable=readable)
         )
