@@ -11,6 +11,7 @@ from typing import TypeVar
 from metaserver.client.articles import ArticleTexts, PhaseText
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
 from metaserver.client.tracing import span
 from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
@@ -54,8 +55,9 @@ class PhaseArticles:
 class ArticleCaller:
     """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` bounds an article's request and answer together, in seconds. `completion` is for
-    servers from before the contract.
+    `time_limit` bounds an article's request and answer together, in seconds; the wait for one of
+    the server's slots, taken for `use`, comes before. `completion` is for servers from before the
+    contract.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class ArticleCaller:
         time_limit: float,
         completion: Completion | None = None,
         clock: Callable[[], float] = time.time,
+        use: SlotUse = SlotUse.LANE,
     ) -> None:
         self._client = client
         self._articles = articles
@@ -76,16 +79,21 @@ class ArticleCaller:
         self._time_limit = time_limit
         self._completion = completion
         self._clock = clock
+        self._use = use
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises the error of loading its text, if any."""
-        article = self._articles.ids[position]
-        with span("attempt", server=server.name, article=article, number=number) as current:
-            attempt, checked = await self._attempt(server, position, number)
-            current.set_attribute("outcome", attempt.outcome)
+        article, slots = self._articles.ids[position], self._client.slots
+        await slots.take(server, self._use)
+        try:
+            with span("attempt", server=server.name, article=article, number=number) as current:
+                attempt, checked = await self._attempt(server, position, number)
+                current.set_attribute("outcome", attempt.outcome)
+        finally:
+            slots.give(server, self._use)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -199,9 +207,12 @@ class ArticleCaller:
         if not protocol.reports_state:
             return None
         try:
-            return await self._query(server, protocol.state)
+            report = await self._query(server, protocol.state)
         except PeerError:
             return None
+        if report is not None:
+            self._client.slots.report(server.name, report)
+        return report
 
     async def _query(
         self, server: Server, query: Callable[[ServerChannel, Server], Awaitable[T]]

@@ -20,14 +20,14 @@ REFUSED = frozenset({401, 403})
 """The statuses with which a server refuses the hub's credentials (RFC 9110, 15.5.2 and 15.5.4)."""
 
 
-def status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
+def status_error(response: aiohttp.ClientResponse) -> PeerError:
     """Return the error of an answer's status."""
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
     if response.status in REFUSED:
         return PeerError(Outcome.CREDENTIALS, one_line(f"{status}: the server needs credentials"))
     location = response.headers.get("Location")  # often repeats the request's URL
     where = "" if location is None else f" to {masked(location)!r}"
-    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
+    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected 200"))
 
 
 def peer_error(error: Exception, deadline: float, connect: float, state: str = "") -> PeerError:

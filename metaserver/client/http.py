@@ -17,13 +17,15 @@ from metaserver.client.channel import HttpChannel
 from metaserver.client.connections import Connector
 from metaserver.client.credentials import Keyring
 from metaserver.client.exchange import Exchange
-from metaserver.client.failures import FAILURES, peer_error, status_error
+from metaserver.client.failures import FAILURES, peer_error
 from metaserver.client.guard import AddressGuard
+from metaserver.client.slots import ServerSlots
 from metaserver.client.target import ServerTarget, target_of
 from metaserver.client.watchdog import Watchdog, watching
 from metaserver.model.access import NO_ACCESS, Access
-from metaserver.model.errors import InputError
+from metaserver.model.errors import InputError, PeerError
 from metaserver.model.records import Server
+from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Limits
 
 USER_AGENT = "biocreative-metaserver"
@@ -50,6 +52,7 @@ class HttpClient:
         watchdog: Watchdog,
         place: AbstractAsyncContextManager[None],
         keyring: Keyring,
+        slots: ServerSlots,
     ) -> None:
         self.session = session
         self.watchdog = watchdog
@@ -57,11 +60,12 @@ class HttpClient:
         self.timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
         self.keyring = keyring
+        self.slots = slots
         self._targets = lru_cache(maxsize=1_024)(self._target)
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds that shares the connections."""
-        return HttpClient(self.session, limits, self.watchdog, self.place, self.keyring)
+        return HttpClient(self.session, limits, self.watchdog, self.place, self.keyring, self.slots)
 
     def target(self, server: Server) -> ServerTarget:
         """Return the place of a server's requests; raises `PeerError` where it has none."""
@@ -80,7 +84,11 @@ class HttpClient:
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
-        """Post a message; raises `PeerError` where the status of the answer is not 2xx."""
+        """Post a message; raises `PeerError` where the status of the answer is not 2xx.
+
+        The path of a webhook is often its secret, and an answer may repeat it: in `Location`, in
+        the words of its status, in anything that is not HTTP. So no error has words of the answer.
+        """
         try:
             target = self._targets(url, NO_ACCESS)
             async with (
@@ -95,9 +103,15 @@ class HttpClient:
                 ) as response,
             ):
                 if not 200 <= response.status < 300:
-                    raise status_error(response, "2xx")
+                    message = f"HTTP status {response.status}; expected 2xx"
+                    raise PeerError(Outcome.HTTP, message)
         except FAILURES as error:
-            raise peer_error(error, deadline, self.limits.connect) from error
+            failure = peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.HTTP:
+                failure = PeerError(Outcome.HTTP, "the answer is not HTTP")
+            elif isinstance(error, UnicodeError | aiohttp.InvalidURL):
+                failure = PeerError(Outcome.DNS, "no name of a host")
+            raise failure from error
 
 
 @asynccontextmanager
@@ -129,7 +143,7 @@ async def open_client(
     ):
         place = nullcontext() if calls is None else asyncio.Semaphore(calls)
         keys = Keyring() if keyring is None else keyring
-        yield HttpClient(session, limits or HttpLimits(), watchdog, place, keys)
+        yield HttpClient(session, limits or HttpLimits(), watchdog, place, keys, ServerSlots())
 
 
 def trusted(ca_file: Path | None) -> ssl.SSLContext | bool:

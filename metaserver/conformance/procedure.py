@@ -12,6 +12,7 @@ from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles, protocol_of
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
 from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.conformance.contact import contact
@@ -94,7 +95,13 @@ def _caller(
         texts=ArticleTexts(load),
     )
     return ArticleCaller(
-        client, articles, tasks, vocabulary, time_limit=time_limit, completion=completion
+        client,
+        articles,
+        tasks,
+        vocabulary,
+        time_limit=time_limit,
+        completion=completion,
+        use=SlotUse.TEST,
     )
 
 
@@ -117,8 +124,12 @@ async def _steps(
     yield await _two_at_once(caller, server, ends, obstacle)
     if not obstacle:
         exchanges = partial(_open_channel, client, server, time_limit)
-        async for step in protocol_of(server).examine(exchanges, server):
-            yield step
+        await client.slots.take(server, SlotUse.TEST)
+        try:
+            async for step in protocol_of(server).examine(exchanges, server):
+                yield step
+        finally:
+            client.slots.give(server, SlotUse.TEST)
 
 
 def _open_channel(client: HttpClient, server: Server, time_limit: float) -> ServerChannel:

@@ -1,13 +1,13 @@
 """Servers have a protocol, credentials and a certificate; the outcome xml is called syntax
 
-Revision: 0019, after 0016
+Revision: 0019, after 0018
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0019"
-down_revision = "0016"
+down_revision = "0018"
 branch_labels = None
 depends_on = None
 
