@@ -109,6 +109,7 @@ class Asker:
         self._client = client.bounded(settings.http_limits())
         self._challenges = challenges
         self._limit = settings.limits.timeout
+        self._completion = settings.completion()
         self._clock = clock
 
     async def ask_all(self, live: LiveRequest, chosen: Sequence[RegisteredServer]) -> None:
@@ -216,6 +217,7 @@ class Asker:
             tasks_of(live.stored),
             vocabulary,
             time_limit=self._limit,
+            completion=self._completion,
             announced=max(1.0, self._left(live)),
             clock=self._clock,
             use=None,

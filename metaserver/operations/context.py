@@ -63,6 +63,7 @@ class HubContext:
     jobs: Jobs
     sign_up_mailer: SignUpMailer
     sign_ups: RecentCounts
+    file_reads: RecentCounts  # of result files, by team
     curves: ScoreCurves
     rules: ChallengeRules
     requests: RequestDesk
