@@ -59,7 +59,7 @@ class Span(msgspec.Struct, frozen=True, kw_only=True):
     servers: tuple[str, ...]
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """One candidate: an accession (INT) or two (IPT), with all that speaks for it.
 
     `score` orders candidates; `probability` is null of a method without probabilities, and then a
@@ -88,10 +88,10 @@ class ClassVote(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class FoundCandidates(msgspec.Struct, frozen=True, kw_only=True):
     """All that the answers so far say; `methods` by task, `unknown` to the model are servers."""
 
-    candidates: tuple[Candidate, ...] = ()
+    candidates: tuple[ConsensusCandidate, ...] = ()
     relevant: tuple[ClassVote, ...] = ()
     methods: Mapping[str, str] = {}
     unknown: tuple[str, ...] = ()
@@ -154,14 +154,14 @@ def find(
     models: Models,
     *,
     every: bool = False,
-) -> Found:
+) -> FoundCandidates:
     """Return the candidates of a request from its answers; slow for many: call it in a thread.
 
     `every`: also those beyond the request's cutoff or below its least probability.
     """
     kept = [_Read(answer) for answer in accepted(answers).values()]
     text = unpack(request.text).decode("utf-8", "surrogatepass")
-    candidates: list[Candidate] = []
+    candidates: list[ConsensusCandidate] = []
     methods, unknown = {}, set[str]()
     for task in RANKED:
         voted = {str(one.server): one.hits(task) for one in kept if task in one.payloads}
@@ -172,7 +172,7 @@ def find(
         methods[str(task)] = model.method
         unknown.update(found.unknown if model.calibrated else ())
         candidates += [_candidate(task, one, kept, text) for one in found.candidates]
-    return Found(
+    return FoundCandidates(
         candidates=tuple(candidates),
         relevant=tuple(vote for one in kept for vote in one.classes()),
         methods=methods,
@@ -248,7 +248,9 @@ class _Read:
         }
 
 
-def _candidate(task: Task, one: RankedCandidate, kept: Sequence[_Read], text: str) -> Candidate:
+def _candidate(
+    task: Task, one: RankedCandidate, kept: Sequence[_Read], text: str
+) -> ConsensusCandidate:
     item = (one.item,) if isinstance(one.item, str) else one.item
     by_server = {answer.server: answer for answer in kept}
     votes = []
@@ -264,7 +266,7 @@ def _candidate(task: Task, one: RankedCandidate, kept: Sequence[_Read], text: st
                 taxid=taxid,
             )
         )
-    return Candidate(
+    return ConsensusCandidate(
         task=str(task),
         item=item,
         rank=one.rank,

@@ -95,7 +95,7 @@ class StoredAttempt(NamedTuple):
 
 
 class Asides(msgspec.Struct, frozen=True, kw_only=True):
-    """What an answer says beside what is scored, for people who read it.
+    """The part of an answer that is not scored, for people who read it.
 
     `hits` has evidence and taxon (None: none) of each hit of a task's payload, in its order.
     `mentions` have offset, words, type, and the accession (each empty where it was not sent).

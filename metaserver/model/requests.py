@@ -43,7 +43,7 @@ ENDED = frozenset({AskedState.ANSWERED, AskedState.FAILED, AskedState.NOT_ASKED}
 
 
 class RequestOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a curator asks for: tasks and servers (none: all), and how answers are combined."""
+    """Options of a request: tasks and servers (none: all), and how answers are combined."""
 
     tasks: tuple[str, ...] = ()
     servers: tuple[ServerName, ...] = ()

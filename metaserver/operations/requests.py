@@ -11,7 +11,13 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.curation.asking import LiveRequest
-from metaserver.curation.candidates import Candidate, ClassVote, Found, check_method, find
+from metaserver.curation.candidates import (
+    ClassVote,
+    ConsensusCandidate,
+    FoundCandidates,
+    check_method,
+    find,
+)
 from metaserver.curation.texts import plain_id, read_file
 from metaserver.files.compression import pack
 from metaserver.model.errors import Refusal, RefusedError
@@ -139,7 +145,7 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     methods: Mapping[str, str]
     unknown: tuple[str, ...]
     servers: tuple[AskedServer, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[ConsensusCandidate, ...]
     relevant: tuple[ClassVote, ...]
 
 
@@ -230,7 +236,7 @@ async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
 
 
 @operation("Consensus.explain", "GET /requests/{request}/candidates/{item}", Role.CURATOR)
-async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> Candidate:
+async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> ConsensusCandidate:
     """Return one candidate with all that speaks for it, also one that is not listed."""
     live = await _own(hub, caller, request.request)
     found = await _found(hub, live, every=True)
@@ -332,7 +338,7 @@ def _token(caller: Caller) -> int:
     return caller.token_id
 
 
-async def _found(hub: HubContext, live: LiveRequest, *, every: bool = False) -> Found:
+async def _found(hub: HubContext, live: LiveRequest, *, every: bool = False) -> FoundCandidates:
     answers = list(live.answers)
     return await asyncio.to_thread(find, live.stored, answers, hub.models, every=every)
 

@@ -125,8 +125,8 @@ class ArticleText(Protocol):
 class ArticleCall:
     """One attempt for one article; `tasks` are those that the server is asked for.
 
-    `time_limit` is what the server is sent of it. Where it is not `usual`, what is not scored is
-    wanted too, so that the answer must be decoded as a whole.
+    `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not
+    scored is needed too, so that the answer must be decoded as a whole.
     """
 
     server: Server
