@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
-from metaserver.tasks.biotope_files import BiotopeGold, read_gold, read_run
+from metaserver.tasks.biotope_files import BiotopeGold, counted, read_gold, read_run
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined
 from scoring import SCORER_VERSION
@@ -64,6 +64,11 @@ class BiotopeTask:
     def read_upload(self, path: Path, gold: BiotopeGold) -> RunFile:
         """Read a zip of `.a2` files; a fault's path is a file and its line."""
         return read_run(path, gold)
+
+    def counted(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Mapping[str, object]:
+        """Return the events, categories or facts of a run, in one form."""
+        written = {str(article): text for article, text in payloads.items()}
+        return counted(self.subtask, gold, written)
 
     def intervals(
         self, gold: BiotopeGold, cards: Mapping[str, ResampledRun]

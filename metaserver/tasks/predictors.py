@@ -78,6 +78,13 @@ class PairPrediction:
             return RunFile(faults=faults(error, path))
         return RunFile(payloads={ArticleId(pair): value for pair, value in found.items()})
 
+    def counted(
+        self, _gold: Mapping[str, bool], payloads: Mapping[ArticleId, float]
+    ) -> Mapping[str, object]:
+        """Return the place of each pair by its confidence: only their order counts."""
+        ordered = sorted(payloads, key=lambda pair: (payloads[pair], pair))
+        return {str(pair): place for place, pair in enumerate(ordered)}
+
     def intervals(
         self, gold: Mapping[str, bool], cards: Mapping[str, ResampledRun]
     ) -> Mapping[str, RunIntervals]:
