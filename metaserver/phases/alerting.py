@@ -19,6 +19,8 @@ from metaserver.config import Settings
 from metaserver.model.alerts import Alert, ChannelKind, Condition
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.findings import FindingKind
+from metaserver.model.records import PhaseName
+from metaserver.model.states import OPEN_STATES
 from metaserver.phases import webhooks
 from metaserver.phases.alerts import HOLD, AlertBook, lines
 from metaserver.phases.mail import send_mail
@@ -78,11 +80,19 @@ class AlertSender:
                 self._book = AlertBook(await alerts.last_alerts(connection))
         self._store.require_writable()
         now = self._clock()
-        due = list(self._book.update(now, dict(self._conditions(now)), self.hold))
+        found = dict(self._conditions(now))
+        due = list(
+            self._book.update(now, found, self.hold, lambda phase: self._is_over(phase, now))
+        )
         if due:
             async with self._store.writing() as connection:
                 await alerts.add(connection, due)
                 await alerts.delete_before(connection, now - KEPT)
+
+    def _is_over(self, phase: str, now: float) -> bool:
+        """Return whether a phase, not the hub, is deleted or no longer open."""
+        running = self._scheduler.phases.get(PhaseName(phase))
+        return bool(phase) and (running is None or running.phase.state(now) not in OPEN_STATES)
 
     def _conditions(self, now: float) -> Iterator[tuple[Condition, str]]:
         for running in self._scheduler.phases.values():

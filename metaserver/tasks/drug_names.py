@@ -98,8 +98,13 @@ class DrugNames:
         except InputError as error:
             return RunFile(faults=refused(error, path))
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
     def intervals(
-        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
+        self, _gold: DrugNameGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's strict F-score and rank."""
         return intervals(cards, rising=False)

@@ -78,8 +78,13 @@ class PairPrediction:
             return RunFile(faults=faults(error, path))
         return RunFile(payloads={ArticleId(pair): value for pair, value in found.items()})
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
     def intervals(
-        self, gold: Mapping[str, bool], cards: Mapping[str, ResampledRun]
+        self, _gold: Mapping[str, bool], cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's score and rank."""
         return intervals(cards, rising=False)
