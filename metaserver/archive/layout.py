@@ -140,7 +140,10 @@ TABLES = (
     ),
     ArchivedTable(table=t.announcements),
     ArchivedTable(table=t.teams, forms={"notices": ColumnForm.LEFT_OUT}),
-    ArchivedTable(table=t.sign_ups),
+    ArchivedTable(
+        table=t.sign_ups,
+        forms={"origin": ColumnForm.LEFT_OUT, "code": ColumnForm.LEFT_OUT},
+    ),
     ArchivedTable(table=t.servers),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),

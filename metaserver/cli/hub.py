@@ -24,6 +24,7 @@ from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
+from metaserver.operations.uploads import READS, READS_SECONDS
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.curves import ScoreCurves
@@ -88,6 +89,7 @@ async def open_hub(
             jobs=Jobs(clock),
             sign_up_mailer=SignUpMailer(store, settings, clock),
             sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
+            file_reads=RecentCounts(READS, READS_SECONDS, clock),
             curves=ScoreCurves(store),
             clock=clock,
         )

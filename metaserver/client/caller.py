@@ -11,6 +11,7 @@ from functools import lru_cache
 from metaserver.client.articles import ArticleTexts, CallBody, QueryBody
 from metaserver.client.exchange import Exchange, Shortcut
 from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
 from metaserver.client.tracing import span
 from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
@@ -43,7 +44,8 @@ class PhaseArticles:
 class ArticleCaller:
     """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` bounds an article's request and answer together, in seconds.
+    `time_limit` bounds an article's request and answer together, in seconds; the wait for one of
+    the server's slots, taken for `use`, comes before.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class ArticleCaller:
         *,
         time_limit: float,
         clock: Callable[[], float] = time.time,
+        use: SlotUse = SlotUse.LANE,
     ) -> None:
         self._client = client
         self._articles = articles
@@ -62,16 +65,21 @@ class ArticleCaller:
         self._vocabulary = vocabulary
         self._time_limit = time_limit
         self._clock = clock
+        self._use = use
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises the error of loading its text, if any."""
-        article = self._articles.ids[position]
-        with span("attempt", server=server.name, article=article, number=number) as current:
-            attempt, checked = await self._attempt(server, position, number)
-            current.set_attribute("outcome", attempt.outcome)
+        article, slots = self._articles.ids[position], self._client.slots
+        await slots.take(server, self._use)
+        try:
+            with span("attempt", server=server.name, article=article, number=number) as current:
+                attempt, checked = await self._attempt(server, position, number)
+                current.set_attribute("outcome", attempt.outcome)
+        finally:
+            slots.give(server, self._use)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -161,7 +169,11 @@ class ArticleCaller:
             value = await self._query(server, GET_STATE)
         except PeerError:
             return None
-        return _server_report(value) if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            return None
+        report = _server_report(value)
+        self._client.slots.report(server.name, report)
+        return report
 
     async def _query(self, server: Server, method: str) -> Value:
         """Call a method without an article; again if the hub stood still meanwhile."""

@@ -21,6 +21,7 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.guard import AddressGuard
 from metaserver.client.patience import MAX_WAITS, BusyError, requested_wait
 from metaserver.client.reading import one_line, read
+from metaserver.client.slots import ServerSlots
 from metaserver.client.urls import masked
 from metaserver.client.watchdog import Watchdog, watching
 from metaserver.files.descriptors import SHORTAGES, exhausted
@@ -60,16 +61,18 @@ class HttpClient:
         limits: HttpLimits,
         watchdog: Watchdog,
         place: AbstractAsyncContextManager[None],
+        slots: ServerSlots,
     ) -> None:
         self._session = session
         self.watchdog = watchdog
         self._place = place
         self._timeout = aiohttp.ClientTimeout(sock_connect=limits.connect)
         self.limits = limits
+        self.slots = slots
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
         """Return a client with other bounds that shares the connections."""
-        return HttpClient(self._session, limits, self.watchdog, self._place)
+        return HttpClient(self._session, limits, self.watchdog, self._place, self.slots)
 
     async def post(self, url: str, body: RequestBody, exchange: Exchange, deadline: float) -> Value:
         """Return the decoded answer; raises `PeerError` with the outcome of a failure.
@@ -123,7 +126,11 @@ class HttpClient:
     async def deliver(
         self, url: str, body: bytes, headers: Mapping[str, str], deadline: float
     ) -> None:
-        """Post a message; raises `PeerError` where the status of the answer is not 2xx."""
+        """Post a message; raises `PeerError` where the status of the answer is not 2xx.
+
+        The path of a webhook is often its secret, and an answer may repeat it: in `Location`, in
+        the words of its status, in anything that is not HTTP. So no error has words of the answer.
+        """
         try:
             place, login = _target(url)
             async with (
@@ -138,9 +145,15 @@ class HttpClient:
                 ) as response,
             ):
                 if not 200 <= response.status < 300:
-                    raise _status_error(response, "2xx")
+                    message = f"HTTP status {response.status}; expected 2xx"
+                    raise PeerError(Outcome.HTTP, message)
         except FAILURES as error:
-            raise _peer_error(error, deadline, self.limits.connect) from error
+            failure = _peer_error(error, deadline, self.limits.connect)
+            if failure.outcome is Outcome.HTTP:
+                failure = PeerError(Outcome.HTTP, "the answer is not HTTP")
+            elif isinstance(error, UnicodeError | aiohttp.InvalidURL):
+                failure = PeerError(Outcome.DNS, "no name of a host")
+            raise failure from error
 
     async def _send(self, url: str, body: RequestBody, exchange: Exchange) -> Value:
         """Send the request once; other statuses than 200 may still carry a fault."""
@@ -181,11 +194,11 @@ def _target(url: str) -> tuple[URL, Mapping[str, str]]:
     return place.with_user(None), {"Authorization": login}
 
 
-def _status_error(response: aiohttp.ClientResponse, expected: str = "200") -> PeerError:
+def _status_error(response: aiohttp.ClientResponse) -> PeerError:
     location = response.headers.get("Location")  # often repeats the request's URL
     where = "" if location is None else f" to {masked(location)!r}"
     status = f"HTTP status {response.status} {response.reason or ''}".rstrip()
-    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected {expected}"))
+    return PeerError(Outcome.HTTP, one_line(f"{status}{where}; expected 200"))
 
 
 def _peer_error(error: Exception, deadline: float, connect: float) -> PeerError:
@@ -255,4 +268,4 @@ async def open_client(
         watching() as watchdog,
     ):
         place = nullcontext() if calls is None else asyncio.Semaphore(calls)
-        yield HttpClient(session, limits or HttpLimits(), watchdog, place)
+        yield HttpClient(session, limits or HttpLimits(), watchdog, place, ServerSlots())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles
 from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
 from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.conformance.contact import contact
@@ -84,7 +85,9 @@ def _caller(
         wire_bytes=[len(escape_text(article.text)) for article in ARTICLES],
         texts=ArticleTexts(load),
     )
-    return ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
+    return ArticleCaller(
+        client, articles, tasks, vocabulary, time_limit=time_limit, use=SlotUse.TEST
+    )
 
 
 async def _steps(

@@ -90,11 +90,24 @@ class JobState(StrEnum):
 
 
 class Role(StrEnum):
-    """The permissions of a token, from the fewest to the most."""
+    """The permissions of a token; `ALLOWED` says which include which."""
 
     READER = "reader"  # what is public
+    CURATOR = "curator"  # answers of servers to articles of its own
     TEAM = "team"  # its team's servers and runs
     ORGANISER = "organiser"  # everything
+
+
+ALLOWED: Mapping[Role, frozenset[Role]] = {
+    Role.READER: frozenset({Role.READER}),
+    Role.CURATOR: frozenset({Role.READER, Role.CURATOR}),
+    Role.TEAM: frozenset({Role.READER, Role.TEAM}),
+    Role.ORGANISER: frozenset(Role),
+}
+"""The roles whose operations each role may call.
+
+A team is no curator: it would see its rivals' answers to any article.
+"""
 
 
 @dataclass(frozen=True, slots=True)

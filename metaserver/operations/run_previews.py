@@ -24,7 +24,13 @@ from metaserver.operations.runs import (
 )
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.operations.uploads import UploadAllowance, allowance, require_upload, team_of
+from metaserver.operations.uploads import (
+    UploadAllowance,
+    allowance,
+    count_read,
+    require_upload,
+    team_of,
+)
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import RunFile
@@ -74,12 +80,13 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
 async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPreview:
     """Read a result file as an upload would, with every error by its line; nothing is stored.
 
-    It counts against no limit of uploads.
+    It counts against no limit of uploads; a team may have 120 files read in an hour.
     """
     running = hub.phase(request.phase)
     require_open(hub, running, caller)  # what is wrong in a file tells of the phase's articles
     team = await team_of(hub, caller, request.team)
     task = filed(running, request.task)
+    count_read(hub, caller, team)
     content = await asyncio.to_thread(unpacked, request.content)
     read = await asyncio.to_thread(read_run, running, task, content)
     left = None

@@ -13,7 +13,7 @@ from metaserver.leaderboards.scoreboard import ranked
 from metaserver.model.durations import in_words
 from metaserver.model.findings import FindingKind, PhaseFinding, Subject
 from metaserver.model.plans import Change
-from metaserver.model.records import ServerName, TaskName
+from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import rising_measures
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.forecast import Forecast, Verdict, forecast, verdict
@@ -24,6 +24,7 @@ from metaserver.tasks.plugin import TaskPlugin
 
 DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 """The states from which on no article is sent."""
+NAMED = 3  # articles of a finding that are named
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,6 +87,10 @@ def _found(
         if task.name not in running.gold:
             text = f"{task.name} has no gold: it is not scored"
             about[FindingKind.NO_GOLD].append(Subject(name=task.name, text=text))
+    for scored in running.boards.scoreboard.scored():
+        if scored.outside:
+            text = _outside(scored.plugin.name, scored.outside)
+            about[FindingKind.GOLD_OUTSIDE].append(Subject(name=scored.plugin.name, text=text))
     for server in servers:
         for kind, text in _troubles(server, left):
             about[kind].append(Subject(name=server.status.name, text=text))
@@ -95,6 +100,13 @@ def _found(
     for kind, subjects in about.items():
         if subjects:
             yield PhaseFinding(kind=kind, subjects=tuple(subjects))
+
+
+def _outside(task: TaskName, articles: Sequence[ArticleId]) -> str:
+    more = f" and {len(articles) - NAMED} more" if len(articles) > NAMED else ""
+    are = "1 article that is" if len(articles) == 1 else f"{len(articles)} articles that are"
+    names = ", ".join(articles[:NAMED])
+    return f"the gold of {task} has {are} not in the corpus and count nowhere: {names}{more}"
 
 
 def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:

@@ -132,9 +132,13 @@ sign_ups = sa.Table(
     sa.Column("affiliation", sa.String, nullable=False),
     sa.Column("terms_version", sa.String, nullable=False),  # of the terms that were accepted
     sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("origin", sa.String(64)),  # keyed digest of the network address (`store.keys`)
+    sa.Column("code", sa.String(64)),  # SHA-256 of the invitation code that was given
     sa.Column("decided_at", sa.Double),
+    sa.Column("automatic", sa.Boolean, nullable=False, server_default=sa.false()),  # so decided
     sa.Column("team_id", sa.ForeignKey("teams.id")),  # that it became
     sa.Column("mail_due", sa.Boolean, nullable=False),  # of its next link
+    sa.Column("mail_at", sa.Double),  # not before then: an earlier delivery failed
     sa.Column("mailed_at", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False),  # to send that mail
 )
@@ -147,6 +151,8 @@ one_time_links = sa.Table(
     sa.Column("kind", sa.String(16), nullable=False),  # `challenges.LinkKind`
     sa.Column("expires_at", sa.Double, nullable=False),
     sa.Column("used_at", sa.Double),
+    # Team names that were tried with it and are taken.
+    sa.Column("tries", sa.Integer, nullable=False, server_default=sa.text("0")),
 )
 
 tokens = sa.Table(

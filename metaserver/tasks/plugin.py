@@ -246,6 +246,18 @@ class OfflineTask(TaskPlugin, Protocol):
 
 
 @runtime_checkable
+class RewritableTask(TaskPlugin, Protocol):
+    """A task whose runs can be written in several ways that have the same score."""
+
+    def counted(self, gold: Any, payloads: Mapping[ArticleId, Payload]) -> Mapping[str, Any]:
+        """Return the part of a run that counts for its score, in one form, JSON-ready.
+
+        By article, or by whatever else is scored. Integers are places in an order. It depends on
+        what teams know of the gold alone: texts, given entities. Slow; called in a thread.
+        """
+
+
+@runtime_checkable
 class LabelledTask(TaskPlugin, Protocol):
     """A task whose gold can be compared with another version of it."""
 

@@ -83,6 +83,13 @@ class PairPrediction:
         """The first measure alone: the evaluation resamples no other."""
         return self.order[:1]
 
+    def counted(
+        self, _gold: Mapping[str, bool], payloads: Mapping[ArticleId, float]
+    ) -> Mapping[str, object]:
+        """Return the place of each pair by its confidence: only their order counts."""
+        ordered = sorted(payloads, key=lambda pair: (payloads[pair], pair))
+        return {str(pair): place for place, pair in enumerate(ordered)}
+
     def intervals(
         self, _gold: Mapping[str, bool], cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
