@@ -104,7 +104,7 @@ class AnsweredShare:
 
     A run of a server must have answered that share of the corpus. An uploaded one answers all of
     it, but has no score unless it has hits for as many articles as that share of the gold's: one of
-    a few articles tells of their labels. `withheld` are runs that differ from an earlier one of
+    a few articles shows their labels. `withheld` are runs that differ from an earlier one of
     their team in few answers.
     """
 
