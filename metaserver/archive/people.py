@@ -178,7 +178,7 @@ class PhaseFiles:
 
     def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
         release = Release.open(self._settings.release_folder(row.release))
-        return ReleaseVocabulary(release=release, secondary=self._settings.uniprot.secondary)
+        return ReleaseVocabulary(release=release, **self._settings.policies()._asdict())
 
 
 def _spooled(spool: IO[bytes], corpus: Corpus) -> Iterator[tuple[ArticleId, Payload]]:

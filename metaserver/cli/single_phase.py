@@ -110,8 +110,8 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
 
 
 def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
-    secondary = hub.settings.uniprot.secondary
-    return ReleaseVocabulary(release=given.release, secondary=secondary).name
+    policies = hub.settings.policies()
+    return ReleaseVocabulary(release=given.release, **policies._asdict()).name
 
 
 async def _phase(

@@ -11,6 +11,7 @@ from typing import Any, NewType
 
 import msgspec
 
+from metaserver.model.access import NO_ACCESS, Access
 from metaserver.model.states import Outcome, ReportedState
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
@@ -44,8 +45,9 @@ class Article:
 class Server:
     """An annotation server as registered for a phase.
 
-    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is the number of requests that
-    may be in flight to it.
+    `concurrency` (>= 1) is the number of requests that may be in flight to it. `method`,
+    `parameters` ("text" or "text+context") and `encoding` of requests ("utf-8" or "ascii") are
+    those of XML-RPC; `options` is JSON of what another `protocol` is set to, empty for none.
     """
 
     name: ServerName
@@ -54,6 +56,10 @@ class Server:
     parameters: str = "text"
     tasks: tuple[TaskName, ...] = ()
     concurrency: int = 1
+    protocol: str = "xmlrpc"
+    encoding: str = "utf-8"
+    options: str = ""
+    access: Access = NO_ACCESS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -194,6 +194,7 @@ class RunningPhase:
             self.answered,
             self.vocabulary,
             time_limit=self.settings.limits.timeout,
+            completion=self.settings.completion(),
             clock=self._clock,
         )
 

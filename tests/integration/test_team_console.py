@@ -474,7 +474,7 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         await blue.post("/team/servers/blue-1/next", phase="test")
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.status("blue-1").recent))
-        page = await blue.get("/team/servers/blue-1/attempts?outcome=xml")
+        page = await blue.get("/team/servers/blue-1/attempts?outcome=syntax")
         link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)
         assert link
         page = await blue.get(link[1].replace("&amp;", "&"))

@@ -1,13 +1,13 @@
 """Frozen boards say what they were made from, so that another freeze supersedes them
 
-Revision: 0017, after 0018
+Revision: 0017, after 0019
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0017"
-down_revision = "0018"
+down_revision = "0019"
 branch_labels = None
 depends_on = None
 
