@@ -1,39 +1,22 @@
-"""Cross-validation of a consensus: its score on articles that it was not trained on.
-
-All runs and their consensus are trained and scored on the same articles. What is learned, the
-choice of a team's run included, is learned from the training articles of each fold alone.
-"""
+"""Members of a consensus: the articles that count, and each team's best run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from scoring.averages import mean
 from scoring.biocreative import new_scorer
-from scoring.ensemble import CUTOFF, Hits, item_hits, train
+from scoring.consensus.votes import Hits
 from scoring.errors import OptionError
-from scoring.files import Run
+from scoring.files import Run, item_hits
 from scoring.gold import ItemGold
 from scoring.resampling import ITEM_MEASURES, article_values
 from scoring.scorecard import ArticlePolicy, ItemScorecard, Signature
-from scoring.tasks import Hit
 
 CRITERIA = ITEM_MEASURES
 """The macro-averages by which a team's run can be chosen."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class CrossValidation:
-    """A consensus of articles that the ensemble of their fold was not trained on.
-
-    `members` has a tuple a fold: the places, among the runs, of those that took part.
-    """
-
-    hits: Hits
-    members: Sequence[tuple[int, ...]]
 
 
 class TeamChoice:
@@ -75,52 +58,6 @@ def counted_articles(gold: ItemGold, runs: Sequence[Run], policy: ArticlePolicy)
     if not counted:
         raise OptionError("no article of the gold is answered by all runs; try --articles all")
     return counted
-
-
-def cross_validate(
-    gold: ItemGold,
-    runs: Sequence[Run],
-    *,
-    articles: ArticlePolicy = "answered",
-    choice: TeamChoice | None = None,
-    author: Run | None = None,
-    folds: int = 10,
-    training_cutoff: int = CUTOFF,
-    selection_cutoff: int | None = None,
-    cutoff: int | None = CUTOFF,
-    seed: int = 2009,
-) -> CrossValidation:
-    """Rank each counted article by an ensemble that is trained on those of the other folds.
-
-    `articles` says which count (`counted_articles`). With a `choice`, a fold's ensemble has each
-    team's best run on its training articles. With an `author`'s answers they are one more member,
-    and an article keeps as many candidates as its author gave (the overview's author-plus-systems
-    variant). Articles are dealt to the folds at random.
-    """
-    authors = [author] if author else []
-    counted = counted_articles(gold, [*runs, *authors], articles)
-    order = np.random.default_rng(seed).permutation([one for one in gold.items if one in counted])
-    ranked: dict[str, Sequence[Hit]] = {}
-    members: list[tuple[int, ...]] = []
-    for held_out in np.array_split(order, min(folds, len(order))):
-        fold = frozenset(held_out.tolist())
-        places = choice.best(counted - fold) if choice else range(len(runs))
-        chosen = [*(runs[place] for place in places), *authors]
-        ensemble = train(
-            gold,
-            chosen,
-            training_cutoff=training_cutoff,
-            selection_cutoff=selection_cutoff,
-            articles=counted - fold,
-        )
-        ranked.update(ensemble.rank(chosen, cutoff=cutoff, articles=fold))
-        members.append(tuple(places))
-    hits = _as_many_as(item_hits(author), ranked) if author else ranked
-    return CrossValidation(hits=hits, members=members)
-
-
-def _as_many_as(given: Hits, ranked: Hits) -> Hits:
-    return {article: hits[: len(given.get(article, ()))] for article, hits in ranked.items()}
 
 
 def score_hits(
