@@ -14,7 +14,7 @@ from annotators.baselines.dictionary import Dictionary
 from annotators.contract import Answer, Context
 from annotators.llm.chunks import chunks, enclosed
 from annotators.llm.config import LlmConfig
-from annotators.llm.endpoint import Budget, Completion, Endpoint, Messages
+from annotators.llm.endpoint import Budget, ModelReply, Endpoint, Messages
 from annotators.llm.errors import AnswerError, TooLongError
 from annotators.llm.grounding import Grounded
 from annotators.llm.output import Output, read_output
@@ -34,7 +34,7 @@ class Spent:
     tokens_out: int = 0
     model: str = ""
 
-    def add(self, one: Completion) -> None:
+    def add(self, one: ModelReply) -> None:
         """Count a request."""
         self.requests += 1
         self.tokens_in += one.tokens_in
@@ -140,7 +140,7 @@ class LlmAnnotator:
 
     async def _complete(
         self, messages: Messages, max_tokens: int, spent: Spent, deadline: float
-    ) -> Completion:
+    ) -> ModelReply:
         assert self._endpoint is not None, "annotate is called while the application runs"
         found = await self._endpoint.complete(messages, max_tokens, deadline)
         spent.add(found)

@@ -55,7 +55,7 @@ class _Reply(msgspec.Struct, frozen=True):
     model: str | None = None
 
 
-class Completion(msgspec.Struct, frozen=True, kw_only=True):
+class ModelReply(msgspec.Struct, frozen=True, kw_only=True):
     """A model's text, whether it was cut, and the tokens that it took."""
 
     content: str
@@ -95,7 +95,7 @@ class Endpoint:
         self._places = asyncio.Semaphore(config.at_once)
         self._format = FORMATS[0] if config.format == "auto" else config.format
 
-    async def complete(self, messages: Messages, max_tokens: int, deadline: float) -> Completion:
+    async def complete(self, messages: Messages, max_tokens: int, deadline: float) -> ModelReply:
         """Ask once, again where the endpoint is busy; `deadline` is on `time.monotonic`'s clock.
 
         Raises `EndpointError` or `BudgetError`.
@@ -113,7 +113,7 @@ class Endpoint:
 
     async def _in_some_format(
         self, messages: Messages, max_tokens: int, deadline: float
-    ) -> Completion:
+    ) -> ModelReply:
         while True:
             form = self._format
             try:
@@ -126,7 +126,7 @@ class Endpoint:
 
     async def _until_answered(
         self, messages: Messages, max_tokens: int, form: str, deadline: float
-    ) -> Completion:
+    ) -> ModelReply:
         body = self._body(messages, max_tokens, form)
         reason = ""
         for attempt in range(self._config.attempts):
@@ -203,7 +203,7 @@ def _refusal(status: int, reason: str) -> EndpointError:
     return EndpointError(reason)
 
 
-def _completion(content: bytes, messages: Messages) -> Completion:
+def _completion(content: bytes, messages: Messages) -> ModelReply:
     try:
         reply = msgspec.json.decode(content, type=_Reply)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -217,7 +217,7 @@ def _completion(content: bytes, messages: Messages) -> Completion:
         raise AnswerError("refusal: stopped by the endpoint's filter")
     text = choice.message.content or ""
     usage = reply.usage or _Usage()
-    return Completion(
+    return ModelReply(
         content=text,
         cut=choice.finish_reason == "length",
         tokens_in=_believed(usage.prompt_tokens, _estimate(messages)),
