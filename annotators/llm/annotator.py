@@ -14,7 +14,7 @@ from annotators.baselines.dictionary import Dictionary
 from annotators.contract import Answer, Context
 from annotators.llm.chunks import chunks, enclosed
 from annotators.llm.config import LlmConfig
-from annotators.llm.endpoint import Budget, ModelReply, Endpoint, Messages
+from annotators.llm.endpoint import Budget, Endpoint, Messages, ModelReply
 from annotators.llm.errors import AnswerError, TooLongError
 from annotators.llm.grounding import Grounded
 from annotators.llm.output import Output, read_output
