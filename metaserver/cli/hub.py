@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from metaserver.cli.folder import STORE_FILE, make_folder
+from metaserver.client.credentials import Keyring
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
 from metaserver.config import Settings
@@ -56,7 +57,13 @@ async def open_hub(
     make_folder(folder)
     async with (
         open_store(folder / STORE_FILE) as store,
-        open_client(settings.http_limits(), guard, calls=descriptors.current().calls) as client,
+        open_client(
+            settings.http_limits(),
+            guard,
+            calls=descriptors.current().calls,
+            keyring=Keyring(settings.key_file()),
+            ca_file=settings.ca_file(),
+        ) as client,
     ):
         scheduler = Scheduler(
             store, client, settings, clock=clock, patience=patience, releases=releases

@@ -240,6 +240,13 @@ servers = sa.Table(
     sa.Column("parameters", sa.String, nullable=False),
     sa.Column("tasks", sa.JSON, nullable=False),
     sa.Column("concurrency", sa.Integer, nullable=False),
+    sa.Column("protocol", sa.String(32), nullable=False, server_default="xmlrpc"),
+    sa.Column("encoding", sa.String(16), nullable=False, server_default="utf-8"),
+    sa.Column("options", sa.String, nullable=False, server_default=""),  # JSON, of the protocol
+    sa.Column("auth", sa.String(16), nullable=False, server_default="none"),  # `access.AuthKind`
+    sa.Column("auth_name", sa.String, nullable=False, server_default=""),
+    sa.Column("secret", sa.String),  # encrypted with the key in the hub's key file; none: not set
+    sa.Column("certificate", sa.String(64), nullable=False, server_default=""),  # its SHA-256
 )
 
 conformance_runs = sa.Table(
@@ -395,6 +402,8 @@ frozen_boards = sa.Table(
     sa.Column("reason", sa.String, nullable=False),  # "frozen", "gold version 2 replaced 1", ...
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("document", sa.LargeBinary, nullable=False),  # zstd of JSON
+    # A digest of the answers, runs and ranking it was made from: `boards.basis_of`.
+    sa.Column("basis", sa.String, nullable=False, server_default=""),
 )
 
 notices = sa.Table(

@@ -102,7 +102,7 @@ async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> No
     phase = running.service.phase("test")
     key = phase.key(registered)
     row = {"phase_id": key.phase_id, "server_id": key.server_id, "position": 0}
-    kept = {"started_at": 1.0, "outcome": "xml", "message": "", "total": 1.0, "bytes_out": 1,
+    kept = {"started_at": 1.0, "outcome": "syntax", "message": "", "total": 1.0, "bytes_out": 1,
             "bytes_in": size, "problem_count": 0, "final": False, "epoch": 0}  # fmt: skip
     async with running.service.store.writing() as connection:
         await servers.set_control(connection, key, Control.PAUSED)
