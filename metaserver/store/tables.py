@@ -404,6 +404,8 @@ frozen_boards = sa.Table(
     sa.Column("reason", sa.String, nullable=False),  # "frozen", "gold version 2 replaced 1", ...
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("document", sa.LargeBinary, nullable=False),  # zstd of JSON
+    # A digest of the answers, runs and ranking it was made from: `boards.basis_of`.
+    sa.Column("basis", sa.String, nullable=False, server_default=""),
 )
 
 notices = sa.Table(

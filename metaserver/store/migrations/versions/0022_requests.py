@@ -1,13 +1,13 @@
 """Requests of curators, the answers to them, and which servers take them
 
-Revision: 0022, after 0019
+Revision: 0022, after 0017
 """
 
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0022"
-down_revision = "0019"
+down_revision = "0017"
 branch_labels = None
 depends_on = None
 
