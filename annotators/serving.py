@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias, cast
 
-from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
+from annotators.baselines.dictionary import normalizations, protein_scores
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import MEMBER_OF_TASK, Answer, Context
+from annotators.matching import Dictionary
 from annotators.server import Kit, application, serve_application
 
 Plain: TypeAlias = Callable[[str], Answer]
