@@ -80,7 +80,7 @@ def test_particulars_are_kept() -> None:
     assert one.by_hand
     assert (state.note, state.relevant) == ("whole article", False)
     assert (
-        not fold(log[:1] + [event(9, "evidence", "IPT", EGFR, EGFR)])
+        not fold([*log[:1], event(9, "evidence", "IPT", EGFR, EGFR)])
         .items["IPT", (EGFR, EGFR)]
         .evidence
     )
