@@ -181,12 +181,12 @@ def _questions(one: CurationState, other: CurationState, task: Task) -> Sequence
     if task is Task.ACT:
         return [()] if one.relevant is not None or other.relevant is not None else []
     keys = dict.fromkeys([*one.items, *other.items])
-    return [item for of, item in keys if of == task]
+    return [item for of, item in keys if of is task]
 
 
 def _decision(state: CurationState, task: Task, item: tuple[str, ...]) -> ItemDecision:
     if task is not Task.ACT:
-        return state.items.get((task.value, item), ItemDecision())
+        return state.items.get((task, item), ItemDecision())
     words: dict[bool | None, Decision] = {True: "accepted", False: "rejected", None: "undecided"}
     return ItemDecision(decision=words[state.relevant])
 

@@ -15,7 +15,7 @@ import msgspec
 
 from metaserver.curation import psi_mi
 from metaserver.model.errors import Refusal, RefusedError
-from scoring import pair
+from scoring import Task, pair
 
 MOST_EVENTS = 10_000
 """The most events of a curation; thirty candidates take some hundreds."""
@@ -28,7 +28,7 @@ Items: TypeAlias = Annotated[tuple[Accession, ...], msgspec.Meta(max_length=2)]
 Short: TypeAlias = Annotated[str, msgspec.Meta(max_length=200)]
 Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Place: TypeAlias = tuple[Offset, Offset]
-ItemKey: TypeAlias = tuple[str, tuple[str, ...]]
+ItemKey: TypeAlias = tuple[Task, tuple[str, ...]]
 """A task and an item of it; a pair is sorted."""
 
 
@@ -69,6 +69,7 @@ class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 _NO_DETAIL = DecisionDetail()
+_SIZES = {Task.INT: 1, Task.IPT: 2}
 
 
 class CurationEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -77,7 +78,7 @@ class CurationEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     key: Key
     kind: DecisionKind
     at: float = 0.0
-    task: Literal["", "INT", "IPT"] = ""
+    task: Task | None = None
     item: Items = ()
     detail: DecisionDetail = _NO_DETAIL
 
@@ -115,15 +116,15 @@ class CurationState:
     relevant: bool | None = None
     note: str = ""
 
-    def accepted(self, task: str) -> list[tuple[str, ...]]:
+    def accepted(self, task: Task) -> list[tuple[str, ...]]:
         """Return the accepted items of a task."""
         return self._decided(task, "accepted")
 
-    def rejected(self, task: str) -> list[tuple[str, ...]]:
+    def rejected(self, task: Task) -> list[tuple[str, ...]]:
         """Return the rejected items of a task."""
         return self._decided(task, "rejected")
 
-    def _decided(self, task: str, decision: Decision) -> list[tuple[str, ...]]:
+    def _decided(self, task: Task, decision: Decision) -> list[tuple[str, ...]]:
         found = self.items.items()
         return [item for (of, item), one in found if of == task and one.decision == decision]
 
@@ -181,8 +182,8 @@ def receive(
 def normal(event: CurationEvent, length: int) -> CurationEvent:
     """Return an event in its one stored form, its pair sorted; raises `RefusedError`."""
     kind, item, detail = event.kind, event.item, event.detail
-    size = {"INT": 1, "IPT": 2}.get(event.task, 0)
-    if kind in (DecisionKind.PAIR, DecisionKind.METHOD) and event.task != "IPT":
+    size = _SIZES.get(event.task, 0) if event.task else 0
+    if kind in (DecisionKind.PAIR, DecisionKind.METHOD) and event.task is not Task.IPT:
         raise RefusedError(Refusal.INVALID, f"{kind} is for a pair", field="task")
     if not size and kind not in (DecisionKind.RELEVANT, DecisionKind.NOTE, DecisionKind.UNDO):
         raise RefusedError(Refusal.INVALID, f"{kind} needs a task and an item", field="task")
@@ -256,6 +257,7 @@ def next_redo(log: Sequence[CurationEvent]) -> str:
 
 
 def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent) -> None:
+    assert event.task is not None
     key, detail = (event.task, event.item), event.detail
     one = items.get(key, ItemDecision())
     decided = replace(one, place=place, at=event.at, detail=detail, reason="")
@@ -295,12 +297,12 @@ def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent)
 
 def _imply(items: dict[ItemKey, ItemDecision]) -> None:
     """Accept the proteins of accepted pairs, where the curator did not decide on them later."""
-    pairs = [(item, one) for (task, item), one in items.items() if task == "IPT"]
+    pairs = [(item, one) for (task, item), one in items.items() if task is Task.IPT]
     for item, one in sorted(pairs, key=lambda found: found[1].place):
         for accession in item if one.decision == "accepted" else ():
-            known = items.get(("INT", (accession,)), ItemDecision())
+            known = items.get((Task.INT, (accession,)), ItemDecision())
             if known.place < one.place and known.decision != "accepted":
-                items["INT", (accession,)] = replace(
+                items[Task.INT, (accession,)] = replace(
                     known, decision="accepted", reason="", implied=True, place=one.place, at=one.at
                 )
 

@@ -1,6 +1,6 @@
 """The places of candidates in an article: what the page marks, and an export writes.
 
-In order of trust: mentions that servers sent with an accession, evidence of servers that stands in
+In order of trust: mentions that servers sent with an accession, evidence of servers that is found in
 the text, and names of the candidates that the hub finds itself. Offsets are code points. The work
 grows with the text: make `Mentions` in a thread, keep it for the request, and ask it in a thread.
 """
@@ -104,7 +104,7 @@ class Mentions:
         return sorted([*found, *islice(own, MOST_SPANS - len(found))])
 
     def evidence(self, sent: Iterable[SentEvidence]) -> list[EvidenceSpan]:
-        """Return the first place of each quote that stands in the text, but for its blanks."""
+        """Return the first place of each quote that is in the text, but for its blanks."""
         found: dict[tuple[int, int, tuple[str, ...]], set[str]] = {}
         for one in islice(sent, MOST_QUOTES):
             if place := self._quoted(one.words):

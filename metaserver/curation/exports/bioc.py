@@ -18,6 +18,7 @@ from lxml.etree import _Element
 from metaserver.corpus.writing import split_title
 from metaserver.curation.exports.characters import date, one_line, unicode_tree, xml_text
 from metaserver.curation.exports.finished import CuratedItem, FinishedCuration
+from scoring import Task
 
 _SOURCE = "BioCreative Meta-Server"
 _DOCTYPE = '<!DOCTYPE collection SYSTEM "BioC.dtd">'
@@ -149,7 +150,7 @@ def _passage(
 
 
 def _annotations(curation: FinishedCuration) -> Iterator[_Annotated]:
-    decided = {item.item[0]: item for item in curation.accepted("INT")}
+    decided = {item.item[0]: item for item in curation.accepted(Task.INT)}
     text, numbers = curation.article.text, count(1)
     for accession in curation.accessions():
         infons = {"type": "Gene", "identifier": f"UniProt:{accession}"}
@@ -180,7 +181,7 @@ def _relations(
     first: dict[str, str] = {}
     for one in found:
         first.setdefault(one.accession, one.id)
-    for number, item in enumerate(curation.accepted("IPT"), start=1):
+    for number, item in enumerate(curation.pairs(), start=1):
         infons = {"type": "PPI", "method": f"{item.detection.id} {item.detection.name}"}
         infons |= {"interaction": f"{item.interaction.id} {item.interaction.name}"}
         infons |= _particulars(curation, item)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Literal
 
 import msgspec
 
 from metaserver.curation import psi_mi
 from metaserver.curation.decisions import CurationEvent
 from metaserver.curation.psi_mi import Term
+from scoring import Task
 
 _PMID = re.compile(r"[1-9]\d{0,8}", re.ASCII)
 _PMCID = re.compile(r"PMC[1-9]\d{0,8}", re.ASCII)
@@ -80,7 +80,7 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
     empty for an item that no server had proposed; `decided_at` is in seconds since the epoch.
     """
 
-    task: Literal["INT", "IPT"]
+    task: Task
     item: tuple[str, ...]
     accepted: bool
     probability: float | None = None
@@ -105,7 +105,7 @@ class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def type_is_by_rule(self) -> bool:
-        """Whether the type was not chosen."""
+        """The answer to whether the curator left the type to the rule."""
         return self.type not in psi_mi.types()
 
 
@@ -145,9 +145,13 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
     events: tuple[CurationEvent, ...] = ()
     origin: CurationOrigin = CurationOrigin()
 
-    def accepted(self, task: str) -> list[CuratedItem]:
+    def accepted(self, task: Task) -> list[CuratedItem]:
         """Return the accepted items of a task, in their order."""
         return [item for item in self.items if item.task == task and item.accepted]
+
+    def pairs(self) -> list[CuratedItem]:
+        """Return the accepted pairs, in their order."""
+        return self.accepted(Task.IPT)
 
     def protein(self, accession: str) -> CuratedProtein:
         """Return the protein of an accession, with its accession alone where nothing is known."""
@@ -155,7 +159,7 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
 
     def accessions(self) -> list[str]:
         """Return the accepted accessions: those of INT, then others of accepted pairs."""
-        found = [accession for task in ("INT", "IPT") for accession in self._accessions(task)]
+        found = [accession for task in (Task.INT, Task.IPT) for accession in self._accessions(task)]
         return list(dict.fromkeys(found))
 
     def places(self, accession: str) -> list[Passage]:
@@ -171,6 +175,6 @@ class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
             if 0 <= one.start < one.end <= len(text):
                 yield text[one.start : one.end]
 
-    def _accessions(self, task: str) -> Iterator[str]:
+    def _accessions(self, task: Task) -> Iterator[str]:
         for item in self.accepted(task):
             yield from item.item

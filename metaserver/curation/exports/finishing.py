@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, cast
 
 import msgspec
 
@@ -77,7 +76,7 @@ def _item(
     key: ItemKey, decision: ItemDecision, candidate: ProposedItem, curator: str
 ) -> CuratedItem:
     return CuratedItem(
-        task=cast('Literal["INT", "IPT"]', key[0]),
+        task=key[0],
         item=key[1],
         accepted=decision.decision == "accepted",
         probability=candidate.probability,

@@ -43,7 +43,7 @@ def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the accepted pairs, with a header line."""
     lines = ["#" + "\t".join(COLUMNS)]
     for curation in curations:
-        for number, item in enumerate(curation.accepted("IPT"), start=1):
+        for number, item in enumerate(curation.pairs(), start=1):
             found = _columns(curation, item, number)
             lines.append("\t".join(found.get(name, EMPTY) or EMPTY for name in COLUMNS))
     return "".join(f"{line}\n" for line in lines).encode()

@@ -50,7 +50,7 @@ def write_psi_xml(curations: Sequence[FinishedCuration]) -> bytes:
     )
     numbers = count(1)
     for curation in curations:
-        if curation.accepted("IPT"):
+        if curation.pairs():
             _add_entry(root, curation, lambda: str(next(numbers)))
     if not len(root):
         raise RefusedError(Refusal.STATE, "no pair is accepted; PSI-MI XML requires one")
@@ -62,7 +62,7 @@ def write_psi_xml(curations: Sequence[FinishedCuration]) -> bytes:
 def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], str]) -> None:
     entry = _add(root, "entry")
     _add_source(entry, curation)
-    pairs = curation.accepted("IPT")
+    pairs = curation.pairs()
     methods = list(dict.fromkeys(item.detection for item in pairs))
     experiments = {method: number() for method in methods}
     listed = _add(entry, "experimentList")

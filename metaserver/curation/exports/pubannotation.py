@@ -35,7 +35,7 @@ def _annotated(curation: FinishedCuration) -> Mapping[str, Any]:
             span = {"begin": place.start, "end": place.end}
             denotations.append({"id": name, "span": span, "obj": f"uniprot:{accession}"})
     relations: list[Mapping[str, Any]] = []
-    for item in curation.accepted("IPT"):
+    for item in curation.pairs():
         one, other = item.item
         if one in first and other in first:
             object_ = first[other][1] if one == other else first[other][0]

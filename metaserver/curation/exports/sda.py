@@ -24,7 +24,7 @@ def write_sda(curations: Sequence[FinishedCuration]) -> bytes:
     """Return the accepted pairs as sentences, sorted, each once; several articles have headings."""
     parts = []
     for one in curations:
-        lines = sorted({_sentence(one, item) for item in one.accepted("IPT")})
+        lines = sorted({_sentence(one, item) for item in one.pairs()})
         if len(curations) > 1:
             lines.insert(0, f"# {one_line(one.article.id)}")
         parts.append("".join(f"{line}\n" for line in lines))

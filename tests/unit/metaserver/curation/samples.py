@@ -18,6 +18,7 @@ from metaserver.curation.exports.finished import (
 )
 from metaserver.curation.exports.finishing import ProposedItem, finish
 from metaserver.curation.mentions import CandidateSpan
+from scoring import Task
 
 TITLE = "Grb2 binds the EGF receptor."
 TEXT = f"{TITLE}\nEGFR (α-phosphorylated) was pulled down with Grb2. EGFR forms dimers."
@@ -74,7 +75,7 @@ def event(number: int, kind: str, task: str = "", *item: str, **detail: object) 
         key=f"event-{number:04}",
         kind=DecisionKind(kind),
         at=SUBMITTED - 300 + number,
-        task=task,
+        task=Task(task) if task else None,
         item=item,
         detail=DecisionDetail(**detail),
     )
@@ -90,20 +91,20 @@ LOG = [
     event(6, "relevant", relevant=True),
 ]
 PROPOSED = {
-    ("INT", (EGFR,)): ProposedItem(
+    (Task.INT, (EGFR,)): ProposedItem(
         probability=0.97,
         servers=(
             ProposedBy(server="team7", rank=1, confidence=0.99),
             ProposedBy(server="team2", rank=4, confidence=0.4, evidence="EGFR forms dimers."),
         ),
     ),
-    ("INT", (GRB2,)): ProposedItem(
+    (Task.INT, (GRB2,)): ProposedItem(
         probability=0.91, servers=(ProposedBy(server="team7", rank=2, confidence=0.9),)
     ),
-    ("INT", (SHC1,)): ProposedItem(
+    (Task.INT, (SHC1,)): ProposedItem(
         probability=0.12, servers=(ProposedBy(server="team2", rank=9, confidence=0.1),)
     ),
-    ("IPT", (EGFR, GRB2)): ProposedItem(
+    (Task.IPT, (EGFR, GRB2)): ProposedItem(
         probability=0.93, servers=(ProposedBy(server="team7", rank=1, confidence=0.8),)
     ),
 }
@@ -187,7 +188,7 @@ class _Hostile:
 
     def item(self, task: str, size: int, length: int) -> CuratedItem:
         return CuratedItem(
-            task=task,
+            task=Task(task),
             item=tuple(sorted(self.chance.choice(self.known) for _ in range(size))),
             accepted=self.chance.random() < 0.7,
             probability=self.chance.choice([None, 0.0, 0.5, 1.0]),
