@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals
@@ -201,7 +201,7 @@ class RankedTask:
     def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""
         return result_lines(
-            Task(self.name), ((article, _answer(payload)) for article, payload in answers)
+            Task(self.name), ((article, _triples(payload)) for article, payload in answers)
         )
 
     def _read(self, value: object, path: str, report: Report) -> _Sent | None:
@@ -305,6 +305,13 @@ def _has_valid_values(hit: _Sent, ranked: bool, report: Report) -> bool:
 def _order(hit: _Sent) -> float:
     """Return the sort key of a hit: its rank, or without ranks its falling confidence."""
     return -hit.confidence if hit.rank is None else hit.rank
+
+
+def _triples(payload: RankedPayload) -> Sequence[Hit]:
+    """Return an answer's hits to write: triples of item, rank and confidence."""
+    if payload and len(payload[0]) == 3:
+        return cast(Sequence[Hit], payload)
+    return _answer(payload)
 
 
 def _answer(payload: RankedPayload) -> Sequence[Hit]:
