@@ -1,6 +1,6 @@
 """The places of candidates in an article: what the page marks, and an export writes.
 
-In order of trust: mentions that servers sent with an accession, evidence of servers that is found in
+In order of trust: mentions that servers sent with an accession, evidence of servers found in
 the text, and names of the candidates that the hub finds itself. Offsets are code points. The work
 grows with the text: make `Mentions` in a thread, keep it for the request, and ask it in a thread.
 """
