@@ -1,4 +1,5 @@
-"""Curations: the decisions of curators on articles, their comparison, and their exports.
+"""Curation: curators' requests to servers, and what curators decide.
 
-It may import wire, corpus, model, scoring and annotators.
+It may import client, config, store, tasks, wire, corpus, model, files, concurrency,
+scoring and annotators.
 """
