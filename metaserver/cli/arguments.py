@@ -15,6 +15,8 @@ from metaserver.model.states import Outcome, Role
 
 DEFAULT_URL = "http://127.0.0.1:8020"
 URL_VARIABLE, TOKEN_VARIABLE = "METASERVER_URL", "METASERVER_TOKEN"
+SERVER_VARIABLE = "METASERVER_SERVER_SECRET"
+AUTHS = ("none", "basic", "bearer", "header", "query", "body")
 PARAMETERS = ("text", "text+context")
 
 
@@ -75,6 +77,14 @@ def add_probe(parser: ArgumentParser) -> None:
     add("--parameters", choices=PARAMETERS, default="text",
         help="what it is sent (default %(default)s)")  # fmt: skip
     add("--tasks", metavar="T,T", help="the tasks it takes part in (default: all)")
+    add("--protocol", default="xmlrpc", metavar="P",
+        help="what it speaks: xmlrpc, pubannotation, bioc (default %(default)s)")  # fmt: skip
+    add("--options", nargs="*", default=[], metavar="NAME=VALUE",
+        help="settings of the protocol")  # fmt: skip
+    add("--auth", choices=AUTHS, default="none",
+        help=f"how the hub proves itself; the secret is in ${SERVER_VARIABLE}")  # fmt: skip
+    add("--auth-name", default="", metavar="NAME",
+        help="the user, or the name of the header, parameter or member")  # fmt: skip
     add("--concurrency", type=int, default=limits.concurrency, metavar="N",
         help="requests it shall have in flight (default %(default)s)")  # fmt: skip
     add("--phase", metavar="NAME",

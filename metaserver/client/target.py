@@ -13,6 +13,7 @@ from metaserver.client.credentials import Keyring
 from metaserver.client.urls import masked
 from metaserver.model.access import Access, AuthKind
 from metaserver.protocols.plugin import BodyLogin
+from metaserver.protocols.polling import origin_of
 
 HIDDEN = "***"
 MIN_HIDDEN = 4
@@ -39,7 +40,7 @@ class ServerTarget:
             place = self.url
         else:
             place = URL(url)
-            if place.origin() != self.url.origin():
+            if origin_of(place) != origin_of(self.url):
                 return place, {}
         return (place.update_query(self.query) if self.query else place), self.headers
 

@@ -5,8 +5,9 @@ Those that are created for every answer are structs of msgspec, in a tenth of a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NewType
+from typing import Any, NewType
 
 import msgspec
 
@@ -20,6 +21,11 @@ PhaseName = NewType("PhaseName", str)  # unique in the hub
 TaskName = NewType("TaskName", str)  # the name of a task plug-in
 TASK_GROUP = "metaserver.tasks"  # the group of entry points of tasks that servers answer
 OFFLINE_GROUP = "metaserver.offline_tasks"  # and of those whose runs are uploaded
+
+
+def count_stated(answers: Mapping[ArticleId, Any]) -> int:
+    """Return how many articles of a run have something in their answer: not an empty list."""
+    return sum(answer != [] for answer in answers.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

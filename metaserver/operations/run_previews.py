@@ -55,7 +55,8 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
     `accepted`: it would be taken as it is. `faults` are errors of its format, with which it cannot
     be used; `problems` are what would be left out, both with their lines, the first 200 of each.
     `refused` is the reason why an upload would be refused whatever is in the file. `articles` have
-    an answer in it, `missing` of the phase have none. `replaces`: a run of this name is replaced.
+    an answer in it, `missing` of the phase have none: a run of INT or IPT answers these with
+    nothing. `replaces`: a run of this name is replaced.
     """
 
     phase: str
@@ -103,8 +104,8 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
         accepted=not refused and is_usable(read),
         refused=refused,
         replaces=before is not None and before.team == team.name,
-        articles=len(read.payloads),
-        missing=len(running.corpus) - len(read.payloads),
+        articles=read.stated,
+        missing=len(running.corpus) - read.stated,
         faults=tuple(read.faults[:SHOWN]),
         fault_count=len(read.faults),
         problems=tuple(read.problems[:SHOWN]),

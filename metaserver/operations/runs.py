@@ -143,11 +143,10 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 content=content,
                 payloads=read.payloads,
                 problems=read.problems,
+                at=now,
             )
             detail = {"phase": running.name, "task": task.name, "team": team.name}
-            await audit_log(
-                connection, caller, "runs.upload", name, articles=len(read.payloads), **detail
-            )
+            await audit_log(connection, caller, "runs.upload", name, articles=read.stated, **detail)
             run = await runs.get(connection, running.phase.id, name)
         assert run is not None
         if counted is not None:

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.model.boards import RAW
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.plans import UploadLimits
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.records import ArticleId, ServerName, TaskName, count_stated
 from metaserver.model.states import Role
 from metaserver.model.zones import in_zone
 from metaserver.operations.caller import Caller
@@ -211,14 +211,15 @@ def compared(
 ) -> ComparedUpload:
     """Compare answers with the packed prints of others; for `counted` see `RewritableTask`."""
     prints, least = prints_of(payloads, counted), None
+    stated = count_stated(payloads)
     for packed in known:
         earlier = uploads.unpack_prints(packed)
         if earlier == prints:
-            return ComparedUpload(len(payloads), None, None)
+            return ComparedUpload(stated, None, None)
         found = differing(earlier, prints)
         least = found if least is None else min(least, found)
-    near = least is not None and uploads.is_few(least, len(payloads))
-    return ComparedUpload(len(payloads), least, None if near else prints)
+    near = least is not None and uploads.is_few(least, stated)
+    return ComparedUpload(stated, least, None if near else prints)
 
 
 async def spend_upload(

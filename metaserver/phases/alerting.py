@@ -20,6 +20,8 @@ from metaserver.model.alerts import Alert, ChannelKind, Condition
 from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.findings import FindingKind
+from metaserver.model.records import PhaseName
+from metaserver.model.states import OPEN_STATES
 from metaserver.phases import webhooks
 from metaserver.phases.alerts import HOLD, AlertBook, lines
 from metaserver.phases.mail import send_mail
@@ -89,11 +91,18 @@ class AlertSender:
         self._store.require_writable()
         now = self._clock()
         found = {**dict(self._conditions(now)), **await self._entered(now)}
-        due = list(self._book.update(now, found, self.hold))
+        due = list(
+            self._book.update(now, found, self.hold, lambda phase: self._is_over(phase, now))
+        )
         if due:
             async with self._store.writing() as connection:
                 await alerts.add(connection, due)
                 await alerts.delete_before(connection, now - KEPT)
+
+    def _is_over(self, phase: str, now: float) -> bool:
+        """Return whether a phase, not the hub, is deleted or no longer open."""
+        running = self._scheduler.phases.get(PhaseName(phase))
+        return bool(phase) and (running is None or running.phase.state(now) not in OPEN_STATES)
 
     def _conditions(self, now: float) -> Iterator[tuple[Condition, str]]:
         for running in self._scheduler.phases.values():

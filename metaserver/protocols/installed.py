@@ -10,12 +10,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Final
 
+from metaserver.protocols.bioc_json import BIOC_JSON
 from metaserver.protocols.plugin import ServerProtocol
 from metaserver.protocols.pubannotation import PUBANNOTATION
 from metaserver.protocols.xmlrpc import XMLRPC
 
 GROUP: Final = "metaserver.protocols"
-OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION)
+OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON)
 
 
 @cache

@@ -78,7 +78,7 @@ def read_json(body: bytes, limits: Limits) -> Any:
             text, object_pairs_hook=_object, parse_constant=_refuse_constant, parse_int=_integer
         )
     except json.JSONDecodeError as error:
-        shown = "" if text.lstrip()[:1] in ("{", "[") else f": {text[:SHOWN].strip()!r}"
+        shown = "" if text.lstrip().startswith(("{", "[{")) else f": {text[:SHOWN].strip()!r}"
         place = f"line {error.lineno}, column {error.colno}"
         raise PeerError(Outcome.SYNTAX, f"not JSON: {error.msg}: {place}{shown}") from error
     except RecursionError as error:

@@ -71,8 +71,8 @@ def job_address(
         place = URL(at).join(URL(location))
         usable = len(location) <= _MAX_ADDRESS and place.user is None
         usable = usable and place.scheme in ("http", "https") and bool(place.host)
-        known = {URL(registered).origin(), *(URL(origin).origin() for origin in origins)}
-        allowed = usable and place.origin() in known
+        known = {origin_of(URL(one)) for one in (registered, *origins)}
+        allowed = usable and origin_of(place) in known
     except ValueError:
         usable = allowed = False
     if not usable:
@@ -83,6 +83,11 @@ def job_address(
             Outcome.HTTP, f"{name} is at {origin}; poll_origins of its options allow it"
         )
     return str(place)
+
+
+def origin_of(url: URL) -> tuple[str, str | None, int | None]:
+    """Return the scheme, host and port of an address: what a server's secrets may be sent to."""
+    return url.scheme, url.host, url.port
 
 
 def _moment(text: str) -> datetime | None:

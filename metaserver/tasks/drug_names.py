@@ -98,6 +98,11 @@ class DrugNames:
         except InputError as error:
             return RunFile(faults=refused(error, path))
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
     def counted(
         self, _gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]
     ) -> Mapping[str, object]:
@@ -105,7 +110,7 @@ class DrugNames:
         return {str(article): sorted(names) for article, names in payloads.items() if names}
 
     def intervals(
-        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
+        self, _gold: DrugNameGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's strict F-score and rank."""
         return intervals(cards, rising=False)

@@ -115,7 +115,7 @@ def test_bb_scores_as_its_command(
     assert (score.articles_scored, score.articles_in_gold) == (2 if ner else 1, 2)
     first = next(iter(score.values.values()))
     assert first == list(found["scores"][0].values())[1]
-    [interval] = task.intervals(None, {"a": score.card}).values()  # type: ignore[attr-defined]
+    [interval] = task.intervals(None, {"a": score.card}, task.order[0]).values()  # type: ignore[attr-defined]
     assert [interval.low, interval.high] == bounds[0]
     assert (interval.best_rank, interval.worst_rank) == (1, 1)
 
@@ -134,7 +134,7 @@ def test_drug_names_score_as_their_command(
     }
     assert score.values["strict_f"] == found["micro"]["strict"]["f_score"]
     assert (score.articles_scored, score.articles_in_gold) == (2, 2)
-    interval = DDI_NER.intervals(None, {"a": score.card})["a"]  # type: ignore[arg-type]
+    interval = DDI_NER.intervals(None, {"a": score.card}, "strict_f")["a"]  # type: ignore[arg-type]
     assert [interval.low, interval.high] == found["f_score_intervals"]["strict"]
 
 
@@ -144,7 +144,7 @@ def test_predictors_score_as_their_command(
     score = scored(PPI_3D, tmp_path, **PREDICTORS)
     found = printed(capsys, "ppi3d", "--gold", tmp_path / "gold", "--scores", tmp_path / "run")
     assert score.values == {key: found[key] for key in score.values}
-    interval = PPI_3D.intervals({}, {"a": score.card})["a"]
+    interval = PPI_3D.intervals({}, {"a": score.card}, "score")["a"]
     assert [interval.low, interval.high] == found["intervals"]["score"]
     plain = b"1\t0.9\n0\t0.8\n1\t0.7\n0\t1e-3\n0\t0.2\n"
     labelled = printed(capsys, "ppi3d", "--scores", placed(tmp_path, plain, "labelled"))
