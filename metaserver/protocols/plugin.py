@@ -120,7 +120,11 @@ class ArticleText(Protocol):
 
 
 class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
-    """One attempt for one article; `tasks` are those that the server is asked for."""
+    """One attempt for one article; `tasks` are those that the server is asked for.
+
+    `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not
+    scored is needed too, so that the answer must be decoded as a whole.
+    """
 
     server: Server
     article: ArticleId
@@ -129,6 +133,7 @@ class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     tasks: Sequence[Part]
     vocabulary: Vocabulary
     text: ArticleText
+    usual: bool = True
 
 
 OpenChannel: TypeAlias = Callable[[], ServerChannel]
