@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -75,7 +75,7 @@ class Monitor:
     behind: int = 0  # servers whose stored attempts are still being read: "catching up"
     opened: bool = True  # articles are sent now
     blocked: str = ""  # the reason why no answer can be stored now, so that all lanes wait
-    course: CourseReading = CourseReading()  # of all attempts of the phase
+    course: CourseReading = field(default_factory=CourseReading)  # of all attempts of the phase
 
 
 class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):

@@ -38,7 +38,9 @@ NEWS = "Articles and gold of the training phase can be downloaded now."
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[JourneyHub]:
     with JourneyHub(tmp_path) as hub:
-        hub.ask("challenges.set", challenge="bc", title="BioCreative 2026", timezone="Europe/Madrid")
+        hub.ask(
+            "challenges.set", challenge="bc", title="BioCreative 2026", timezone="Europe/Madrid"
+        )
         hub.ask("challenges.edit", challenge="bc", terms="", terms_version="", **PAGE)
         hub.ask("challenges.announce", challenge="bc", title="Training data", text=NEWS)
         yield hub

@@ -1,4 +1,4 @@
-"""`metaserver rehearse`: small ones, with their restart, a deadline, and a store that lost something."""
+"""`metaserver rehearse`: a restart, a deadline, and a store that lost something."""
 
 from __future__ import annotations
 

@@ -58,7 +58,10 @@ class TimeAxis:
         """Return the axis of a whole phase: the time since its first attempt."""
         whole = course.seconds * len(course.moments)
         return cls(
-            begin="0", middle=in_words(whole / 2), end=in_words(whole), each=in_words(course.seconds)
+            begin="0",
+            middle=in_words(whole / 2),
+            end=in_words(whole),
+            each=in_words(course.seconds),
         )
 
 

@@ -15,10 +15,10 @@ DAY_0 = 1_767_225_600  # 2026-01-01
 
 
 BUSY = [
-        Moment(start=60 * i, answered=i % 7, partial=i % 2, errors=i % 3, p50=i, p95=2 * i)
-        if i % 11
-        else Moment(start=60 * i)
-        for i in range(60)
+    Moment(start=60 * i, answered=i % 7, partial=i % 2, errors=i % 3, p50=i, p95=2 * i)
+    if i % 11
+    else Moment(start=60 * i)
+    for i in range(60)
 ]
 HUGE = [Moment(start=0, answered=10**6, errors=10**6, partial=10**6, p50=1e4, p95=86_400.0)]
 TRENDS = {"busy": BUSY, "empty": [Moment(start=0)] * 24, "nothing": [], "huge": HUGE}
