@@ -217,7 +217,7 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     page = await ana.get(f"{PHASE}/edit")
     assert 'value="0.5"' in page.text
     assert '<option value="mcc" selected>' in page.text
-    page = await ana.post(f"{PHASE}/edit", {"ranking.measure": "f_score"})
+    page = await ana.post(f"{PHASE}/edit", {"ranking.measure": "f_score", "tasks": "ACT"})
     assert 'id="form-ranking.measure-error"' in page.text  # no measure of ACT
     assert page.status == 422
 
