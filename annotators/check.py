@@ -46,8 +46,7 @@ async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] 
 
     An answer may take `limit` seconds. Raises `BadInputError` where `url` is not a URL.
     """
-    if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-        raise BadInputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")
+    url = server_url(url)
     right = True
     deadline = aiohttp.ClientTimeout(total=limit)
     async with aiohttp.ClientSession(timeout=deadline) as session:
@@ -56,6 +55,16 @@ async def check(url: str, *, limit: float = 60.0, show: Callable[[str], object] 
             for line in _lines(step):
                 show(line)
     return right
+
+
+def server_url(url: str) -> str:
+    """Return a server's URL; raises `BadInputError` where it is none."""
+    try:
+        if urlsplit(url).scheme in {"http", "https"} and urlsplit(url).hostname:
+            return url
+    except ValueError:  # such as half an IPv6 address
+        pass
+    raise BadInputError("URL", f"{url!r} is no URL; expected http://HOST:PORT/")
 
 
 def _lines(step: SelfTestStep) -> Iterator[str]:
@@ -82,13 +91,13 @@ async def _annotate(
 ) -> SelfTestStep:
     start = time.perf_counter()
     try:
-        answer = await _call(session, url, "Annotator.getAnnotation", text, *context)
+        answer = await call(session, url, "Annotator.getAnnotation", text, *context)
     except Fault as fault:
         if context:
             return _taken(name, start, note=f"fault {fault.faultCode}: register with `text` only")
         return _taken(name, start, f"fault {fault.faultCode}: {fault.faultString:.200}")
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
-        return _taken(name, start, _reason(error))
+        return _taken(name, start, reason(error))
     if answer is None or answer == []:  # to the hub as good as an empty struct
         answer = {}
     wrong = (*problems(answer), *misplaced(answer, text))
@@ -98,11 +107,11 @@ async def _annotate(
 async def _state(session: aiohttp.ClientSession, url: str) -> SelfTestStep:
     name, start = "the server's state", time.perf_counter()
     try:
-        state = await _call(session, url, "Annotator.getState")
+        state = await call(session, url, "Annotator.getState")
     except Fault:
         return _taken(name, start, note="no Annotator.getState: the hub will probe otherwise")
     except (aiohttp.ClientError, TimeoutError, ValueError, Error) as error:
-        return _taken(name, start, _reason(error))
+        return _taken(name, start, reason(error))
     return _taken(name, start, *_state_problems(state), note=str(state))
 
 
@@ -122,7 +131,7 @@ def _taken(name: str, start: float, *wrong: str, note: str = "") -> SelfTestStep
     return SelfTestStep(name, time.perf_counter() - start, wrong, note)
 
 
-async def _call(session: aiohttp.ClientSession, url: str, method: str, *params: Any) -> Any:
+async def call(session: aiohttp.ClientSession, url: str, method: str, *params: Any) -> Any:
     """Call a method; raises `Fault`, or `ValueError` with what is wrong with the response."""
     headers = {"Content-Type": "text/xml"}
     body = dumps(params, method).encode()
@@ -143,7 +152,8 @@ async def _call(session: aiohttp.ClientSession, url: str, method: str, *params: 
     return value
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
+    """Say what is wrong with a call that failed."""
     if isinstance(error, TimeoutError):
         return "no answer in time (see --timeout)"
     return str(error) or type(error).__name__

@@ -11,6 +11,7 @@ from annotators.baselines import articles
 from annotators.baselines.proteins import SHIPPED_NAMES
 from annotators.contract import MEMBER_OF_TASK
 from annotators.errors import BadInputError
+from annotators.starter import KITS
 
 SUMMARY = "Serve a baseline, check a server, start a new one."
 SERVERS = {
@@ -18,12 +19,14 @@ SERVERS = {
     "cooccurrence": ("INT", "IPT"),
     "act": ("ACT",),
     "ner": ("NER",),
+    "llm": ("ACT", "INT", "IPT"),
     "slow": ("INT", "IPT", "ACT"),
     "faulty": ("INT", "IPT", "ACT"),
 }
 """The servers and the tasks that each answers by default."""
 ABLE = SERVERS | {
     "cooccurrence": ("INT", "IPT", "ACT"),
+    "llm": ("ACT", "INT", "IPT", "NER"),
     "slow": ("INT", "IPT", "ACT", "NER"),
     "faulty": ("INT", "IPT", "ACT", "NER"),
 }
@@ -47,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     _add_serve(commands.add_parser("serve", help="serve a baseline, or a server that tests a hub"))
     _add_check(commands.add_parser("check", help="test an annotation server as the hub would"))
-    _add_new(commands.add_parser("new", help="write a server to start from"))
+    _add_score(commands.add_parser("score", help="score the result files of a check"))
+    _add_new(commands.add_parser("new", help="write a starter kit: a server in your language"))
     _add_train_act(commands.add_parser("train-act", help="train the model that `serve act` uses"))
     return top
 
@@ -67,7 +71,11 @@ def _add_serve(command: argparse.ArgumentParser) -> None:
         metavar="TSV",
         help="UniProt table with protein and gene names (a small one comes with the package)",
     )
-    command.add_argument("--model", type=Path, help="act: what train-act wrote (a small one)")
+    command.add_argument(
+        "--model", help="act: what train-act wrote (a small one); llm: the model's name"
+    )
+    command.add_argument("--base-url", metavar="URL", help="llm: the endpoint, http://HOST:PORT/v1")
+    command.add_argument("--config", type=Path, metavar="YAML", help="llm: its other settings")
     command.add_argument(
         "--delay",
         type=float,
@@ -84,11 +92,42 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--timeout", type=float, default=60.0, help="seconds an answer may take (60)"
     )
+    command.add_argument(
+        "--articles",
+        type=Path,
+        nargs="+",
+        metavar="PATH",
+        help="articles to send instead: BioC JSON, .tsv, .txt, or folders of these",
+    )
+    command.add_argument(
+        "--write-runs", type=Path, metavar="DIR", help="write a result file a task into DIR"
+    )
+    command.add_argument("--at-once", type=int, default=1, help="articles sent at a time (1)")
+    command.add_argument(
+        "--injection", action="store_true", help="measure if instructions in articles are followed"
+    )
     command.set_defaults(run=_check)
+
+
+def _add_score(command: argparse.ArgumentParser) -> None:
+    command.add_argument("runs", type=Path, metavar="DIR", help="what check --write-runs wrote")
+    command.add_argument(
+        "--gold", type=Path, required=True, metavar="DIR", help="folder with ACT.tsv, INT.tsv, ..."
+    )
+    command.add_argument(
+        "--articles",
+        choices=("all", "answered"),
+        default="all",
+        help="gold articles that count: all (as on boards), or those answered",
+    )
+    command.set_defaults(run=_score)
 
 
 def _add_new(command: argparse.ArgumentParser) -> None:
     command.add_argument("folder", type=Path, help="where to write it; made if absent")
+    command.add_argument(
+        "--language", choices=KITS, default="python", help="language of the server (python)"
+    )
     command.set_defaults(run=_new)
 
 
@@ -110,15 +149,24 @@ def _add_train_act(command: argparse.ArgumentParser) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from annotators.serving import serve_baseline
+    from annotators.serving import serve_baseline, serve_llm
 
     for option, shown, expected in _serve_problems(options):
         raise BadInputError(option, f"{shown}; expected {expected}")
+    tasks = options.tasks or SERVERS[options.server]
+    if options.server == "llm":
+        from annotators.llm.config import read_config
+
+        config = read_config(options.config, base_url=options.base_url, model=options.model)
+        serve_llm(
+            config, tasks=tasks, names=options.uniprot_names, host=options.host, port=options.port
+        )
+        return 0
     serve_baseline(
         options.server,
-        tasks=options.tasks or SERVERS[options.server],
+        tasks=tasks,
         names=options.uniprot_names,
-        model=options.model,
+        model=Path(options.model) if options.model else None,
         delay=tuple(options.delay),
         host=options.host,
         port=options.port,
@@ -136,6 +184,9 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
         yield "--workers", options.workers, "1 or more"
     if not 0 <= low <= high < float("inf"):
         yield "--delay", f"{low} {high}", "0 <= MIN <= MAX"
+    for name in ("base_url", "config"):
+        if getattr(options, name) is not None and options.server != "llm":
+            yield f"--{name.replace('_', '-')}", options.server, "llm"
     if wrong := [task for task in options.tasks or () if task not in able]:
         yield "--tasks", f"{options.server} does not answer {wrong[0]}", " or ".join(able)
 
@@ -143,15 +194,41 @@ def _serve_problems(options: argparse.Namespace) -> Iterator[tuple[str, object, 
 def _check(options: argparse.Namespace) -> int:
     import asyncio
 
+    from annotators.article_check import check_articles
     from annotators.check import check
 
-    return 0 if asyncio.run(check(options.url, limit=options.timeout)) else 1
+    if (options.articles is None) != (options.write_runs is None):
+        raise BadInputError("--articles", "goes with --write-runs DIR; expected both or neither")
+    if options.at_once < 1:
+        raise BadInputError("--at-once", f"{options.at_once}; expected 1 or more")
+    if options.injection:
+        from annotators.injection import measure
+
+        if options.articles is not None:
+            raise BadInputError("--injection", "has articles of its own; expected no --articles")
+        return 0 if asyncio.run(measure(options.url, limit=options.timeout)) else 1
+    if options.articles is None:
+        return 0 if asyncio.run(check(options.url, limit=options.timeout)) else 1
+    right = check_articles(
+        options.url,
+        articles.read_articles(options.articles),
+        options.write_runs,
+        limit=options.timeout,
+        at_once=options.at_once,
+    )
+    return 0 if asyncio.run(right) else 1
+
+
+def _score(options: argparse.Namespace) -> int:
+    from annotators.score import score
+
+    return score(options.runs, options.gold, articles=options.articles)
 
 
 def _new(options: argparse.Namespace) -> int:
-    from annotators.starter import write_starter
+    from annotators.starter import write_kit
 
-    write_starter(options.folder)
+    write_kit(options.folder, options.language)
     return 0
 
 

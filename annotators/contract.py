@@ -60,12 +60,14 @@ class Answer(TypedDict, total=False):
     """The answer for one article: the members of the tasks the server is registered for.
 
     `interaction` is `[relevant, confidence]`: a boolean and a double in ]0, 1].
+    `meta` says how the answer was made, such as tokens and cost; no task reads it.
     """
 
     interaction: list[bool | float]
     normalizations: list[Normalization]
     pairs: list[Pair]
     mentions: list[Mention]
+    meta: dict[str, str | int | float | bool]
 
 
 REQUIRED: dict[str, dict[str, type]] = {
@@ -78,6 +80,7 @@ OPTIONAL: dict[str, dict[str, type]] = {
     "pairs": {"rank": int, "evidence": str},
     "mentions": {"type": str, "length": int, "section": str, "confidence": float},
 }
+META = "meta"
 IDENTIFIERS = ("dbid", "dbid_a", "dbid_b")
 WORDS = {str: "string", int: "int", float: "double", bool: "boolean", list: "array", dict: "struct"}
 
@@ -89,8 +92,10 @@ def problems(answer: object) -> Iterator[str]:
         return
     for key, value in answer.items():
         check = CHECKS.get(key)
-        if check is None:
-            yield f"{key}: unknown member; expected one of {', '.join(CHECKS)}"
+        if key == META:
+            yield from _meta(value)
+        elif check is None:
+            yield f"{key}: unknown member; expected one of {', '.join((*CHECKS, META))}"
         elif not isinstance(value, list):
             yield f"{key}: expected array, got {_word(value)}"
         else:
@@ -106,6 +111,15 @@ def misplaced(answer: object, text: str) -> Iterator[str]:
                 there = text[max(offset, 0) : max(offset, 0) + len(words)]
                 if offset < 0 or there != words:
                     yield f"mentions[{index}]: at {offset} is {there!r:.60}, not {words!r:.60}"
+
+
+def _meta(value: object) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{META}: expected struct, got {_word(value)}"
+        return
+    for key, one in value.items():
+        if type(one) not in {str, int, float, bool}:
+            yield f"{META}.{key}: expected a string, a number or a boolean, got {_word(one)}"
 
 
 def _interaction(path: str, value: list[Any]) -> Iterator[str]:

@@ -222,7 +222,7 @@ FAULTS: tuple[FaultyAnswer, ...] = (
         name="fault", outcome="fault", play=_sent(encode_fault(17, "out of memory")), heals_after=1
     ),
     FaultyAnswer(
-        name="malformed", outcome="xml", play=_sent(b"<methodResponse><params><param><value>")
+        name="malformed", outcome="syntax", play=_sent(b"<methodResponse><params><param><value>")
     ),
     FaultyAnswer(name="http 500", outcome="http", play=_sent(b"oops", status=500), heals_after=2),
     FaultyAnswer(name="wrong types", outcome="shape", play=_altered(_wrong_types)),
@@ -235,14 +235,14 @@ FAULTS: tuple[FaultyAnswer, ...] = (
     FaultyAnswer(name="oversized", outcome="too_large", play=_oversized, heals_after=1),
     FaultyAnswer(name="gzip", outcome="ok", play=_gzip),
     FaultyAnswer(name="truncated", outcome="connect", play=_truncated, heals_after=2),
-    FaultyAnswer(name="entity attack", outcome="xml", play=_sent(ATTACK)),
+    FaultyAnswer(name="entity attack", outcome="syntax", play=_sent(ATTACK)),
     FaultyAnswer(name="bad ranks", outcome="partial", play=_altered(_bad_ranks)),
     FaultyAnswer(name="untyped", outcome="ok", play=_altered(_untyped)),
     FaultyAnswer(
         name="fault on 500", outcome="fault", play=_sent(encode_fault(500, "internal"), status=500)
     ),
     FaultyAnswer(
-        name="web page", outcome="xml", play=_sent(b"<html><body>Welcome!<br></body></html>")
+        name="web page", outcome="syntax", play=_sent(b"<html><body>Welcome!<br></body></html>")
     ),
     FaultyAnswer(name="unranked", outcome="ok", play=_altered(_unranked)),
     FaultyAnswer(name="drips", outcome="timeout", play=_drip, heals_after=1),
@@ -254,7 +254,7 @@ FAULTS: tuple[FaultyAnswer, ...] = (
         outcome="http",
         play=_sent(b"", status=302, headers={"Location": "http://127.0.0.1:9/"}),
     ),
-    FaultyAnswer(name="nested", outcome="xml", play=_sent(RESPONSE % NESTED)),
+    FaultyAnswer(name="nested", outcome="syntax", play=_sent(RESPONSE % NESTED)),
     FaultyAnswer(name="not HTTP", outcome="http", play=_not_http, heals_after=1),
     FaultyAnswer(name="gzip bomb", outcome="too_large", play=_gzip_bomb, heals_after=1),
     FaultyAnswer(name="quirks", outcome="ok", play=_sent(RESPONSE % QUIRKS)),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
-from annotators.contract import MEMBER_OF_TASK, Answer, Context
+from annotators.contract import MEMBER_OF_TASK, META, Answer, Context
 from annotators.server import Kit, application, serve_application
+
+if TYPE_CHECKING:
+    from annotators.llm.config import LlmConfig
 
 Plain: TypeAlias = Callable[[str], Answer]
 
@@ -32,6 +35,25 @@ def serve_baseline(
     annotate = _only(plain, tasks)
     kit = _kit(server, annotate, delay, workers)
     serve_application(application(kit), host=host, port=port)
+
+
+def serve_llm(
+    config: LlmConfig, *, tasks: Iterable[str], names: Path, host: str, port: int
+) -> None:
+    """Serve the annotator that asks a language model, until SIGTERM or Ctrl-C."""
+    from annotators.llm.annotator import LlmAnnotator
+
+    model = LlmAnnotator(config=config, known=Dictionary(read_proteins(names)))
+    members = {META, *(MEMBER_OF_TASK[task] for task in tasks)}
+
+    async def annotate(text: str, context: Context) -> Answer:
+        return _of(await model.annotate(text, context), members)
+
+    app = application(
+        Kit(annotate, workers=config.at_once, version=f"{config.model} {config.digest}")
+    )
+    app.cleanup_ctx.append(model.lifetime)
+    serve_application(app, host=host, port=port)
 
 
 def _kit(
@@ -83,7 +105,10 @@ def _only(plain: Plain, tasks: Iterable[str]) -> Callable[[str, Context], Answer
     members = {MEMBER_OF_TASK[task] for task in tasks}
 
     def annotate(text: str, _: Context) -> Answer:
-        answer = plain(text)
-        return cast("Answer", {key: value for key, value in answer.items() if key in members})
+        return _of(plain(text), members)
 
     return annotate
+
+
+def _of(answer: Answer, members: Collection[str]) -> Answer:
+    return cast("Answer", {key: value for key, value in answer.items() if key in members})

@@ -5,7 +5,7 @@ import pkgutil
 import sys
 from pathlib import Path
 
-NOT_BENCHMARKS = {"__main__", "filled", "peer", "phase", "sampling"}
+NOT_BENCHMARKS = {"__main__", "filled", "panel", "peer", "phase", "sampling"}
 names = sorted(
     {m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])} - NOT_BENCHMARKS
 )

@@ -94,10 +94,11 @@ async def _timed(service: HubContext, address: str, name: str, **values: Any) ->
     return Took(seconds=took, core=core, answers=times)
 
 
-async def _at_rest(service: HubContext) -> None:
-    """Wait until the boards have all stored answers: a job on them would wait for that too."""
-    while any(running.is_behind for running in service.scheduler.phases.values()):
-        await asyncio.sleep(BEAT)
+async def _catch_up(service: HubContext) -> None:
+    """Give the boards all stored answers, as a hub does after its start: a job waits for it."""
+    for running in service.scheduler.phases.values():
+        async with running.scoring:
+            await running.catch_up()
 
 
 def changed(folder: Path, articles: int, names: Sequence[str] = ("gold.set",)) -> list[Took]:
@@ -111,7 +112,7 @@ def changed(folder: Path, articles: int, names: Sequence[str] = ("gold.set",)) -
             open_service(given) as service,
             serve_app(make_service_app(service), web) as address,
         ):
-            await _at_rest(service)
+            await _catch_up(service)
             content = gold_of("INT", articles, 1)
             values = {"phase": PHASE, "task": "INT", "content": content, "source": "gold.tsv"}
             return [await _timed(service, address, name, **values) for name in names]

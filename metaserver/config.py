@@ -14,6 +14,7 @@ import msgspec
 import yaml
 from msgspec import Meta
 
+from metaserver.client.credentials import KEY_FILE
 from metaserver.client.guard import AddressGuard, read_network
 from metaserver.client.http import HttpLimits
 from metaserver.lanes.limits import LaneLimits
@@ -22,7 +23,9 @@ from metaserver.model.plans import Count, PhaseLimits, Seconds, Share, TeamNames
 from metaserver.model.rankings import Ranking
 from metaserver.model.settings import LimitSettings, LogFormat, LogLevel
 from metaserver.model.states import Backoff, Visibility
-from metaserver.uniprot.verdicts import SecondaryPolicy
+from metaserver.uniprot.verdicts import Normalisation, SecondaryPolicy
+from metaserver.uniprot.vocabulary import Policies
+from metaserver.wire.historic import Completion
 from metaserver.wire.xmlrpc import Limits
 
 
@@ -61,7 +64,15 @@ class UniprotSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Settings of the check of accessions against the phase's UniProt release."""
 
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+    normalise: Normalisation = Normalisation.STRICT  # or mend: isoforms, prefixes, small letters
     releases: str = "releases"  # the folder that holds the releases, each under its name
+
+
+class AnswerSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Completions of answers of servers from before the contract, which lack members."""
+
+    confidence: Literal["required", "rank"] = "required"  # rank: without any, falls with the rank
+    mention_type: str = ""  # of mentions without one; empty: it is required
 
 
 class MetricsReaders(StrEnum):
@@ -121,9 +132,14 @@ class NoticeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Networks beyond public addresses that `metaserver serve` connects to (docs/security.md)."""
+    """Settings of what the hub trusts and keeps secret (docs/security.md).
+
+    `allow_networks` are networks beyond public addresses that `metaserver serve` connects to.
+    """
 
     allow_networks: list[str] = []
+    ca_file: str = ""  # PEM: certificates of servers to trust beyond those of the system
+    key_file: str = ""  # of the credentials of servers; empty: credentials.key in the hub's folder
 
     def __post_init__(self) -> None:
         for network in self.allow_networks:
@@ -172,6 +188,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     retry: RetrySettings = RetrySettings()
     circuit: CircuitSettings = CircuitSettings()
     uniprot: UniprotSettings = UniprotSettings()
+    answers: AnswerSettings = AnswerSettings()
     web: WebSettings = WebSettings()
     notices: NoticeSettings = NoticeSettings()
     logs: LogSettings = LogSettings()
@@ -202,12 +219,32 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             health=self.circuit.health,
         )
 
+    def policies(self) -> Policies:
+        """Return the policies of the check of accessions."""
+        return Policies(self.uniprot.secondary, self.uniprot.normalise)
+
+    def completion(self) -> Completion | None:
+        """Return what completes answers of historic servers; None where nothing does."""
+        answers = self.answers
+        by_rank = answers.confidence == "rank"
+        if not (by_rank or answers.mention_type):
+            return None
+        return Completion(by_rank=by_rank, mention_type=answers.mention_type)
+
     def http_limits(self) -> HttpLimits:
         """Return the limits of the HTTP client."""
         return HttpLimits(
             connect=self.limits.connect,
             answer=Limits(bytes=self.limits.answer_bytes, values=self.limits.answer_values),
         )
+
+    def key_file(self) -> Path:
+        """Return the file of the key that seals the credentials of servers."""
+        return Path(self.security.key_file or Path(self.folder) / KEY_FILE)
+
+    def ca_file(self) -> Path | None:
+        """Return the file of further certificates to trust, or None."""
+        return Path(self.security.ca_file) if self.security.ca_file else None
 
     def address_guard(self) -> AddressGuard:
         """Return the guard against addresses that no article may be sent to."""

@@ -2,8 +2,8 @@
 
 `evaluate_files` scores a result file, `evaluate_runs` many of them; `RunScorer` scores a run while
 its answers land. All return a `Scorecard`. `compare` tests which differences are significant,
-`article_ranks` and `article_difficulty` which articles are hard, and `train` makes a consensus of
-runs. What each measure means is in docs/scoring.md.
+`article_ranks` and `article_difficulty` which articles are hard; `train_model` learns a consensus
+of runs, and a `ConsensusRanker` applies it. What each measure means is in docs/scoring.md.
 
 It imports neither `metaserver` nor `annotators`.
 """
@@ -13,9 +13,17 @@ from scoring.analysis import ArticleDifficulty, ArticleRank, article_difficulty,
 from scoring.article_scores import ArticleScore
 from scoring.biocreative import Answer, RunScorer
 from scoring.confusion import Confusion
-from scoring.cross_validation import CrossValidation, TeamChoice, cross_validate
+from scoring.consensus import (
+    Consensus,
+    ConsensusModel,
+    ConsensusRanker,
+    CrossValidation,
+    TeamChoice,
+    cross_validate,
+    read_model,
+    train_model,
+)
 from scoring.doubtful import DoubtfulItem, changed_gold, doubtful_items
-from scoring.ensemble import Ensemble, train
 from scoring.errors import FileProblem, FormatError, OptionError, ScoringError
 from scoring.evaluation import evaluate_files, evaluate_runs
 from scoring.files import Run, read_gold, read_run, result_lines
@@ -60,10 +68,12 @@ __all__ = [
     "Classification",
     "Comparison",
     "Confusion",
+    "Consensus",
+    "ConsensusModel",
+    "ConsensusRanker",
     "CrossValidation",
     "Curve",
     "DoubtfulItem",
-    "Ensemble",
     "FileProblem",
     "FormatError",
     "Gold",
@@ -101,11 +111,12 @@ __all__ = [
     "mean_of",
     "pair",
     "read_gold",
+    "read_model",
     "read_run",
     "read_strata",
     "result_lines",
     "select_views",
     "stratum_differences",
     "stratum_scores",
-    "train",
+    "train_model",
 ]

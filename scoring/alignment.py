@@ -67,10 +67,14 @@ def overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]
     return Overlaps(i, j, both / (sizes[i] + others[j] - both))
 
 
-def most_overlaps(left: Sequence[tuple[str, Span]], right: Sequence[tuple[str, Span]]) -> int:
-    """Return how many pairs of fragments `overlaps` would look at, without the memory for them."""
-    (_, a_start, a_end), (_, b_start, b_end) = _laid_out(left, right)
-    return int(_sweep(a_start, a_end, b_start, b_end)[1].sum())
+def most_own_overlaps(spans: Sequence[tuple[str, Span]]) -> int:
+    """Return how many pairs of fragments `overlaps` of spans with themselves would look at.
+
+    It takes no memory for them. Where it is S, no more than √(2 S) fragments lie around a place, so
+    that S bounds the work with any other spans too: see ADR 47.
+    """
+    (_, start, end), _ = _laid_out(spans, ())
+    return int(_sweep(start, end, start, end)[1].sum())
 
 
 def _sweep(

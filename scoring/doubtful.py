@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from scoring.analysis import AGREEMENT, LEAST_RUNS
-from scoring.ensemble import item_hits
-from scoring.files import Run
+from scoring.files import Run, item_hits
 from scoring.gold import ItemGold
 from scoring.tasks import Item, Task, by_rank, pair
 from scoring.views import members

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from scoring.biocreative import Answer
 from scoring.bulk import read_hits
-from scoring.errors import FileProblem
+from scoring.errors import FileProblem, OptionError
 from scoring.gold import ActGold, Gold, ItemGold
 from scoring.rows import (
     GOLD_COLUMNS,
@@ -38,6 +38,16 @@ class Run:
     name: str
     answers: Mapping[str, Answer] = field(repr=False)
     warnings: tuple[FileProblem, ...] = ()
+
+
+def item_hits(run: Run) -> Mapping[str, Sequence[Hit]]:
+    """Return a run's hits; raises `OptionError` for an ACT run, which has none."""
+    hits: dict[str, Sequence[Hit]] = {}
+    for article, answer in run.answers.items():
+        if isinstance(answer, Classification):
+            raise OptionError(f"{run.name}: expected INT or IPT runs")
+        hits[article] = answer
+    return hits
 
 
 def run_name(path: Source) -> str:

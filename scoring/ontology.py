@@ -38,6 +38,10 @@ class Ontology:
         """Return the same hierarchy without what was computed of it so far, which is kept."""
         return Ontology(self._parents, alternatives=self._alternatives)
 
+    def current(self, concept: str) -> str:
+        """Return the concept that an alternative identifier stands for; else the same."""
+        return self._alternatives.get(concept, concept)
+
     def contributions(self, concept: str) -> dict[str, float]:
         """Return S of the concept (1) and of each ancestor: 0.65 ^ links on the shortest path.
 
@@ -62,7 +66,7 @@ class Ontology:
         Wang et al. 2007, equation 3: the contributions to both over the common ancestors, divided
         by all contributions to either.
         """
-        a, b = sorted((self._alternatives.get(a, a), self._alternatives.get(b, b)))
+        a, b = sorted((self.current(a), self.current(b)))
         if (a, b) not in self._similarities:
             one, other = self.contributions(a), self.contributions(b)
             common = sum(one[name] + other[name] for name in one.keys() & other.keys())

@@ -30,7 +30,10 @@ _DRAWN_AT_ONCE = 1 << 15  # articles; their places and counts, 0.5 MB
 _RESAMPLES_AT_ONCE = 2048  # their counts for 600 articles, 5 MB, fit into a processor's cache
 
 ITEM_MEASURES = ("auc_ipr", "f_score", "precision", "recall")
-ACT_MEASURES = ("auc_ipr", "mcc", "accuracy")
+ACT_MEASURES = ("auc_ipr", "mcc", "accuracy", "sensitivity", "specificity")
+
+_LABELS = {"sensitivity": True, "specificity": False}
+"""The measures that are of the articles with one label alone."""
 
 
 def resampled(rng: np.random.Generator, articles: int, resamples: int) -> Iterator[Matrix]:
@@ -71,12 +74,13 @@ def on_resamples(
             raise OptionError(f"measure {measure!r}; expected one of {', '.join(ACT_MEASURES)}")
         runs = [card for card in scorecards if isinstance(card, ActScorecard)]
         correct = _correctness(gold, runs)
+        if measure in _LABELS:  # the share of one class that was classified correctly
+            correct[gold.truth != _LABELS[measure]] = np.nan
         by_measure: dict[str, Scores] = {
             "auc_ipr": lambda weights: _weighted_auc(gold, runs, weights),
             "mcc": lambda weights: _weighted_mcc(gold, runs, weights),
-            "accuracy": lambda weights: weighted_means(correct, weights),
         }
-        return correct, by_measure[measure]
+        return correct, by_measure.get(measure, lambda weights: weighted_means(correct, weights))
     if measure not in ITEM_MEASURES:
         raise OptionError(f"measure {measure!r}; expected one of {', '.join(ITEM_MEASURES)}")
     cards = [card for card in scorecards if isinstance(card, ItemScorecard)]

@@ -22,7 +22,7 @@ from metaserver.model.methods import MethodDescription
 from metaserver.model.plans import PhasePlan
 from metaserver.store import tables as t
 
-FORMAT = 2
+FORMAT = 3
 """The version of the format; it is raised when earlier archives can no longer be read."""
 
 MANIFEST = "manifest.json"
@@ -140,8 +140,11 @@ TABLES = (
     ),
     ArchivedTable(table=t.announcements),
     ArchivedTable(table=t.teams, forms={"notices": ColumnForm.LEFT_OUT}),
-    ArchivedTable(table=t.sign_ups),
-    ArchivedTable(table=t.servers),
+    ArchivedTable(
+        table=t.sign_ups,
+        forms={"origin": ColumnForm.LEFT_OUT, "code": ColumnForm.LEFT_OUT},
+    ),
+    ArchivedTable(table=t.servers, forms={"secret": ColumnForm.LEFT_OUT}),
     ArchivedTable(table=t.corpora),
     ArchivedTable(table=t.corpus_versions),
     ArchivedTable(table=t.articles, forms={"text": ColumnForm.RECORD}, records=ARTICLES),

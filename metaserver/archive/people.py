@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import msgspec
+import numpy as np
 import sqlalchemy as sa
 
 from metaserver.archive.zips import ZipWriter, pretty
 from metaserver.config import Settings
 from metaserver.files.compression import unpack
+from metaserver.leaderboards.coverage import Coverage
 from metaserver.leaderboards.gold import read_gold, scored_tasks
 from metaserver.leaderboards.public_part import PublicPart
 from metaserver.leaderboards.rescoring import score_answers
@@ -28,6 +30,7 @@ from metaserver.model.lanes import Corpus, LaneKey, StoredAttempt
 from metaserver.model.phases import GoldVersion
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import ArticleId, PhaseName, ServerName, TaskName
+from metaserver.model.states import OPEN_STATES, PhaseState
 from metaserver.phases.restore import gold_marks
 from metaserver.store import phases as phase_queries
 from metaserver.store import runs as run_queries
@@ -75,7 +78,8 @@ class PhaseFiles:
             secret = await digest_key(connection)
         plan = msgspec.json.decode(row.plan, type=PhasePlan)
         part = PublicPart.of(secret, row.id, plan)
-        board = self._empty_board(row, plan, gold, corpus, part)
+        coverage = self._coverage(row, lanes, corpus)
+        board = self._empty_board(row, plan, gold, corpus, part, coverage)
         for name, key in lanes.items():
             self._result_files(f"{folder}/runs", name, key, corpus, board)
         self._out.write_lines(f"{folder}/attempts.tsv", self._attempts(lanes, corpus))
@@ -97,6 +101,7 @@ class PhaseFiles:
         gold: Mapping[TaskName, GoldVersion],
         corpus: Corpus,
         part: PublicPart | None,
+        coverage: Coverage,
     ) -> Scoreboard:
         golds = {
             task: read_gold(task, version.content, version.source) for task, version in gold.items()
@@ -105,7 +110,24 @@ class PhaseFiles:
         if not golds:
             return Scoreboard([], plan.ranking)
         scored = scored_tasks(golds, self._vocabulary(row), marks, corpus.ids, part)
-        return Scoreboard(scored, plan.ranking)
+        return Scoreboard(scored, plan.ranking, coverage)
+
+    def _coverage(
+        self, row: sa.Row[Any], lanes: Mapping[ServerName, LaneKey], corpus: Corpus
+    ) -> Coverage:
+        """Return which articles are over for each run: all, unless the phase is open."""
+        is_open = row.standing is not None and PhaseState(row.standing) in OPEN_STATES
+        over: dict[ServerName, bytes] = {}
+        for name, key in lanes.items() if is_open else ():
+            bits = np.zeros(len(corpus), dtype=bool)
+            query = sa.select(attempts.c.position).where(of_lane(attempts, key), attempts.c.final)
+            bits[list(self._connection.execute(query).scalars())] = True
+            over[name] = np.packbits(bits, bitorder="little").tobytes()
+        return Coverage(
+            positions={article: position for position, article in enumerate(corpus.ids)},
+            over=over.get,
+            is_open=lambda: is_open,
+        )
 
     def _result_files(
         self, folder: str, name: ServerName, key: LaneKey, corpus: Corpus, board: Scoreboard
@@ -156,7 +178,7 @@ class PhaseFiles:
 
     def _vocabulary(self, row: sa.Row[Any]) -> ReleaseVocabulary:
         release = Release.open(self._settings.release_folder(row.release))
-        return ReleaseVocabulary(release=release, secondary=self._settings.uniprot.secondary)
+        return ReleaseVocabulary(release=release, **self._settings.policies()._asdict())
 
 
 def _spooled(spool: IO[bytes], corpus: Corpus) -> Iterator[tuple[ArticleId, Payload]]:

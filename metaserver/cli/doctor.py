@@ -17,7 +17,11 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from cryptography.fernet import Fernet, InvalidToken
+
 from metaserver.cli.folder import STORE_FILE
+from metaserver.client.credentials import read_key
+from metaserver.client.http import trusted
 from metaserver.config import (
     ChallengeSettings,
     NoticeSettings,
@@ -35,6 +39,7 @@ from metaserver.operations.rounded import warning
 from metaserver.phases.mail import smtp_context
 from metaserver.phases.verification import verify
 from metaserver.store import checkpoints
+from metaserver.store.copies import sealed_secrets
 from metaserver.store.reader import open_reader
 from metaserver.store.store import open_store
 from metaserver.tasks.plugin import LabelledTask, OfflineTask, installed_tasks
@@ -112,6 +117,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield from _files()
     yield from _web(settings)
     yield from _mail(settings.notices)
+    yield from _credentials(settings)
     yield from _releases(settings)
     for place, challenge in enumerate(settings.challenges):
         yield from _challenge(settings, challenge, f"challenges[{place}]")
@@ -184,6 +190,46 @@ def _mail(notices: NoticeSettings) -> Iterator[Finding]:
     except OSError as error:
         message = f"{notices.smtp_ca}: not certificates in PEM: {error.strerror or error}"
         yield Finding(FindingSeverity.ERROR, "notices.smtp_ca", message)
+
+
+def _credentials(settings: Settings) -> Iterator[Finding]:
+    """Yield findings on the key of the servers' credentials, and on further certificates."""
+    path, place = settings.key_file(), "security.key_file"
+    sealed = sealed_secrets(Path(settings.folder) / STORE_FILE)
+    try:
+        key = read_key(path)
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        if sealed:
+            message = f"{path} is missing: {len(sealed)} servers need their credentials again"
+            yield Finding(FindingSeverity.ERROR, place, message)
+        else:
+            yield Finding(FindingSeverity.OK, place, f"{path}: made with the first secret")
+    except (OSError, InputError) as error:
+        yield Finding(FindingSeverity.ERROR, place, f"cannot be read: {error}")
+    else:
+        if mode & OTHERS:
+            message = f"{path}: others may open it (mode {mode:04o}): chmod 600"
+            yield Finding(FindingSeverity.ERROR, place, message)
+        lost = [name for name, secret in sealed.items() if not _opens(key, secret)]
+        if lost:
+            message = f"another key sealed the credentials of {', '.join(lost)}: enter them again"
+            yield Finding(FindingSeverity.ERROR, place, message)
+        elif not mode & OTHERS:
+            message = f"{path} opens the credentials of {len(sealed)} servers; no backup has it"
+            yield Finding(FindingSeverity.OK, place, message)
+    try:
+        trusted(settings.ca_file())
+    except InputError as error:
+        yield Finding(FindingSeverity.ERROR, error.place, error.message)
+
+
+def _opens(key: Fernet, sealed: str) -> bool:
+    try:
+        key.decrypt(sealed.encode())
+    except InvalidToken:
+        return False
+    return True
 
 
 def _releases(settings: Settings) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from metaserver.cli.folder import STORE_FILE, make_folder
+from metaserver.client.credentials import Keyring
 from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
 from metaserver.config import Settings
@@ -24,6 +25,7 @@ from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
+from metaserver.operations.uploads import READS, READS_SECONDS
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
 from metaserver.phases.curves import ScoreCurves
@@ -55,7 +57,13 @@ async def open_hub(
     make_folder(folder)
     async with (
         open_store(folder / STORE_FILE) as store,
-        open_client(settings.http_limits(), guard, calls=descriptors.current().calls) as client,
+        open_client(
+            settings.http_limits(),
+            guard,
+            calls=descriptors.current().calls,
+            keyring=Keyring(settings.key_file()),
+            ca_file=settings.ca_file(),
+        ) as client,
     ):
         scheduler = Scheduler(
             store, client, settings, clock=clock, patience=patience, releases=releases
@@ -88,6 +96,7 @@ async def open_hub(
             jobs=Jobs(clock),
             sign_up_mailer=SignUpMailer(store, settings, clock),
             sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
+            file_reads=RecentCounts(READS, READS_SECONDS, clock),
             curves=ScoreCurves(store),
             clock=clock,
         )

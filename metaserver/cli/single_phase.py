@@ -90,6 +90,7 @@ async def _begin(hub: HubContext, given: SinglePhase, articles: Iterable[Article
 async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerName, LaneEnd]:
     """Drive the hub until the lanes of a phase have ended; return how each did.
 
+    Its boards are final then: an article that a server was not asked for counts as zero.
     `HubError` where one was stopped by a fault of the hub, when the others have ended.
     """
     async with asyncio.TaskGroup() as group:
@@ -97,6 +98,7 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
         ended = await hub.scheduler.lanes.ended(running)
         async with running.scoring:
             await running.catch_up()
+            running.end()
         working.cancel()
     with suppress(UnavailableError):
         await hub.state_recorder.record()  # the last states: the recorder looks once a second
@@ -108,8 +110,8 @@ async def work_to_end(hub: HubContext, running: RunningPhase) -> Mapping[ServerN
 
 
 def _vocabulary(hub: HubContext, given: SinglePhase) -> str:
-    secondary = hub.settings.uniprot.secondary
-    return ReleaseVocabulary(release=given.release, secondary=secondary).name
+    policies = hub.settings.policies()
+    return ReleaseVocabulary(release=given.release, **policies._asdict()).name
 
 
 async def _phase(

@@ -21,7 +21,7 @@ from metaserver.model.errors import InputError
 from metaserver.model.records import TeamName
 from metaserver.model.states import Role
 from metaserver.model.tokens import Token
-from metaserver.operations.tokens import DAY
+from metaserver.operations.tokens import DAY, OF_NO_TEAM
 from metaserver.store import audit, teams, tokens
 from metaserver.store.database import open_sqlite, reading_sqlite, writing
 from metaserver.web.ui.formatting import day
@@ -61,8 +61,8 @@ async def _create(args: argparse.Namespace, engine: AsyncEngine, path: Path) -> 
         raise InputError("--label", "expected at most 100 printable characters")
     if (role is Role.TEAM) > (args.team is not None):
         raise InputError("--team", "a team's token needs its team")
-    if role is Role.ORGANISER and args.team is not None:
-        raise InputError("--team", "an organiser is of no team")
+    if role in OF_NO_TEAM and args.team is not None:
+        raise InputError("--team", f"a token of role {role} has no team")
     async with writing(engine, path) as connection:
         team_id = None
         if args.team is not None:

@@ -11,7 +11,8 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.payload import Payload
 
 from metaserver.client.exchange import Exchange
-from metaserver.wire.xmlrpc import CallTemplate, escape_text
+from metaserver.protocols.plugin import RenderedBody, Request
+from metaserver.wire.xmlrpc import escape_text, unescape_text
 
 CACHE_BYTES = 4 * 2**20
 BLOCK_BYTES = 64 * 2**10  # of articles that are loaded at once: lanes go through them in order
@@ -88,59 +89,55 @@ def block_of(sizes: Sequence[int]) -> int:
 
 
 class RequestBody(Payload):
-    """A body that marks when it is sent, in the `exchange` that the client sets for each request.
+    """A body that marks when it is sent, in the `exchange` that is set for each request.
+
+    One that is rendered only while it is written has a size that is known beforehand, so that it
+    can be sent with a Content-Length (many XML-RPC servers read no chunked requests) although
+    thousands of bodies wait for their turn. `failure` is the error that prevented rendering:
+    aiohttp would report it as a lost connection.
 
     A body cannot be read: aiohttp would do so to send it again after a redirect, or to log it.
     """
 
     exchange: Exchange | None = None
 
+    def __init__(self, request: Request) -> None:
+        super().__init__(None, content_type=request.content_type)
+        self._body = request.body or b""
+        self._size = self._body.size if isinstance(self._body, RenderedBody) else len(self._body)
+        self.failure: Exception | None = None
+
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         """Raise `TypeError`: the body cannot be read, it exists only while it is sent."""
         raise TypeError("a call's body is rendered when it is sent")
 
-    async def send(self, writer: AbstractStreamWriter, body: bytes) -> None:
-        """Write the whole body."""
-        if self.exchange is not None:
-            self.exchange.mark("sent")
-        await writer.write(body)
-
-
-class CallBody(RequestBody):
-    """A request's body that is rendered only while it is written.
-
-    Its size is known beforehand, so that it can be sent with a Content-Length (many XML-RPC
-    servers read no chunked requests) although thousands of bodies wait for their turn. `failure`
-    is the error that prevented rendering: aiohttp would report it as a lost connection.
-    """
-
-    def __init__(
-        self, template: CallTemplate, text: Callable[[], Awaitable[bytes]], text_size: int
-    ) -> None:
-        super().__init__(None, content_type="text/xml; charset=utf-8")
-        self._template = template
-        self._text = text
-        self._size = len(template.prefix) + text_size + len(template.suffix)
-        self.failure: Exception | None = None
-
     async def write(self, writer: AbstractStreamWriter) -> None:
         """Render the body and write it."""
-        try:
-            text = await self._text()
-        except Exception as error:
-            self.failure = error
-            raise
-        await self.send(writer, self._template.body(text))
+        body = self._body
+        if isinstance(body, RenderedBody):
+            try:
+                body = await body.render()
+            except Exception as error:
+                self.failure = error
+                raise
+        if self.exchange is not None:
+            self.exchange.mark("sent")
+        if body:
+            await writer.write(body)
 
 
-class QueryBody(RequestBody):
-    """The body of a request without an article."""
+class PhaseText:
+    """The text of one article of a phase; implements `protocols.plugin.ArticleText`."""
 
-    def __init__(self, body: bytes) -> None:
-        super().__init__(None, content_type="text/xml; charset=utf-8")
-        self._body = body
-        self._size = len(body)
+    def __init__(self, texts: ArticleTexts, position: int, wire_bytes: int) -> None:
+        self._texts = texts
+        self._position = position
+        self.wire_bytes = wire_bytes
 
-    async def write(self, writer: AbstractStreamWriter) -> None:
-        """Write the body."""
-        await self.send(writer, self._body)
+    async def escaped(self) -> bytes:
+        """Return the text escaped for XML, in UTF-8."""
+        return await self._texts.escaped(self._position)
+
+    async def plain(self) -> str:
+        """Return the text: the same characters that an XML-RPC server is sent."""
+        return unescape_text(await self.escaped())

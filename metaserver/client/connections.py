@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import socket
+import ssl
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
@@ -102,9 +103,13 @@ class Connector(aiohttp.TCPConnector):
     """
 
     def __init__(
-        self, guard: AddressGuard | None, resolver: AbstractResolver | None, most: int | None
+        self,
+        guard: AddressGuard | None,
+        resolver: AbstractResolver | None,
+        most: int | None,
+        trusted: ssl.SSLContext | bool = True,
     ) -> None:
-        super().__init__(limit=0, resolver=resolver, socket_factory=_factory(guard))
+        super().__init__(limit=0, resolver=resolver, socket_factory=_factory(guard), ssl=trusted)
         self._most = most
         self._open = 0
         handler: Callable[..., ResponseHandler] = functools.partial(OneAnswer, self._count)

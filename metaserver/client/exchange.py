@@ -8,32 +8,34 @@ finds the exchange by the body.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Final
 
 from metaserver.files.compression import pack
-from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Timings
 from metaserver.wire.report import Report
 from metaserver.wire.xmlrpc import CHUNK
 
-Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
-"""A reader of an answer's whole body, in one step; it raises nothing and declines with None."""
+HIDDEN: Final = b"***"
+FIRST: Final = frozenset({"begin", "dns_begin", "dns_end", "connect_begin", "connect_end", "sent"})
+"""The marks of a request that are not those of later ones of the same attempt."""
 
 
 class Exchange:
-    """The marks (monotonic seconds) and sizes of one request; `raw` returns the answer as received.
+    """The marks (monotonic seconds) and sizes of one attempt; `raw` returns the answer as received.
 
-    `report` has the notes that the decoder made on the answer. A short body is given to
-    `usual` first: what that returns is `checked`, None where the answer is to be decoded.
+    `report` has the notes that the reader made on the answer. Where one of `secrets` is in the
+    answer, *** is kept in its place.
 
-    One exchange may take several requests: where a kept-alive connection was closed by the server,
-    or a busy server asked to wait, the request is sent again, and only the last time counts.
-    `bytes_in` counts the bytes of all answers.
+    An attempt may take several requests. Where a kept-alive connection was closed by the server, or
+    a busy server asked to wait, the request is sent again, and only the last time counts; after
+    `answered` the next requests are those of a job that the server works on: its time is waiting
+    time. `bytes_in` counts the bytes of all answers.
     """
 
-    def __init__(self, max_bytes: int, usual: Shortcut = lambda _: None) -> None:
-        self.usual = usual
+    def __init__(self, max_bytes: int) -> None:
+        self.secrets: Sequence[bytes] = ()
+        self._followed = False
         self._clock = asyncio.get_running_loop().time
         self._max_bytes = max_bytes
         self._taken = self._clock()
@@ -42,14 +44,18 @@ class Exchange:
         self.restart()
 
     def restart(self) -> None:
-        """Begin the request again: nothing of an earlier answer is kept."""
+        """Begin a request: nothing of an earlier answer is kept."""
         self.reused = False
-        self._marks: dict[str, float] = {}
+        kept = self._marks if self._followed else {}
+        self._marks: dict[str, float] = {name: at for name, at in kept.items() if name in FIRST}
         self._left = self._max_bytes
         self._pending = bytearray()
         self._packed: list[bytes] = []
         self.report = Report()
-        self.checked: CheckedAnswer | None = None
+
+    def answered(self) -> None:
+        """Record that the requests from now on belong to one that was answered."""
+        self._followed = True
 
     @property
     def stale(self) -> bool:
@@ -63,11 +69,12 @@ class Exchange:
 
     def mark(self, name: str) -> None:
         """Record the present time under a name; the last call counts."""
-        self._marks[name] = self._clock()
+        if not (self._followed and name in FIRST):
+            self._marks[name] = self._clock()
 
     def connected(self) -> None:
         """Record that the request has a connection: a kept-alive one where none was created."""
-        self.reused = "connect_begin" not in self._marks
+        self.reused = self._followed or "connect_begin" not in self._marks
 
     def keep(self, data: bytes) -> None:
         """Keep a piece of the answer, up to the limit."""
@@ -75,17 +82,21 @@ class Exchange:
         self._left -= len(piece)
         self._pending += piece
         if len(self._pending) >= CHUNK:
-            self._pack()
+            self._pack(max(map(len, self.secrets), default=1) - 1)
 
     def raw(self) -> bytes:
         """Return the bytes kept, as consecutive zstd frames."""
         if self._pending:
-            self._pack()
+            self._pack(0)
         return b"".join(self._packed)
 
-    def _pack(self) -> None:
-        self._packed.append(pack(bytes(self._pending)))
-        self._pending.clear()
+    def _pack(self, held_back: int) -> None:
+        """Compress what is pending but for the last bytes, which may begin a secret."""
+        for secret in self.secrets:
+            self._pending = self._pending.replace(secret, HIDDEN)
+        size = len(self._pending) - held_back
+        self._packed.append(pack(bytes(self._pending[:size])))
+        del self._pending[:size]
 
     def timings(self) -> Timings:
         """Return the seconds of each phase; a phase that was not reached is None."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import TypeVar
 
 import aiohttp
 
@@ -11,28 +12,29 @@ from metaserver.client.exchange import Exchange
 from metaserver.client.urls import without_secrets
 from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
-from metaserver.wire.charset import charset_of
-from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Decoder, Inflater, Limits, Value
+from metaserver.protocols.plugin import ReaderFactory
+from metaserver.wire.xmlrpc import CHUNK, ENCODINGS, Inflater, Limits
+
+T = TypeVar("T")
 
 PIECE = 512  # bytes; the least that a piece counts, as each has its own cost
 PLAIN = frozenset({"", "identity"})
 MAX_PEER_TEXT = 5_000  # characters of a peer's text that are processed
 
 
-async def read(response: aiohttp.ClientResponse, exchange: Exchange, limits: Limits) -> Value:
-    """Return the value of an answer; raises `PeerError` where it has none.
-
-    An answer that the exchange's `usual` has checked is not decoded as well: its value is None.
-    """
-    charset = charset_of(response.headers.get("Content-Type", ""))
-    decoder = Decoder(limits, charset=charset, report=exchange.report)
+async def read(
+    response: aiohttp.ClientResponse,
+    exchange: Exchange,
+    limits: Limits,
+    make_reader: ReaderFactory[T],
+) -> T:
+    """Return what a reader makes of an answer; raises `PeerError` where it makes nothing."""
+    reader = make_reader(response.headers.get("Content-Type", ""), exchange.report)
     try:
-        await _feed(response, exchange, decoder.feed, limits.bytes)
+        await _feed(response, exchange, reader.feed, limits.bytes)
     finally:
         exchange.mark("last")
-    if decoder.held:
-        exchange.checked = exchange.usual(decoder.held)
-    return None if exchange.checked else decoder.response()
+    return reader.close()
 
 
 async def _feed(

@@ -13,10 +13,10 @@ from ipaddress import ip_address
 import msgspec
 from yarl import URL
 
-from metaserver.client.caller import GET_STATE, PROBE_SECONDS
+from metaserver.client.caller import PROBE_SECONDS
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask
-from metaserver.conformance.state import STATE, state_step
+from metaserver.conformance.state import STATE, question, state_step
 from metaserver.model.conformance import ConformanceStep, StepState, skipped
 from metaserver.model.records import Server
 from metaserver.model.states import Outcome
@@ -36,7 +36,7 @@ async def contact(client: HttpClient, server: Server, time_limit: float) -> Cont
     """Ask the server for its state, and return the steps that this took."""
     # The connection has a limit of its own, which must be the first to be exceeded.
     deadline = client.limits.connect + min(time_limit, PROBE_SECONDS)
-    reply = await ask(client, server.url, GET_STATE, deadline)
+    reply = await ask(client, server, question(server), deadline)
     network = tuple(_network_steps(URL(server.url), reply))
     if not reply.connected:
         failed = next(step.name for step in network if step.state is StepState.FAILED)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from metaserver.client.articles import ArticleTexts
-from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles
+from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles, protocol_of
+from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
 from metaserver.client.urls import address
 from metaserver.conformance.articles import ARTICLES, FIRST, TOGETHER, ConformanceArticle
 from metaserver.conformance.contact import contact
@@ -18,7 +21,9 @@ from metaserver.model.conformance import Conformance, ConformanceStep, StepState
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import Attempt, Server
 from metaserver.model.states import ANSWERED, RULES, Outcome
+from metaserver.protocols.plugin import ServerChannel
 from metaserver.tasks.plugin import AnsweredTask
+from metaserver.wire.historic import Completion
 from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 
@@ -48,6 +53,7 @@ async def conformance(
     vocabulary: Vocabulary,
     *,
     time_limit: float,
+    completion: Completion | None = None,
     on_step: Callable[[ConformanceStep], None] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Conformance:
@@ -57,7 +63,7 @@ async def conformance(
     with each step as it ends. A server passes if no step failed; warnings are allowed.
     """
     at = clock()
-    caller = _caller(client, tasks, vocabulary, time_limit)
+    caller = _caller(client, tasks, vocabulary, time_limit, completion)
     steps = []
     async for step in _steps(client, caller, server, time_limit):
         steps.append(step)
@@ -72,7 +78,11 @@ async def conformance(
 
 
 def _caller(
-    client: HttpClient, tasks: Sequence[AnsweredTask], vocabulary: Vocabulary, time_limit: float
+    client: HttpClient,
+    tasks: Sequence[AnsweredTask],
+    vocabulary: Vocabulary,
+    time_limit: float,
+    completion: Completion | None,
 ) -> ArticleCaller:
     """Return a caller, as lanes use it, for a phase of the test's articles."""
 
@@ -84,7 +94,15 @@ def _caller(
         wire_bytes=[len(escape_text(article.text)) for article in ARTICLES],
         texts=ArticleTexts(load),
     )
-    return ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
+    return ArticleCaller(
+        client,
+        articles,
+        tasks,
+        vocabulary,
+        time_limit=time_limit,
+        completion=completion,
+        use=SlotUse.TEST,
+    )
 
 
 async def _steps(
@@ -104,6 +122,18 @@ async def _steps(
         if place == FIRST and ends[place].unreached:
             obstacle = f"{article.name} failed"
     yield await _two_at_once(caller, server, ends, obstacle)
+    if not obstacle:
+        exchanges = partial(_open_channel, client, server, time_limit)
+        await client.slots.take(server, SlotUse.TEST)
+        try:
+            async for step in protocol_of(server).examine(exchanges, server):
+                yield step
+        finally:
+            client.slots.give(server, SlotUse.TEST)
+
+
+def _open_channel(client: HttpClient, server: Server, time_limit: float) -> ServerChannel:
+    return client.channel(server, Exchange(client.limits.answer.bytes), time_limit)
 
 
 async def _send(caller: ArticleCaller, server: Server, places: Sequence[int]) -> Sequence[_End]:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
-from metaserver.client.articles import QueryBody
 from metaserver.client.caller import MAX_QUERIES
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import HttpClient
 from metaserver.files.compression import unpack
 from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
-from metaserver.model.records import Timings
+from metaserver.model.records import Server, Timings
 from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import Value, encode_call
+from metaserver.protocols.plugin import ServerChannel
 
 SHOWN = 4_000  # characters of an answer
 
@@ -23,7 +24,7 @@ SHOWN = 4_000  # characters of an answer
 class Reply:
     """The result of one request; `error` is None where there is a value."""
 
-    value: Value
+    value: Any
     error: PeerError | None
     timings: Timings
     reused: bool  # the connection was open before
@@ -49,14 +50,19 @@ class Reply:
         )
 
 
-async def ask(client: HttpClient, url: str, method: str, deadline: float) -> Reply:
-    """Call a method without parameters, within `deadline` seconds.
+async def ask(
+    client: HttpClient,
+    server: Server,
+    question: Callable[[ServerChannel], Awaitable[Any]],
+    deadline: float,
+) -> Reply:
+    """Ask a server over a channel, within `deadline` seconds.
 
-    It is called again if the hub stood still meanwhile, a few times at most.
+    It is asked again if the hub stood still meanwhile, a few times at most.
     """
     again = ""
     for _ in range(MAX_QUERIES):
-        reply = await _ask(client, url, method, deadline, again)
+        reply = await _ask(client, server, question, deadline, again)
         if reply.error is None or not reply.error.void:
             return reply
         again = asked_again(reply.error.excuse())
@@ -69,16 +75,23 @@ def asked_again(reason: str) -> str:
     return f"; asked again: {reason}"
 
 
-async def _ask(client: HttpClient, url: str, method: str, deadline: float, again: str) -> Reply:
+async def _ask(
+    client: HttpClient,
+    server: Server,
+    question: Callable[[ServerChannel], Awaitable[Any]],
+    deadline: float,
+    again: str,
+) -> Reply:
     exchange = Exchange(client.limits.answer.bytes)
-    body = QueryBody(encode_call(method, ()))
-    value: Value = None
-    error = None
+    value, error, channel = None, None, None
     begin = time.perf_counter()
     try:
-        value = await client.post(url, body, exchange, deadline)
+        channel = client.channel(server, exchange, deadline)
+        value = await question(channel)
     except PeerError as caught:
         error = caught
+        if channel is not None:
+            error.message = channel.hide(error.message)
     return Reply(
         value=value,
         error=error,

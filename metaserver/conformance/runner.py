@@ -30,6 +30,7 @@ from metaserver.store import conformance_runs, servers
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot.vocabulary import FormatVocabulary
+from metaserver.wire.historic import Completion
 from metaserver.wire.validation import Vocabulary
 
 STEP_SECONDS = 0.5
@@ -48,6 +49,7 @@ class Conditions:
     tasks: Sequence[AnsweredTask]
     vocabulary: Vocabulary
     limits: HttpLimits
+    completion: Completion | None
 
     @classmethod
     def of(cls, server: Server, running: RunningPhase | None, settings: Settings) -> Conditions:
@@ -67,6 +69,7 @@ class Conditions:
             tasks=tasks,
             vocabulary=running.vocabulary if running else FormatVocabulary(),
             limits=settings.http_limits(),
+            completion=settings.completion(),
         )
 
 
@@ -115,6 +118,7 @@ class ConformanceRunner:
             conditions.tasks,
             conditions.vocabulary,
             time_limit=conditions.terms.timeout,
+            completion=conditions.completion,
             on_step=steps.append,
         )
         task = asyncio.create_task(

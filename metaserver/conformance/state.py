@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from metaserver.client.caller import GET_STATE, UNREACHED
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from metaserver.client.caller import UNREACHED, protocol_of
 from metaserver.client.http import HttpClient
 from metaserver.conformance.request import Reply, ask, beginning
 from metaserver.model.conformance import ConformanceStep, StepState
 from metaserver.model.errors import PeerError
-from metaserver.model.records import Server
+from metaserver.model.records import Server, ServerReport
 from metaserver.model.states import UNAVAILABLE_STATES, Outcome, ReportedState
+from metaserver.protocols.plugin import ServerChannel
+from metaserver.protocols.xmlrpc import GET_STATE, LIST_METHODS, XMLRPC, query
 from metaserver.wire.contract import described, read, read_member
 from metaserver.wire.report import Report, Severity
 from metaserver.wire.xmlrpc import Value
 
 STATE = "state"
-LIST_METHODS = "system.listMethods"
+
+
+def question(server: Server) -> Callable[[ServerChannel], Awaitable[Any]]:
+    """Return the request that a server is first asked with: for its state, if it may have one."""
+    protocol = protocol_of(server)
+    if protocol is XMLRPC:
+        return partial(query, method=GET_STATE)
+    asked = protocol.state if protocol.reports_state else protocol.touch
+    return partial(asked, server=server)
 
 
 async def state_step(
@@ -22,11 +36,13 @@ async def state_step(
 ) -> ConformanceStep:
     """Return the step for the state that a server reports; reporting none is no failure."""
     seconds = reply.seconds - (reply.timings.dns or 0.0) - (reply.timings.connect or 0.0)
+    if protocol_of(server) is not XMLRPC:
+        return _other_step(reply, seconds)
     if reply.error is None:
         return _reported_step(server, reply, seconds)
     if reply.error.outcome in UNREACHED:
         return reply.failed(STATE, seconds)
-    methods = await ask(client, server.url, LIST_METHODS, deadline)
+    methods = await ask(client, server, partial(query, method=LIST_METHODS), deadline)
     seconds += methods.seconds
     if methods.error is not None and methods.error.outcome in UNREACHED:
         return methods.failed(STATE, seconds)
@@ -37,6 +53,22 @@ async def state_step(
         seconds=seconds,
         message=message,
         outcome=reply.error.outcome,
+        raw=beginning(reply.raw),
+    )
+
+
+def _other_step(reply: Reply, seconds: float) -> ConformanceStep:
+    """Return the step of a protocol with states of its own, or none."""
+    if reply.error is not None:
+        return reply.failed(STATE, seconds)
+    report = reply.value
+    unavailable = isinstance(report, ServerReport) and report.state in UNAVAILABLE_STATES
+    said = f"the server says it is {report.state}" if isinstance(report, ServerReport) else report
+    return ConformanceStep(
+        name=STATE,
+        state=StepState.FAILED if unavailable else StepState.PASSED,
+        seconds=seconds,
+        message=said or "the server was asked for its state, and answered without one",
         raw=beginning(reply.raw),
     )
 

@@ -2,7 +2,8 @@
 
 Pure: times are arguments (monotonic seconds). While it is closed, articles are sent. After
 `threshold` failures in a row that count towards it (`states.RULES`), it opens: articles wait and
-the server is probed with growing pauses. A probe that succeeds lets one article through as a
+the server is probed with growing pauses. Refused credentials open it at once, with the longest
+pause: more requests could lock the account. A probe that succeeds lets one article through as a
 trial; its outcome closes the circuit, or opens it again with a longer pause.
 """
 
@@ -12,6 +13,9 @@ import random
 from enum import StrEnum
 
 from metaserver.model.states import RULES, Backoff, Outcome
+
+LONGEST = 62
+"""The number of probes after which every pause is the longest (`Backoff.limit`)."""
 
 
 class CircuitState(StrEnum):
@@ -54,9 +58,12 @@ class Circuit:
         if not self._failures:
             self._first_failure = now
         self._failures += 1
+        refused = outcome is Outcome.CREDENTIALS
+        if refused:
+            self._probes = max(self._probes, LONGEST)
         # A failure of a request that was in flight when the circuit opened changes nothing.
         if self.state is CircuitState.TRIAL or (
-            self.state is CircuitState.CLOSED and self._failures >= self._threshold
+            self.state is CircuitState.CLOSED and (refused or self._failures >= self._threshold)
         ):
             self._open(f"{outcome}: {message}", now)
 

@@ -146,6 +146,6 @@ def are_same(scores: Mapping[ServerName, Score], others: Mapping[ServerName, Sco
 def _compare(
     plugin: ComparedTask, gold: Any, cards: Mapping[str, Any], measure: str
 ) -> tuple[Mapping[str, RunIntervals], Sequence[ArticleLevel]]:
-    return (plugin.intervals(gold, cards) if measure == plugin.order[0] else {}), plugin.levels(
-        gold, cards
-    )
+    known = measure in plugin.resampled
+    intervals = plugin.intervals(gold, cards, measure) if known else {}
+    return intervals, plugin.levels(gold, cards)

@@ -40,5 +40,6 @@ def _view(board: Board) -> FrozenView:
         signature=board.signature,
         gold=board.gold,
         resampling=board.resampling,
+        unresampled=board.unresampled,
         rows=tuple(board.rows),
     )

@@ -116,22 +116,30 @@ class _Averaging:
     made: asyncio.Task[Score] | None = None
 
 
-def _by_policy() -> Mapping[ArticlePolicy, dict[ServerName, Any]]:
-    return {policy: {} for policy in ArticlePolicy}
+def _by_policy(*, counts: bool) -> Mapping[ArticlePolicy, dict[ServerName, Any]]:
+    """Return an empty mapping for each policy; one for all where they make no difference."""
+    shared: dict[ServerName, Any] = {}
+    return {policy: {} if counts else shared for policy in ArticlePolicy}
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Runs:
     """The runs of one board by their servers, with their scores by the articles that count.
 
-    `changed` have no score, or answers since it; the longest changed come first.
+    `changed` have no score, or answers since it; the longest changed come first. `counts`: scores
+    depend on which articles count; otherwise a run has one score, which its answers alone change.
     """
 
     mask: Callable[[ServerName], Mask]  # the gold's articles that count, where a scorer counts all
+    counts: bool
     scorers: dict[ServerName, Scorer] = field(default_factory=dict)
-    scores: Mapping[ArticlePolicy, dict[ServerName, Score]] = field(default_factory=_by_policy)
-    changed: Mapping[ArticlePolicy, dict[ServerName, None]] = field(default_factory=_by_policy)
+    scores: Mapping[ArticlePolicy, dict[ServerName, Score]] = field(init=False)
+    changed: Mapping[ArticlePolicy, dict[ServerName, None]] = field(init=False)
     averaging: dict[ServerName, _Averaging] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.scores = _by_policy(counts=self.counts)
+        self.changed = _by_policy(counts=self.counts)
 
     def put(self, server: ServerName, key: BoardKey, article: ArticleId, prepared: Any) -> None:
         """Keep a prepared answer, or have it wait for the mean that a thread is computing."""
@@ -153,7 +161,7 @@ class _Runs:
 
     def touch(self, server: ServerName) -> None:
         """Note that other articles count in a run's score."""
-        if server in self.scorers:
+        if self.counts and server in self.scorers:
             self._change(server)
             if server in self.averaging:
                 self.averaging[server].touched = True
@@ -166,7 +174,7 @@ class _Runs:
         self._change(server)
         for policy, score in scores.items():
             self.scores[policy][server] = score
-            del self.changed[policy][server]
+            self.changed[policy].pop(server, None)
 
     def drop(self, server: ServerName) -> None:
         """Forget a run."""
@@ -186,7 +194,7 @@ class _Runs:
     def score(self, server: ServerName, policy: ArticlePolicy) -> Score:
         """Return a run's score; that of one that changed is computed now."""
         if (score := self.newest(server, policy)) is None:
-            score = _scored(self.scorers[server], policy, self.mask(server))
+            score = score_of(self.scorers[server], policy, self.mask(server))
             self.scores[policy][server] = score
             self.changed[policy].pop(server, None)
         return score
@@ -204,7 +212,7 @@ class _Runs:
     ) -> Score:
         score: Score | None = None
         try:
-            score = await asyncio.to_thread(_scored, scorer, policy, self.mask(server))
+            score = await asyncio.to_thread(score_of, scorer, policy, self.mask(server))
             return score
         finally:
             if self.averaging.get(server) is begun:  # it was not dropped meanwhile
@@ -217,7 +225,7 @@ class _Runs:
                     self.keep(server, article, prepared)
 
 
-def _scored(scorer: Scorer, policy: ArticlePolicy, mask: Mask) -> Score:
+def score_of(scorer: Scorer, policy: ArticlePolicy, mask: Mask) -> Score:
     """Return a run's score; `mask` says which articles of the gold are over for it."""
     if not isinstance(scorer, CountingScorer):
         return scorer.score()
@@ -256,7 +264,7 @@ class Scoreboard:
             for view, key in keys.items()
         }
         empty = {
-            (name, view, policy): _scored(key.empty, policy, masks[name, view](NO_RUN))
+            (name, view, policy): score_of(key.empty, policy, masks[name, view](NO_RUN))
             for name, keys in self._keys.items()
             for view, key in keys.items()
             for policy in ArticlePolicy
@@ -269,10 +277,21 @@ class Scoreboard:
             for (name, view, _), score in empty.items()
         }
         self._boards: Mapping[tuple[TaskName, View], _Runs] = {
-            (name, view): _Runs(mask=masks[name, view])
+            (name, view): _Runs(
+                mask=masks[name, view], counts=isinstance(key.empty, CountingScorer)
+            )
             for name, keys in self._keys.items()
-            for view in keys
+            for view, key in keys.items()
         }
+
+    def counted(self, task: TaskName, server: ServerName) -> tuple[Mask, NDArray[np.int64]]:
+        """Return which articles of a task's gold are over for a run, and their corpus positions.
+
+        Both are empty where the task's scorer alone decides which articles count.
+        """
+        empty = self._keys[task][RAW].empty
+        articles = empty.articles if isinstance(empty, CountingScorer) else ()
+        return self._boards[task, RAW].mask(server), self.coverage.places(articles)
 
     def _mask(self, empty: Scorer) -> Callable[[ServerName], Mask]:
         """Return the function from a run to which of its task's gold articles are over for it."""

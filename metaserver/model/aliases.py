@@ -31,8 +31,11 @@ class Aliases:
         return f"Team {block * BLOCK + _shuffled(self._key, self._phase)[place]}"
 
     def run(self, team: str, run: str) -> str:
-        """Return the name of a run, or a server; `team` is the anonymous name of its team."""
-        code = base64.b32encode(_digest(self._key, f"run {self._phase} {run}"))[:LETTERS]
+        """Return the name of a run, or a server; `team` is the anonymous name of its team.
+
+        The letters depend on the team, so that runs of one name in two teams do not look alike.
+        """
+        code = base64.b32encode(_digest(self._key, f"run {self._phase} {team} {run}"))[:LETTERS]
         return f"{team or 'Run'} {code.decode().lower()}"
 
 

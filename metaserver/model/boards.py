@@ -35,8 +35,8 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
     `articles_counted` are the articles of the gold that count so far: those that are over for the
     run while the phase is open, all of them afterwards; null on boards frozen by an earlier
     version. `confidence` is the mean confidence of the articles' hits. `curve` has the
-    precision/recall steps as (recall, precision), or none. `interval` is that of the first measure
-    and of the rank, 95 %; null where there is none of the present score yet.
+    precision/recall steps as (recall, precision), or none. `interval` is that of the measure
+    of the places and of the rank, 95 %; null where there is none of the present score yet.
     """
 
     run: str
@@ -91,7 +91,8 @@ class BoardRow(msgspec.Struct, frozen=True, kw_only=True):
 class Board:
     """A task's leaderboard in one view, best run first, runs without a score last.
 
-    `resampling` describes the computation of intervals; it is empty where the task has none.
+    `resampling` describes the computation of intervals; it is empty where there are none.
+    `unresampled` is the reason, in a sentence, where only the measure of the places has none.
     `hidden` is the reason, in full sentences, why the viewer may see no run, and empty otherwise.
     `gold` is the keyed digest of the gold, which organisers alone see. `note` is one line above the
     rows; `frozen` is the id of the board's permanent link, where it has one. `catching_up` says how
@@ -107,6 +108,7 @@ class Board:
     gold: str = ""
     view: str = "raw"
     resampling: str = ""
+    unresampled: str = ""
     hidden: str = ""
     note: str = ""
     frozen: str = ""
@@ -146,6 +148,7 @@ class FrozenView(msgspec.Struct, frozen=True, kw_only=True):
     signature: str
     gold: str = ""
     resampling: str
+    unresampled: str = ""
     rows: tuple[BoardRow, ...]
 
 
@@ -155,8 +158,9 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
     `columns` and `order` are those of the board at that moment; `reason` is why it was frozen, in a
     few words. `ranking` is the phase's rule, null on boards of an earlier version: these count the
     answered articles. `others` are the views in which other articles count than in the ranking.
-    `newer` is the id of a board of newer gold that was frozen later: it is not stored, but set
-    where the board is read. `methods` are the descriptions that its runs had, by name.
+    `newer` is the id of a board that supersedes it, of newer gold or of another freeze: it is not
+    stored, but set where the board is read. `methods` are the descriptions that its runs had, by
+    name.
     """
 
     name: TaskName
@@ -194,6 +198,7 @@ class FrozenBoard(msgspec.Struct, frozen=True, kw_only=True):
             signature=frozen.signature,
             view=view,
             resampling=frozen.resampling,
+            unresampled=frozen.unresampled,
             order=self.order,
             ranking=self.ranking,
             articles=articles,

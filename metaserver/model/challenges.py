@@ -10,6 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 DAY = 86_400.0  # seconds
+AUTOMATIC_A_DAY = 20
+"""The most teams that come into a challenge in 24 hours without an organiser; others wait."""
 
 
 class SignUpMode(StrEnum):
@@ -99,9 +101,12 @@ class Announcement:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class SignUp:
-    """A stored sign-up; `team` is the name that was asked for, else that of the team it became."""
+class SignUp(msgspec.Struct, frozen=True, kw_only=True):
+    """A sign-up as organisers see it; times are Unix seconds.
+
+    `team` is the name that was asked for, else that of the team it became; `automatic`: it came in
+    without an organiser. `failures` counts the failed deliveries of its last mail.
+    """
 
     id: int
     challenge: str
@@ -112,5 +117,6 @@ class SignUp:
     affiliation: str
     terms_version: str
     created_at: float
+    automatic: bool
     mailed_at: float | None
-    failures: int  # of its mail
+    failures: int

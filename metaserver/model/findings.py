@@ -13,6 +13,7 @@ class FindingKind(StrEnum):
     LATE = "late"  # a server will miss the deadline
     DOWN = "down"  # a server answers no more
     NO_GOLD = "no_gold"  # a task of an open phase has none: it is not scored
+    GOLD_OUTSIDE = "gold_outside"  # a gold has articles that are not in the corpus: of no effect
     CLOSE = "close"  # a server may miss the deadline
     SUSPENDED = "suspended"  # a server: an organiser or a fault of the hub stopped it
     GIVEN_UP = "given_up"  # articles of a server

@@ -26,7 +26,8 @@ class Ties(StrEnum):
 class Ranking(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The rule of a phase's places.
 
-    A run that answered less than the share `min_coverage` of the articles that count gets no place.
+    A run whose score is of less than the share `min_coverage` of the articles that count gets no
+    place (`Score.coverage`).
     `measure` is a column of a task's board; a task that has no such column, and an empty one, take
     the task's first.
     """

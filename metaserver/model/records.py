@@ -5,11 +5,13 @@ Those that are created for every answer are structs of msgspec, in a tenth of a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NewType
+from typing import Any, NewType
 
 import msgspec
 
+from metaserver.model.access import NO_ACCESS, Access
 from metaserver.model.states import Outcome, ReportedState
 
 ArticleId = NewType("ArticleId", str)  # PubMed id, PMCID, DOI, or a file's stem
@@ -19,6 +21,11 @@ PhaseName = NewType("PhaseName", str)  # unique in the hub
 TaskName = NewType("TaskName", str)  # the name of a task plug-in
 TASK_GROUP = "metaserver.tasks"  # the group of entry points of tasks that servers answer
 OFFLINE_GROUP = "metaserver.offline_tasks"  # and of those whose runs are uploaded
+
+
+def count_stated(answers: Mapping[ArticleId, Any]) -> int:
+    """Return how many articles of a run have something in their answer: not an empty list."""
+    return sum(answer != [] for answer in answers.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,8 +45,9 @@ class Article:
 class Server:
     """An annotation server as registered for a phase.
 
-    `parameters` is "text" or "text+context"; `concurrency` (>= 1) is the number of requests that
-    may be in flight to it.
+    `concurrency` (>= 1) is the number of requests that may be in flight to it. `method`,
+    `parameters` ("text" or "text+context") and `encoding` of requests ("utf-8" or "ascii") are
+    those of XML-RPC; `options` is JSON of what another `protocol` is set to, empty for none.
     """
 
     name: ServerName
@@ -48,6 +56,10 @@ class Server:
     parameters: str = "text"
     tasks: tuple[TaskName, ...] = ()
     concurrency: int = 1
+    protocol: str = "xmlrpc"
+    encoding: str = "utf-8"
+    options: str = ""
+    access: Access = NO_ACCESS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -54,15 +54,19 @@ class Score:
 
     @property
     def coverage(self) -> float:
-        """The share of the articles that count which the run answered; 0 of none."""
+        """The share of the articles that count which are in the score; 0 of none.
+
+        Where all articles count, an empty answer is in it, as zero. Where the answered ones count,
+        it is not: a run with hits for one article has a score of one article, whatever else it
+        answers with nothing.
+        """
         counted = self.articles_in_gold if self.articles_counted is None else self.articles_counted
-        answered = self.articles_scored if self.answered is None else self.answered
-        return answered / counted if counted else 0.0
+        return self.articles_scored / counted if counted else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunIntervals:
-    """The 95 % intervals of a run's first measure (`low` to `high`) and of its rank.
+    """The 95 % intervals of a run's measure (`low` to `high`) and of its rank by it.
 
     `score` is the value they belong to; it differs from that of a run that was scored again since.
     """

@@ -19,8 +19,9 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"  # no complete answer within the article's time limit
     HTTP = "http"  # a status other than 200, or not HTTP
     TOO_LARGE = "too_large"  # the answer exceeded a size limit
-    XML = "xml"  # not XML, or not XML-RPC
-    FAULT = "fault"  # the server answered with an XML-RPC fault
+    CREDENTIALS = "credentials"  # the server refuses the hub's credentials (401, 403)
+    SYNTAX = "syntax"  # not well-formed: not XML, not XML-RPC, not JSON
+    FAULT = "fault"  # the server answered with an error of its protocol
     SHAPE = "shape"  # a value is not of the agreed type
     NO_VALID_HIT = "no_valid_hit"  # hits were sent, and none could be kept
     CANCELLED = "cancelled"  # by the hub or the team: never counted against the team
@@ -90,11 +91,24 @@ class JobState(StrEnum):
 
 
 class Role(StrEnum):
-    """The permissions of a token, from the fewest to the most."""
+    """The permissions of a token; `ALLOWED` says which include which."""
 
     READER = "reader"  # what is public
+    CURATOR = "curator"  # answers of servers to articles of its own
     TEAM = "team"  # its team's servers and runs
     ORGANISER = "organiser"  # everything
+
+
+ALLOWED: Mapping[Role, frozenset[Role]] = {
+    Role.READER: frozenset({Role.READER}),
+    Role.CURATOR: frozenset({Role.READER, Role.CURATOR}),
+    Role.TEAM: frozenset({Role.READER, Role.TEAM}),
+    Role.ORGANISER: frozenset(Role),
+}
+"""The roles whose operations each role may call.
+
+A team is no curator: it would see its rivals' answers to any article.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +136,17 @@ RULES: Mapping[Outcome, Rule] = {
     Outcome.TIMEOUT: Rule(True, True, True, "overload passes; more articles would add to it"),
     Outcome.HTTP: Rule(True, True, True, "a proxy answers for a server that is not running"),
     Outcome.TOO_LARGE: Rule(True, True, False, "the server is up, this answer is not usable"),
-    Outcome.XML: Rule(True, True, False, "may have been cut or garbled in transit"),
+    Outcome.CREDENTIALS: Rule(True, False, True, "the team must enter them; nothing else helps"),
+    Outcome.SYNTAX: Rule(True, True, False, "may have been cut or garbled in transit"),
     Outcome.FAULT: Rule(True, True, False, "the server is up and reports that this article failed"),
     Outcome.SHAPE: Rule(True, True, False, "the contract asks for a second chance (wire, 2.5)"),
     Outcome.NO_VALID_HIT: Rule(True, True, False, "the contract asks for a second chance"),
     Outcome.CANCELLED: Rule(True, False, False, "the hub's or the team's own doing"),
 }
 
-STALL_OUTCOMES = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) | {
-    Outcome.XML
-}
+STALL_OUTCOMES = frozenset(outcome for outcome, rule in RULES.items() if rule.circuit) - {
+    Outcome.CREDENTIALS
+} | {Outcome.SYNTAX}
 """The outcomes that a hub may have caused itself by standing still.
 
 A deadline passed, the server gave up, or its answer was cut; the others need a complete answer.

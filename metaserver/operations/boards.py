@@ -54,7 +54,8 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     over for it. `signature` has all that its scores depend on: boards
     of one phase with one signature can be compared. It has the version of the gold, and for
     organisers the gold's mark: equal marks are equal golds. `catching_up` is empty unless the hub
-    was just started and still reads stored answers: then places are provisional.
+    was just started and still reads stored answers: then places are provisional. `newer` is the id
+    of the board that supersedes a frozen one.
     """
 
     phase: str
@@ -71,6 +72,7 @@ class BoardDetail(msgspec.Struct, frozen=True, kw_only=True):
     hidden: str
     catching_up: str
     rows: tuple[BoardRow, ...]
+    newer: str = ""
 
 
 class FrozenDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +157,7 @@ async def get_frozen(hub: HubContext, caller: Caller, request: OneFrozen) -> Boa
         hidden="",
         catching_up="",
         rows=tuple(board.rows),
+        newer=frozen.newer,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import TeamName
-from metaserver.model.states import Role
+from metaserver.model.states import ALLOWED, Role
 from metaserver.model.viewer import Viewer
 
 
@@ -37,9 +37,13 @@ class Caller:
         """The same caller, as visibility judges it."""
         return Viewer(team=self.team or "", organiser=self.organiser)
 
+    def may_act_as(self, role: Role) -> bool:
+        """Return whether the caller's role includes another one."""
+        return self.role is not None and role in ALLOWED[self.role]
+
     def require_role(self, role: Role | None) -> None:
-        """Raise `RefusedError` unless the caller has at least this role."""
-        if role is None or (self.role is not None and ORDER.index(self.role) >= ORDER.index(role)):
+        """Raise `RefusedError` unless the caller's role includes this one."""
+        if role is None or self.may_act_as(role):
             return
         if self.role is None:
             raise RefusedError(Refusal.TOKEN, "an API token is needed: ask an organiser for one")
@@ -54,6 +58,3 @@ class Caller:
         """
         if not self.viewer.owns(team):
             raise RefusedError(Refusal.UNKNOWN, "there is none of that name among your servers")
-
-
-ORDER = tuple(Role)

@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from metaserver.model.challenges import DAY
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.phases import Challenge
 from metaserver.model.states import Role
@@ -33,12 +34,16 @@ class NewChallenge(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 class ChallengeDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A challenge; `waiting` counts, for organisers, the sign-ups that wait for approval."""
+    """A challenge; `waiting` counts, for organisers, the sign-ups that wait for approval.
+
+    `automatic` counts the teams that came in without an organiser in the last 24 hours.
+    """
 
     challenge: str
     title: str
     timezone: str
     waiting: int = 0
+    automatic: int = 0
 
 
 @operation("Challenges.set", "PUT /challenges/{challenge}", Role.ORGANISER)
@@ -74,14 +79,19 @@ async def list_challenges(
     """Return all challenges; to organisers also those that are not announced yet."""
     async with hub.store.reading() as connection:
         known = await phases.list_challenges(connection)
-        waiting = await sign_ups.count_waiting(connection) if caller.organiser else {}
-    now = hub.clock()
+        now = hub.clock()
+        waiting: dict[str, int] = {}
+        entered: dict[str, int] = {}
+        if caller.organiser:
+            waiting = await sign_ups.count_waiting(connection)
+            entered = await sign_ups.count_automatic(connection, now - DAY)
     return [
         ChallengeDetail(
             challenge=one.name,
             title=one.title,
             timezone=one.timezone,
             waiting=waiting.get(one.name, 0),
+            automatic=entered.get(one.name, 0),
         )
         for one in known
         if caller.organiser or not one.is_embargoed(now)

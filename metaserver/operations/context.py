@@ -59,6 +59,7 @@ class HubContext:
     jobs: Jobs
     sign_up_mailer: SignUpMailer
     sign_ups: RecentCounts
+    file_reads: RecentCounts  # of result files, by team
     curves: ScoreCurves
     last_export: LastExport = field(default_factory=LastExport)
     last_packages: dict[PhaseName, Job] = field(default_factory=dict)

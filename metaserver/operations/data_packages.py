@@ -18,14 +18,14 @@ from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
-from metaserver.operations.data_rules import check_release, offered
+from metaserver.operations.data_rules import check_release, data_maker, offered
 from metaserver.operations.fields import OnePhase, PhaseField
 from metaserver.operations.jobs import JobDetail, begun
 from metaserver.operations.results import License, PackageContent, PackagePart, read_part
 from metaserver.operations.table import operation
 from metaserver.phases.jobs import Progress
 from metaserver.phases.runtime import RunningPhase
-from metaserver.results.data import FOLDER, DataMaker, DataOrder, MadeData
+from metaserver.results.data import DataOrder, MadeData
 from metaserver.store import data_packages
 
 KIND = "data-package.release"
@@ -54,7 +54,8 @@ class DataDetail(msgspec.Struct, frozen=True, kw_only=True):
     """The data package of a phase; only what is `released` can be read.
 
     `size` is that of its zip in bytes, `sha256` the checksum of the zip, `gold` the version of each
-    task's gold in it; `outdated` says what changed since. `job` is the last release that
+    task's gold in it; `outdated` says what changed since, or to organisers that
+    its file is gone. `job` is the last release that
     was begun since the hub was started, for organisers alone.
     """
 
@@ -113,7 +114,7 @@ async def _release(
     """Make the package, check again that it may be released, then store that it is."""
     gold = _with_gold(hub.phase(request.phase), request)
     order = DataOrder(phase=request.phase, gold=gold, license=request.license, terms=request.terms)
-    made = await _maker(hub).make(order, progress)
+    made = await data_maker(hub).make(order, progress)
     progress.fix("storing")
     try:
         await _check(hub, hub.phase(request.phase), request)
@@ -175,10 +176,11 @@ async def withdraw(hub: HubContext, caller: Caller, request: OnePhase) -> None:
 async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
     """Return what a phase's data package is, once it is released."""
     running = hub.phase(request.phase)
-    package = offered(running, hub.clock())
+    package = offered(hub, running)
     job = _last_job(hub, running.name) if caller.organiser else None
-    if package is None or not _maker(hub).place(package.sha256).is_file():
-        return DataDetail(phase=running.name, released=False, job=job)
+    if package is None:
+        lost = _lost(hub, running) if caller.organiser else ""
+        return DataDetail(phase=running.name, released=False, outdated=lost, job=job)
     return DataDetail(
         phase=running.name,
         released=True,
@@ -193,6 +195,14 @@ async def get(hub: HubContext, caller: Caller, request: OnePhase) -> DataDetail:
         outdated=_outdated(running, package),
         job=job,
     )
+
+
+def _lost(hub: HubContext, running: RunningPhase) -> str:
+    """Return that a release has no file, empty where it has one or there is none."""
+    known = running.data
+    if known is None or data_maker(hub).place(known.sha256).is_file():
+        return ""
+    return "the file of what was released is gone, as after a restore: nobody can read it"
 
 
 def _outdated(running: RunningPhase, package: DataPackage) -> str:
@@ -222,20 +232,19 @@ def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
     """Return the file of a package; `RefusedError` for who may not read it, or where none is."""
     hub.require_announced(caller, phase)
     running = hub.phase(phase)
-    package = offered(running, hub.clock())
-    place = None if package is None else _maker(hub).place(package.sha256)
-    if package is None or place is None or not place.is_file():
+    package = offered(hub, running)
+    if package is None:
         message = f"the data of phase {running.name} are not released"
         raise RefusedError(Refusal.UNKNOWN, message, field="phase")
     if not package.public:
         caller.require_role(Role.TEAM)
-    return place
+    return data_maker(hub).place(package.sha256)
 
 
 @asynccontextmanager
 async def kept_data(hub: HubContext) -> AsyncIterator[None]:
     """Delete the files that no release has, as a killed hub leaves; then let the context last."""
-    _maker(hub).clear_drafts()
+    data_maker(hub).clear_drafts()
     await sweep_data(hub)
     yield
 
@@ -244,8 +253,4 @@ async def sweep_data(hub: HubContext) -> None:
     """Delete the files of packages that no release has."""
     async with hub.store.reading() as connection:
         known = await data_packages.checksums(connection)
-    await asyncio.to_thread(_maker(hub).keep, set(known))
-
-
-def _maker(hub: HubContext) -> DataMaker:
-    return DataMaker(hub.store.place, Path(hub.settings.folder) / FOLDER)
+    await asyncio.to_thread(data_maker(hub).keep, set(known))

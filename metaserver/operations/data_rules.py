@@ -7,13 +7,16 @@ otherwise; the same holds for articles that another phase shares with it.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
+from pathlib import Path
 
 from metaserver.model.data_packages import DataPackage
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId
 from metaserver.model.states import PhaseState
+from metaserver.operations.context import HubContext
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
+from metaserver.results.data import FOLDER, DataMaker
 from metaserver.tasks.plugin import CorpusTask, LabelledTask
 
 MOST_NAMED = 3
@@ -24,17 +27,23 @@ def guarded(running: RunningPhase, now: float) -> bool:
     return running.phase.plan.kind is PhaseState.TEST and running.phase.state(now) not in OVER
 
 
-def offered(running: RunningPhase, now: float) -> DataPackage | None:
-    """Return a phase's released package; None while what is in it is a secret again.
+def data_maker(hub: HubContext) -> DataMaker:
+    """Return the maker of data packages, which knows their files."""
+    return DataMaker(hub.store.place, Path(hub.settings.folder) / FOLDER)
 
-    A phase can become a test phase, be opened again, or be given another corpus.
+
+def offered(hub: HubContext, running: RunningPhase) -> DataPackage | None:
+    """Return a phase's released package; None without its file, or while it is a secret again.
+
+    A phase can become a test phase, be opened again, or be given another corpus. A hub that was
+    restored from a copy of its store has no files until packages are released again.
     """
     package = running.data
     if package is None or package.corpus_id != running.phase.corpus_id:
         return None
-    if guarded(running, now) and (package.gold or not package.confirmed):
+    if guarded(running, hub.clock()) and (package.gold or not package.confirmed):
         return None
-    return package
+    return package if data_maker(hub).place(package.sha256).is_file() else None
 
 
 def check_release(

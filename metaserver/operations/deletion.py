@@ -18,7 +18,7 @@ from metaserver.store import deletion
 
 @operation("Phases.delete", "DELETE /phases/{phase}", Role.ORGANISER)
 async def delete_phase(hub: HubContext, caller: Caller, request: OnePhase) -> None:
-    """Delete a phase that has no answers, with its gold and the tests of servers for it.
+    """Delete a phase that has no answers, with its gold, failed attempts and tests of servers.
 
     One with answers or uploaded runs is refused: close it instead.
     """

@@ -144,14 +144,16 @@ def is_ready(hub: HubContext) -> bool:
 async def metrics_for(hub: HubContext, caller: Caller) -> tuple[bytes, str]:
     """Return the metrics that a caller may read, and their content type.
 
-    A team reads those of its servers, a reader those that name no server; the address that asks may
-    have been let in without a token (`web.metrics`), and reads all.
+    A team reads those of its servers, a reader or curator those that name no server; the address
+    that asks may have been let in without a token (`web.metrics`), and reads all.
     """
     if caller.team is not None:
         async with hub.store.reading() as connection:
             own = await servers.list_all(connection, caller.team)
         return hub.metrics.render_of({registered.server.name for registered in own})
-    return hub.metrics.render_hub() if caller.role is Role.READER else hub.metrics.render()
+    if caller.role is None or caller.organiser:
+        return hub.metrics.render()
+    return hub.metrics.render_hub()
 
 
 def _lag(metrics: Metrics) -> float:

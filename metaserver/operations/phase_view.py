@@ -49,6 +49,7 @@ from metaserver.operations.visibility import (
 from metaserver.phases.archiver import OVER
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import boards, states
+from metaserver.store.uploads import Upload
 from metaserver.tasks.plugin import TaskPlugin
 
 NOTES: Mapping[Visibility, str] = {
@@ -232,8 +233,8 @@ class PhaseView:
     def _rounded_board(self, board: Board) -> Board:
         """Return a board with rounded scores; the same one until a row or an answer is new."""
         answered = {row.run: self._answered(row.run) for row in board.rows}
-        near = {upload.run: upload.near for upload in self._running.uploads}  # the last one counts
-        withheld = frozenset(run for run, is_near in near.items() if is_near)
+        newest = {upload.run: upload for upload in self._running.uploads}
+        withheld = frozenset(run for run, upload in newest.items() if self._is_withheld(upload))
         known = self._rounded.get((board.task, board.view))
         least = self._running.phase.plan.ranking.min_coverage
         made_of = (answered, withheld, least)
@@ -248,6 +249,11 @@ class PhaseView:
             made = rounded(board, board.order, coverage, rising_measures(plugin.columns))
             known = self._rounded[board.task, board.view] = _Rounded(board.rows, made_of, made)
         return known.board
+
+    def _is_withheld(self, upload: Upload) -> bool:
+        """Return whether an upload tries single answers out, and is the run that there is now."""
+        run = self._running.offline.get(upload.run)
+        return upload.near and run is not None and run.created_at == upload.at
 
     def _answered(self, run: str) -> int:
         """Return the number of the corpus's articles that a run has answered."""
@@ -293,9 +299,8 @@ class PhaseView:
 
     async def look_for_frozen(self) -> bool:
         """Look for the links of the frozen boards; return whether there are other ones now."""
-        if self._running.state not in OVER:
-            return False
-        kept = await self.frozen_boards(Viewer(organiser=True))
+        over = self._running.state in OVER
+        kept = await self.frozen_boards(Viewer(organiser=True)) if over else []
         links = {board.task: board.id for board in reversed(kept)}
         changed, self.links = links != self.links, links
         return changed
@@ -383,14 +388,7 @@ async def frozen_board(hub: HubContext, key: str, viewer: Viewer) -> FrozenBoard
     if not viewer.organiser and _reveals_gold(running):
         return None
     async with hub.store.reading() as connection:
-        newer = next(
-            (
-                one.id
-                for one in await boards.list_all(connection, running.phase.id)
-                if one.task == kept.task and one.gold_version > kept.gold_version
-            ),
-            "",
-        )
+        newer = await boards.superseding(connection, running.phase.id, kept)
     board = await asyncio.to_thread(_decoded, document)  # a thousand runs have megabytes of curves
     frozen = seen_frozen(board, running.phase.plan.visibility, viewer)
     if frozen is None:

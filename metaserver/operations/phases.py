@@ -195,7 +195,7 @@ def detail(hub: HubContext, running: RunningPhase) -> PhaseDetail:
         servers=len(running.servers),
         uploads_only=running.uploads_only,
         catching_up=running.catching_up,
-        data=offered(running, now) is not None,
+        data=offered(hub, running) is not None,
     )
 
 
@@ -264,6 +264,12 @@ async def update(hub: HubContext, caller: Caller, request: PhaseChange) -> Phase
         if (value := getattr(request, name)) is not None:
             values[name] = moment_in(value, zone, name)
     plan = checked(msgspec.structs.replace(before, **values))
+    if plan.ranking != before.ranking and running.phase.state(hub.clock()) in FINAL:
+        message = (
+            f"phase {running.name} is {running.phase.state(hub.clock())}, with its places: open it"
+            " again to change the ranking"
+        )
+        raise RefusedError(Refusal.STATE, message, field="ranking")
     require_divisible(plan, running.gold)
     columns: dict[str, object] = {"plan": plan}
     if request.corpus is not None:

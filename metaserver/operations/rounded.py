@@ -102,9 +102,10 @@ def _few_articles(least: float) -> str:
 class AnsweredShare:
     """The articles that each run `answered`, of the corpus's `articles`, and the `least` share.
 
-    A run of a server must have answered that share of the corpus, an uploaded one of the gold's
-    articles: a result file need not have the articles in which nothing was found. `withheld` are
-    runs that differ from an earlier one of their team in few answers.
+    A run of a server must have answered that share of the corpus. An uploaded one answers all of
+    it, but has no score unless it has hits for as many articles as that share of the gold's: one of
+    a few articles shows their labels. `withheld` are runs that differ from an earlier one of
+    their team in few answers.
     """
 
     answered: Mapping[str, int]
@@ -113,11 +114,12 @@ class AnsweredShare:
     least: float
 
     def suffices(self, row: BoardRow) -> bool:
-        """Return whether a run has answered enough to have a score, and is not withheld."""
-        return row.run not in self.withheld and self.covers(row)
+        """Return whether a run may show a score: it has answered enough, and is not withheld."""
+        stated = not row.offline or self.answered[row.run] >= self.least * row.articles_in_gold
+        return stated and row.run not in self.withheld and self.covers(row)
 
     def covers(self, row: BoardRow) -> bool:
-        """Return whether a run has answered enough to have a score."""
+        """Return whether a run has answered enough for a place."""
         if row.articles_scored < max(1.0, self.least * row.articles_in_gold):
             return False
         return row.offline or self.answered[row.run] >= self.least * self.articles
@@ -134,7 +136,7 @@ def rounded(
     `rising` are the measures of `order` whose lowest value is the best.
     """
     rows = [_rounded(row, coverage) for row in board.rows]
-    return replace(board, rows=_placed(rows, order, rising), resampling="")
+    return replace(board, rows=_placed(rows, order, rising), resampling="", unresampled="")
 
 
 def _rounded(row: BoardRow, coverage: AnsweredShare) -> BoardRow:

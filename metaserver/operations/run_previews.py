@@ -24,7 +24,13 @@ from metaserver.operations.runs import (
 )
 from metaserver.operations.table import operation
 from metaserver.operations.text_files import unpacked
-from metaserver.operations.uploads import UploadAllowance, allowance, require_upload, team_of
+from metaserver.operations.uploads import (
+    UploadAllowance,
+    allowance,
+    count_read,
+    require_upload,
+    team_of,
+)
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import RunFile
@@ -49,7 +55,8 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
     `accepted`: it would be taken as it is. `faults` are errors of its format, with which it cannot
     be used; `problems` are what would be left out, both with their lines, the first 200 of each.
     `refused` is the reason why an upload would be refused whatever is in the file. `articles` have
-    an answer in it, `missing` of the phase have none. `replaces`: a run of this name is replaced.
+    an answer in it, `missing` of the phase have none: a run of INT or IPT answers these with
+    nothing. `replaces`: a run of this name is replaced.
     """
 
     phase: str
@@ -73,12 +80,13 @@ class RunPreview(msgspec.Struct, frozen=True, kw_only=True):
 async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPreview:
     """Read a result file as an upload would, with every error by its line; nothing is stored.
 
-    It counts against no limit of uploads.
+    It counts against no limit of uploads; a team may have 120 files read in an hour.
     """
     running = hub.phase(request.phase)
     require_open(hub, running, caller)  # what is wrong in a file tells of the phase's articles
     team = await team_of(hub, caller, request.team)
     task = filed(running, request.task)
+    count_read(hub, caller, team)
     content = await asyncio.to_thread(unpacked, request.content)
     read = await asyncio.to_thread(read_run, running, task, content)
     left = None
@@ -96,8 +104,8 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
         accepted=not refused and is_usable(read),
         refused=refused,
         replaces=before is not None and before.team == team.name,
-        articles=len(read.payloads),
-        missing=len(running.corpus) - len(read.payloads),
+        articles=read.stated,
+        missing=len(running.corpus) - read.stated,
         faults=tuple(read.faults[:SHOWN]),
         fault_count=len(read.faults),
         problems=tuple(read.problems[:SHOWN]),

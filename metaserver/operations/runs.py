@@ -25,6 +25,7 @@ from metaserver.operations.uploads import (
     UploadAllowance,
     allowance,
     compare_upload,
+    count_read,
     enter_upload,
     filed_tasks,
     keep_score,
@@ -115,6 +116,7 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
     team = await team_of(hub, caller, request.team)
     require_open(hub, running, caller)
     filed(running, request.task)
+    count_read(hub, caller, team)
     content = await asyncio.to_thread(unpacked, request.content)
     async with turn(hub, request.phase, PATIENCE_SECONDS) as running:
         require_open(hub, running, caller)  # the phase may have advanced meanwhile
@@ -141,11 +143,10 @@ async def upload(hub: HubContext, caller: Caller, request: UploadRun) -> RunDeta
                 content=content,
                 payloads=read.payloads,
                 problems=read.problems,
+                at=now,
             )
             detail = {"phase": running.name, "task": task.name, "team": team.name}
-            await audit_log(
-                connection, caller, "runs.upload", name, articles=len(read.payloads), **detail
-            )
+            await audit_log(connection, caller, "runs.upload", name, articles=read.stated, **detail)
             run = await runs.get(connection, running.phase.id, name)
         assert run is not None
         if counted is not None:

@@ -11,17 +11,20 @@ import msgspec
 import sqlalchemy as sa
 from msgspec import Meta
 
-from metaserver.client.urls import check_url, completed, shown
+from metaserver.client.urls import address, check_url, completed, shown
+from metaserver.model.access import NO_ACCESS, AuthKind
 from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.plans import PhaseLimits
 from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import PhaseState, Role
+from metaserver.operations.access import access_of, secret_state
 from metaserver.operations.caller import Caller
 from metaserver.operations.conformance import Tested, TestState, newest_test, tests
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import END, NewName, OneServer, ServerField, require_one_of
 from metaserver.operations.table import Nothing, operation
+from metaserver.protocols.installed import installed_protocols
 from metaserver.store import runs, servers
 from metaserver.store.teams import Team
 from metaserver.tasks.plugin import answered_tasks
@@ -42,6 +45,41 @@ Concurrency = Annotated[
     int, Meta(ge=1, le=1_000, description="Requests it may have in flight at a time")
 ]
 
+Protocol = Annotated[
+    str, Meta(max_length=32, description="The protocol that it speaks (docs/protocols.md)")
+]
+Encoding = Annotated[
+    Literal["utf-8", "ascii"],
+    Meta(description="Of XML-RPC requests; ascii for libraries that take bytes for characters"),
+]
+Options = Annotated[
+    str, Meta(max_length=2_000, description="Settings of the protocol, NAME=VALUE, one a line")
+]
+Auth = Annotated[AuthKind, Meta(description="How the hub proves itself to it")]
+AuthName = Annotated[
+    str,
+    Meta(
+        max_length=200,
+        description="The user (basic), or the name of the header, parameter or member",
+    ),
+]
+Secret = Annotated[
+    str,
+    Meta(
+        max_length=4_000,
+        description="The password, token or key; stored encrypted, and shown to nobody again",
+    ),
+]
+Certificate = Annotated[
+    str,
+    Meta(
+        pattern=rf"^(?:(?:[0-9A-Fa-f]{{2}}:?){{31}}[0-9A-Fa-f]{{2}})?{END}",
+        description="SHA-256 of its certificate, trusted in place of an authority",
+    ),
+]
+
+CHANGED = ("url", "method", "parameters", "tasks", "concurrency", "protocol", "encoding", "options")
+"""The fields of a change that a server has unchanged."""
 NAMES = 100  # most names of servers of a team, those of retired ones included
 
 
@@ -54,6 +92,13 @@ class RegisterServer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     parameters: Parameters = "text"
     tasks: Tasks = ()
     concurrency: Concurrency = 1
+    protocol: Protocol = "xmlrpc"
+    encoding: Encoding = "utf-8"
+    options: Options = ""
+    auth: Auth = AuthKind.NONE
+    auth_name: AuthName = ""
+    secret: Secret = ""
+    certificate: Certificate = ""
     team: Annotated[str | None, Meta(description="The server's team; required of organisers")] = (
         None
     )
@@ -68,6 +113,13 @@ class ServerChange(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     parameters: Parameters | None = None
     tasks: Tasks | None = None
     concurrency: Concurrency | None = None
+    protocol: Protocol | None = None
+    encoding: Encoding | None = None
+    options: Options | None = None
+    auth: Auth | None = None
+    auth_name: AuthName | None = None
+    secret: Secret | None = None
+    certificate: Certificate | None = None
 
 
 class LaneProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,7 +141,8 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
     found; `tests` has one entry for each phase that is not over. `testing`: a test is under way.
 
-    In `url`, *** replaces user info, query and fragment: these can be written, not read.
+    In `url`, *** replaces user info, query and fragment: these can be written, not read. Of a
+    secret, `secret` says only whether one is "set" or "none" is.
     """
 
     server: str
@@ -99,6 +152,13 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     parameters: str
     tasks: tuple[str, ...]
     concurrency: int
+    protocol: str
+    encoding: str
+    options: str
+    auth: AuthKind
+    auth_name: str
+    secret: str
+    certificate: str
     retired: bool
     tested: TestState
     tested_for: str
@@ -119,6 +179,13 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         parameters=server.parameters,
         tasks=server.tasks,
         concurrency=server.concurrency,
+        protocol=server.protocol,
+        encoding=server.encoding,
+        options=server.options,
+        auth=server.access.auth,
+        auth_name=server.access.name,
+        secret=secret_state(server.access),
+        certificate=server.access.certificate,
         retired=registered.retired_at is not None,
         tested=newest.state,
         tested_for=newest.phase,
@@ -159,6 +226,10 @@ async def register(hub: HubContext, caller: Caller, request: RegisterServer) -> 
             parameters=request.parameters,
             tasks=tuple(map(TaskName, request.tasks)),
             concurrency=request.concurrency,
+            protocol=request.protocol,
+            encoding=request.encoding,
+            options=request.options.strip(),
+            access=access_of(hub, NO_ACCESS, request, request.url),
         )
     )
     async with hub.store.writing() as connection:
@@ -209,13 +280,13 @@ async def update(hub: HubContext, caller: Caller, request: ServerChange) -> Serv
     registered = await hub.server_in_use(caller, request.server)
     if hub.scheduler.lanes.at_work(registered):
         raise RefusedError(Refusal.STATE, "it is at work: pause it first")
-    values = {
-        name: value
-        for name in ("url", "method", "parameters", "tasks", "concurrency")
-        if (value := getattr(request, name)) is not None
-    }
+    values = {name: value for name in CHANGED if (value := getattr(request, name)) is not None}
     if request.url is not None:
         values["url"] = _url(request.url, registered.server.url)
+    stored = registered.server
+    url = values.get("url", stored.url)
+    moved = address(url) != address(stored.url)
+    values["access"] = access_of(hub, stored.access, request, url, moved=moved)
     server = _checked(dataclasses.replace(registered.server, **values))
     async with hub.store.writing() as connection:
         await servers.change(connection, registered.id, server)
@@ -247,9 +318,14 @@ async def _owner(hub: HubContext, caller: Caller, team: str | None) -> Team:
 
 
 def _checked(server: Server) -> Server:
-    """Return the server if its tasks are known; `RefusedError` names the field."""
+    """Return the server if its settings are usable; `RefusedError` names the field."""
     for task in server.tasks:
         require_one_of(task, answered_tasks(), "tasks")
+    require_one_of(server.protocol, installed_protocols(), "protocol")
+    try:
+        installed_protocols()[server.protocol].check(server)
+    except ValueError as error:
+        raise RefusedError(Refusal.INVALID, str(error), field="options") from error
     return server
 
 
@@ -279,4 +355,11 @@ def _audit_details(server: Server) -> dict[str, object]:
         "parameters": server.parameters,
         "tasks": list(server.tasks),
         "concurrency": server.concurrency,
+        "protocol": server.protocol,
+        "encoding": server.encoding,
+        "options": server.options,
+        "auth": server.access.auth,
+        "auth_name": server.access.name,
+        "secret": secret_state(server.access),
+        "certificate": server.access.certificate,
     }

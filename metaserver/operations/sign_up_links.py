@@ -11,7 +11,14 @@ import msgspec
 from msgspec import Meta
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.challenges import LinkKind, SignUp, SignUpMode, SignUpState
+from metaserver.model.challenges import (
+    AUTOMATIC_A_DAY,
+    DAY,
+    LinkKind,
+    SignUp,
+    SignUpMode,
+    SignUpState,
+)
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.phases import Challenge
 from metaserver.model.records import TeamName
@@ -25,6 +32,7 @@ from metaserver.operations.sign_ups import (
     TeamNamed,
     let_in,
     require_terms,
+    taken,
 )
 from metaserver.operations.table import operation
 from metaserver.operations.tokens import IssuedToken
@@ -33,6 +41,8 @@ from metaserver.store import phases, sign_ups, teams, tokens
 Secret = Annotated[str, Meta(max_length=100, description="The last part of the link")]
 LABEL = "first"
 """The label of a team's first token."""
+
+_IN = (SignUpState.APPROVED, SignUpState.JOINED)
 
 
 class OneLink(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -83,7 +93,7 @@ class SignUpProgress(msgspec.Struct, frozen=True, kw_only=True):
 async def look(hub: HubContext, _caller: Caller, request: OneLink) -> LinkDetail:
     """Return what a one-time link is for; this uses nothing up."""
     async with hub.store.reading() as connection:
-        kind, one, challenge = await _found(connection, request.secret, hub.clock())
+        kind, one, challenge, _ = await _found(connection, request.secret, hub.clock())
     return LinkDetail(
         kind=kind,
         challenge=challenge.name,
@@ -100,31 +110,61 @@ async def look(hub: HubContext, _caller: Caller, request: OneLink) -> LinkDetail
 @operation("SignUps.confirm", "POST /sign-up-links/confirm", None)
 async def confirm(hub: HubContext, caller: Caller, request: Confirmation) -> SignUpProgress:
     """Confirm a sign-up, or accept an invitation, with the link that was sent."""
-    now = hub.clock()
     async with hub.store.writing() as connection:
-        kind, one, challenge = await _found(connection, request.secret, now)
-        if kind is LinkKind.TOKEN:
-            raise _dead()
-        values = _corrected(one, challenge, kind, request)
-        await _use(connection, request.secret, now)
+        progress = await _confirmed(connection, caller, request, hub.clock())
+    if isinstance(progress, RefusedError):
+        raise progress
+    return progress
+
+
+async def _confirmed(
+    connection: AsyncConnection, caller: Caller, request: Confirmation, now: float
+) -> SignUpProgress | RefusedError:
+    """Use a link; a refusal that is returned, not raised, is to be remembered in the store."""
+    kind, one, challenge, tries = await _found(connection, request.secret, now)
+    if kind is LinkKind.TOKEN:
+        raise _dead()
+    if tries >= sign_ups.NAMES:
+        message = f"{tries} names of teams that there are were tried with this link"
+        raise RefusedError(Refusal.STATE, f"{message}: ask the organisers for another")
+    values = _corrected(one, challenge, kind, request)
+    name = values.get("team", one.team)
+    if await teams.get(connection, TeamName(name)) is not None:
+        await sign_ups.count_try(connection, request.secret)
+        return taken(name)
+    await _use(connection, request.secret, now)
+    if values:
         await sign_ups.change(connection, one.id, **values)
-        one = await _again(connection, one)
-        enters = kind is LinkKind.INVITATION or challenge.page.sign_up in (
-            SignUpMode.AUTOMATIC,
-            SignUpMode.CODE,
-        )
-        secret = ""
-        if enters:
-            await let_in(connection, one, one.team, now, mail_due=False)
-            secret = (await sign_ups.make_link(connection, one.id, LinkKind.TOKEN, now)).secret
-        else:
-            await _require_free(connection, one.team)
-            await sign_ups.change(connection, one.id, state=SignUpState.WAITING, mail_due=False)
-        await audit_log(
-            connection, caller, "sign-ups.confirm", f"sign-up {one.id}", team=one.team, kind=kind
-        )
-        one = await _again(connection, one)
+    one = await _again(connection, one)
+    secret, invited = "", kind is LinkKind.INVITATION
+    if invited or await _enters(connection, one, challenge, now):
+        await let_in(connection, one, one.team, now, mail_due=False, automatic=not invited)
+        secret = (await sign_ups.make_link(connection, one.id, LinkKind.TOKEN, now)).secret
+    else:
+        await sign_ups.change(connection, one.id, state=SignUpState.WAITING, mail_due=False)
+    await audit_log(
+        connection, caller, "sign-ups.confirm", f"sign-up {one.id}", team=one.team, kind=kind
+    )
+    one = await _again(connection, one)
     return SignUpProgress(state=one.state, team=one.team, secret=secret)
+
+
+async def _enters(
+    connection: AsyncConnection, one: SignUp, challenge: Challenge, now: float
+) -> bool:
+    """Return whether a sign-up comes in without an organiser, as the challenge is now.
+
+    Each team has uploads of its own: so teams come in by themselves a few a day, and one for each
+    e-mail address.
+    """
+    match challenge.page.sign_up:
+        case SignUpMode.CODE:
+            knows = await sign_ups.code_of(connection, one.id) == challenge.code
+        case mode:
+            knows = mode is SignUpMode.AUTOMATIC
+    entered = await sign_ups.count_automatic(connection, now - DAY)
+    theirs = await sign_ups.count(connection, _IN, challenge_id=challenge.id, email=one.email)
+    return knows and not theirs and entered.get(challenge.name, 0) < AUTOMATIC_A_DAY
 
 
 @operation("SignUps.token", "POST /sign-up-links/token", None)
@@ -132,7 +172,7 @@ async def token(hub: HubContext, caller: Caller, request: OneLink) -> IssuedToke
     """Return a team's first token, for the link that was sent: it is shown only once."""
     now = hub.clock()
     async with hub.store.writing() as connection:
-        kind, one, _challenge = await _found(connection, request.secret, now)
+        kind, one, *_ = await _found(connection, request.secret, now)
         team = await teams.get(connection, TeamName(one.team))
         if kind is not LinkKind.TOKEN or team is None or team.retired_at is not None:
             raise _dead()
@@ -166,14 +206,14 @@ def _corrected(
 
 async def _found(
     connection: AsyncConnection, secret: str, now: float
-) -> tuple[LinkKind, SignUp, Challenge]:
+) -> tuple[LinkKind, SignUp, Challenge, int]:
     found = await sign_ups.find_link(connection, secret, now)
-    challenge = (
-        None if found is None else await phases.get_challenge(connection, found[1].challenge)
-    )
-    if found is None or challenge is None or found[1].state is SignUpState.DECLINED:
+    if found is None or found.sign_up.state is SignUpState.DECLINED:
         raise _dead()
-    return *found, challenge
+    challenge = await phases.get_challenge(connection, found.sign_up.challenge)
+    if challenge is None:
+        raise _dead()
+    return found.kind, found.sign_up, challenge, found.tries
 
 
 async def _use(connection: AsyncConnection, secret: str, now: float) -> None:
@@ -185,12 +225,6 @@ async def _again(connection: AsyncConnection, one: SignUp) -> SignUp:
     found = await sign_ups.get(connection, one.id)
     assert found is not None
     return found
-
-
-async def _require_free(connection: AsyncConnection, team: str) -> None:
-    if await teams.get(connection, TeamName(team)) is not None:
-        message = f"there is a team {team!r} already: choose another name"
-        raise RefusedError(Refusal.STATE, message, field="team")
 
 
 def _dead() -> RefusedError:

@@ -7,6 +7,7 @@ later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import msgspec
@@ -33,16 +34,19 @@ from metaserver.operations.fields import END, NAME, NAME_HELP, ChallengeField, N
 from metaserver.operations.table import operation
 from metaserver.operations.teams import PART
 from metaserver.store import sign_ups, teams
+from metaserver.store.keys import digest_key, keyed_digest
 from metaserver.store.tokens import digest
 
-OPEN = 500
-"""The most sign-ups of a challenge that wait to be confirmed or approved."""
+OPEN = 5_000
+"""The most sign-ups of a day that are not confirmed, and the most that wait for approval."""
 OF_ADDRESS = 3
 """The most sign-ups of one e-mail address in a day; more are answered alike, and not kept."""
 OF_ORIGIN, ORIGIN_SECONDS = 10, 3600.0
 """The most trials from one network address within so many seconds."""
+OPEN_OF_ORIGIN = 20
+"""The most sign-ups of a day from one network address that are not decided yet."""
 KEPT = 7 * DAY
-"""Seconds for which a sign-up that nobody confirms is kept: an organiser may hand out its link."""
+"""Seconds for which a sign-up is kept whose link was not sent: an organiser may hand it out."""
 LISTED = 1_000
 INVITED = 200
 
@@ -82,30 +86,6 @@ class SignUpAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to whoever signs up: the same for every address."""
 
     message: str
-
-
-class SignUpDetail(msgspec.Struct, frozen=True, kw_only=True):
-    """A sign-up as organisers see it; times are Unix seconds.
-
-    `failures` counts the failed deliveries of its last mail.
-    """
-
-    id: int
-    challenge: str
-    state: SignUpState
-    team: str
-    people: str
-    email: str
-    affiliation: str
-    terms_version: str
-    created_at: float
-    mailed_at: float | None
-    failures: int
-
-    @classmethod
-    def of(cls, one: SignUp) -> SignUpDetail:
-        """Return the fields of a stored sign-up."""
-        return cls(**{name: getattr(one, name) for name in cls.__struct_fields__})
 
 
 class OneSignUp(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,13 +134,12 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
         message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
-    now = hub.clock()
+    now, email = hub.clock(), request.email
     async with hub.store.writing() as connection:
-        await sign_ups.purge(connection, now - KEPT)
-        if await sign_ups.count(connection, _WAITS, challenge_id=challenge.id) >= OPEN:
-            message = "too many sign-ups wait now: try again tomorrow, or write to the organisers"
-            raise RefusedError(Refusal.STATE, message)
-        email = request.email
+        await sign_ups.purge(connection, now, KEPT)
+        key = await digest_key(connection)
+        origin = keyed_digest(key, f"origin {caller.origin}".encode())
+        await _require_room(connection, challenge, origin, now - DAY)
         known = await sign_ups.count(connection, tuple(SignUpState), email=email, since=now - DAY)
         if known < OF_ADDRESS:
             await sign_ups.add(
@@ -170,13 +149,34 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
                 state=SignUpState.UNCONFIRMED,
                 team=request.team,
                 people=request.people,
-                email=request.email,
+                email=email,
                 affiliation=request.affiliation,
                 terms_version=challenge.page.terms_version,
+                origin=origin,
+                code=digest(request.code) if request.code else None,
                 mail_due=hub.sign_up_mailer.able,
             )
     hub.sign_up_mailer.wake()
     return SignUpAnswer(message=_words(able=hub.sign_up_mailer.able))
+
+
+async def _require_room(
+    connection: AsyncConnection, challenge: Challenge, origin: str, since: float
+) -> None:
+    """Raise `RefusedError` where too many sign-ups are open: of an origin, or of a challenge.
+
+    Nobody keeps others out alone: those of one origin are few, and what is not confirmed counts
+    for a day. Invitations do not count.
+    """
+    count = partial(sign_ups.count, connection, challenge_id=challenge.id)
+    undecided = (SignUpState.UNCONFIRMED, SignUpState.WAITING)
+    if await count(undecided, origin=origin, since=since) >= OPEN_OF_ORIGIN:
+        message = "too many sign-ups from here wait to be confirmed: try again tomorrow"
+        raise RefusedError(Refusal.TOO_MANY, message, retry_after=DAY)
+    unconfirmed = await count([SignUpState.UNCONFIRMED], since=since)
+    if max(unconfirmed, await count([SignUpState.WAITING])) >= OPEN:
+        message = "too many sign-ups wait now: try again tomorrow, or write to the organisers"
+        raise RefusedError(Refusal.STATE, message)
 
 
 def _words(*, able: bool) -> str:
@@ -207,16 +207,15 @@ def require_terms(challenge: Challenge, accepted: str) -> None:
 
 
 @operation("SignUps.list", "GET /challenges/{challenge}/sign-ups", Role.ORGANISER)
-async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUpDetail]:
+async def list_(hub: HubContext, caller: Caller, request: OneChallenge) -> Sequence[SignUp]:
     """Return the sign-ups of a challenge, the newest first."""
     challenge = await seen_challenge(hub, caller, request.challenge)
     async with hub.store.reading() as connection:
-        known = await sign_ups.list_all(connection, challenge.name, LISTED)
-    return [SignUpDetail.of(one) for one in known]
+        return await sign_ups.list_all(connection, challenge.name, LISTED)
 
 
 @operation("SignUps.invite", "POST /challenges/{challenge}/invitations", Role.ORGANISER)
-async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Sequence[SignUpDetail]:
+async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Sequence[SignUp]:
     """Invite people by their addresses: each is sent a link, good for 14 days.
 
     Who is invited is in once the link's form is filled in, whatever the way to sign up is.
@@ -237,11 +236,11 @@ async def invite(hub: HubContext, caller: Caller, request: Invitations) -> Seque
         known = [await sign_ups.get(connection, one) for one in ids]
         await audit_log(connection, caller, "sign-ups.invite", challenge.name, people=len(ids))
     hub.sign_up_mailer.wake()
-    return [SignUpDetail.of(one) for one in known if one]
+    return [one for one in known if one]
 
 
 @operation("SignUps.approve", "POST /sign-ups/{id}/approve", Role.ORGANISER)
-async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUpDetail:
+async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUp:
     """Let a team in: it is made, and sent a one-time link to its first token."""
     async with hub.store.writing() as connection:
         one = await _waiting(connection, request.id)
@@ -251,11 +250,11 @@ async def approve(hub: HubContext, caller: Caller, request: Approval) -> SignUpD
         done = await sign_ups.get(connection, one.id)
     hub.sign_up_mailer.wake()
     assert done is not None
-    return SignUpDetail.of(done)
+    return done
 
 
 @operation("SignUps.decline", "POST /sign-ups/{id}/decline", Role.ORGANISER)
-async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpDetail:
+async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp:
     """Decline a sign-up, or take an invitation back. No mail is sent: write to them yourself."""
     async with hub.store.writing() as connection:
         one = await _known(connection, request.id)
@@ -266,7 +265,7 @@ async def decline(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUp
         await audit_log(connection, caller, "sign-ups.decline", f"sign-up {one.id}", team=one.team)
         done = await sign_ups.get(connection, one.id)
     assert done is not None
-    return SignUpDetail.of(done)
+    return done
 
 
 @operation("SignUps.link", "POST /sign-ups/{id}/link", Role.ORGANISER)
@@ -291,13 +290,24 @@ async def link(hub: HubContext, caller: Caller, request: OneSignUp) -> SignUpLin
     return SignUpLink(id=one.id, kind=kind, link=path, expires_at=made.expires_at)
 
 
+def taken(name: str) -> RefusedError:
+    """Return the refusal of a team's name that another team has."""
+    message = f"there is a team {name!r} already: choose another name"
+    return RefusedError(Refusal.STATE, message, field="team")
+
+
 async def let_in(
-    connection: AsyncConnection, one: SignUp, name: str, now: float, *, mail_due: bool
+    connection: AsyncConnection,
+    one: SignUp,
+    name: str,
+    now: float,
+    *,
+    mail_due: bool,
+    automatic: bool = False,
 ) -> None:
     """Make the team of a sign-up; `RefusedError` where its name is taken."""
     if await teams.get(connection, TeamName(name)) is not None:
-        message = f"there is a team {name!r} already: choose another name"
-        raise RefusedError(Refusal.STATE, message, field="team")
+        raise taken(name)
     team_id = await teams.add(connection, TeamName(name), one.affiliation, one.email)
     await sign_ups.change(
         connection,
@@ -306,7 +316,9 @@ async def let_in(
         team=name,
         team_id=team_id,
         decided_at=now,
+        automatic=automatic,
         mail_due=mail_due,
+        mail_at=None,
         failures=0,
     )
 

@@ -109,7 +109,8 @@ async def _results(
         await view.refresh(task.name, viewer=viewer)
         board = view.board(task.name, viewer=viewer)
     rows = {row.run: row for row in board.rows} if board else {}
-    column = next(one for one in task.columns if one.key == task.order[0])
+    first = board.order[0] if board is not None and board.order else task.order[0]
+    column = next(one for one in task.columns if one.key == first)
     may_see = sees_curves(running.phase.plan, running.state, viewer)
     freezes = running.phase.plan.freezes
     made: list[RunResult] = []

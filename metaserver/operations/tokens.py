@@ -22,6 +22,9 @@ from metaserver.store import teams, tokens
 MOST = 100
 """Most valid tokens of one team, and of no team."""
 
+OF_NO_TEAM = frozenset({Role.CURATOR, Role.ORGANISER})
+"""Roles whose tokens have no team; only organisers create them."""
+
 DAY = 86_400.0  # seconds
 
 Label = Annotated[
@@ -230,10 +233,11 @@ def _owner(caller: Caller, request: NewToken) -> str | None:
     if caller.organiser:
         if request.role is Role.TEAM and request.team is None:
             raise RefusedError(Refusal.INVALID, "is required for a team's token", field="team")
-        if request.role is Role.ORGANISER and request.team is not None:
-            raise RefusedError(Refusal.INVALID, "an organiser's token has no team", field="team")
+        if request.role in OF_NO_TEAM and request.team is not None:
+            message = f"a token of role {request.role} has no team"
+            raise RefusedError(Refusal.INVALID, message, field="team")
         return request.team
-    if request.role is Role.ORGANISER:
+    if request.role in OF_NO_TEAM:
         raise RefusedError(Refusal.NOT_YOURS, "only organisers create such tokens", field="role")
     if request.team not in (None, caller.team):
         raise RefusedError(Refusal.NOT_YOURS, "that is not your team", field="team")

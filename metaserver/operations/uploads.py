@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -16,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.model.boards import RAW
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.plans import UploadLimits
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.records import ArticleId, ServerName, TaskName, count_stated
 from metaserver.model.states import Role
 from metaserver.model.zones import in_zone
 from metaserver.operations.caller import Caller
@@ -26,10 +28,17 @@ from metaserver.operations.table import operation
 from metaserver.phases.runtime import RunningPhase
 from metaserver.store import uploads
 from metaserver.store.teams import Team
-from metaserver.tasks.plugin import FiledTask, OfflineTask
+from metaserver.tasks.plugin import FiledTask, OfflineTask, RewritableTask
 
 DAY = 86_400.0
 PRINT_BYTES = 8
+
+READS, READS_SECONDS = 120, 3_600.0
+"""The most result files of a team that are read within so many seconds: also those that count
+nothing, such as previews and files with faults. Reading one can take seconds of a thread."""
+
+Print: TypeAlias = str | int
+"""The compared part of an answer: its digest, or its place in an order."""
 
 
 class UploadsOf(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,6 +163,16 @@ async def require_upload(
     )
 
 
+def count_read(hub: HubContext, caller: Caller, team: Team) -> None:
+    """Count a result file that is read for a team; `RefusedError` where they were too many."""
+    if caller.organiser:
+        return
+    if wait := hub.file_reads.take(team.name):
+        message = f"team {team.name} has sent {READS} result files in an hour: try again"
+        message += f" in {math.ceil(wait / 60)} min"
+        raise RefusedError(Refusal.TOO_MANY, message, field="content", retry_after=wait)
+
+
 class ComparedUpload(NamedTuple):
     """An upload compared with the team's earlier ones: see `store.uploads.Upload`.
 
@@ -162,7 +181,7 @@ class ComparedUpload(NamedTuple):
 
     articles: int
     changed: int | None
-    prints: Mapping[str, str] | None
+    prints: Mapping[str, Print] | None
 
 
 async def compare_upload(
@@ -174,20 +193,33 @@ async def compare_upload(
 ) -> ComparedUpload:
     """Compare a result file with what the team has uploaded before, in a thread."""
     known = await uploads.packed_prints(connection, running.phase.id, team.id, task)
-    return await asyncio.to_thread(compared, payloads, known)
+    scored = {one.plugin.name: one for one in running.boards.scoreboard.scored()}.get(task)
+
+    def work() -> ComparedUpload:
+        counted = None
+        if scored is not None and isinstance(scored.plugin, RewritableTask):
+            counted = scored.plugin.counted(scored.gold, payloads)
+        return compared(payloads, known, counted)
+
+    return await asyncio.to_thread(work)
 
 
-def compared(payloads: Mapping[ArticleId, Any], known: Iterable[bytes]) -> ComparedUpload:
-    """Compare answers with the packed prints of others."""
-    prints, least = prints_of(payloads), None
+def compared(
+    payloads: Mapping[ArticleId, Any],
+    known: Iterable[bytes],
+    counted: Mapping[str, Any] | None = None,
+) -> ComparedUpload:
+    """Compare answers with the packed prints of others; for `counted` see `RewritableTask`."""
+    prints, least = prints_of(payloads, counted), None
+    stated = count_stated(payloads)
     for packed in known:
         earlier = uploads.unpack_prints(packed)
         if earlier == prints:
-            return ComparedUpload(len(payloads), None, None)
+            return ComparedUpload(stated, None, None)
         found = differing(earlier, prints)
         least = found if least is None else min(least, found)
-    near = least is not None and uploads.is_few(least, len(payloads))
-    return ComparedUpload(len(payloads), least, None if near else prints)
+    near = least is not None and uploads.is_few(least, stated)
+    return ComparedUpload(stated, least, None if near else prints)
 
 
 async def spend_upload(
@@ -242,16 +274,26 @@ EXACT = ""
 """The name of the print of all answers, numbers included: no article has it."""
 
 
-def prints_of(payloads: Mapping[ArticleId, Any]) -> Mapping[str, str]:
-    """Return a digest of each answer without its numbers, and one of all with them."""
+def prints_of(
+    payloads: Mapping[ArticleId, Any], counted: Mapping[str, Any] | None = None
+) -> Mapping[str, Print]:
+    """Return a digest of each answer's part that counts, or its place, and one of all as sent.
+
+    Where a task does not say what counts, it is all but the numbers: ranks and confidences.
+    """
     whole = hashlib.blake2b(digest_size=PRINT_BYTES)
-    prints = {}
     for article in sorted(payloads):
-        payload = payloads[article]
-        whole.update(msgspec.json.encode([article, payload]))
-        named = msgspec.json.encode(_named(payload))
-        prints[str(article)] = hashlib.blake2b(named, digest_size=PRINT_BYTES).hexdigest()
+        whole.update(msgspec.json.encode([article, payloads[article]]))
+    if counted is None:
+        counted = {str(article): _named(payload) for article, payload in payloads.items()}
+    prints: dict[str, Print] = {name: _print(value) for name, value in counted.items()}
     return prints | {EXACT: whole.hexdigest()}
+
+
+def _print(value: Any) -> Print:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    return hashlib.blake2b(msgspec.json.encode(value), digest_size=PRINT_BYTES).hexdigest()
 
 
 def _named(value: Any) -> Any:
@@ -263,7 +305,25 @@ def _named(value: Any) -> Any:
     return value
 
 
-def differing(before: Mapping[str, str], after: Mapping[str, str]) -> int:
-    """Count the articles that two runs answer differently."""
-    articles = (before.keys() | after) - {EXACT}
-    return sum(before.get(article) != after.get(article) for article in articles)
+def differing(before: Mapping[str, Print], after: Mapping[str, Print]) -> int:
+    """Count the articles that two runs answer differently.
+
+    Of places in an order, these are the fewest that have to be moved for the one to be the other.
+    """
+    names = (before.keys() | after.keys()) - {EXACT}
+    both = (before.keys() & after.keys()) - {EXACT}
+    places = {name: place for name in both if isinstance(place := before[name], int)}
+    others = {name: place for name in places if isinstance(place := after[name], int)}
+    if others:
+        ordered = sorted(others, key=others.__getitem__)
+        return len(names) - _longest_rising([places[name] for name in ordered])
+    return sum(before.get(name) != after.get(name) for name in names)
+
+
+def _longest_rising(values: Iterable[int]) -> int:
+    """Return the length of the longest rising part of different values, others left out."""
+    ends: list[int] = []  # the least end of a rising part of each length
+    for value in values:
+        place = bisect_left(ends, value)
+        ends[place : place + 1] = [value]
+    return len(ends)

@@ -93,7 +93,8 @@ def _seen_values(
         return {"signature": marked(board.signature, board.gold)}
     if visibility is Visibility.PUBLIC:
         return {"gold": ""}
-    return {"gold": "", "rows": _own(board.rows, viewer.team), "resampling": ""}
+    rows = _own(board.rows, viewer.team)
+    return {"gold": "", "rows": rows, "resampling": "", "unresampled": ""}
 
 
 def _own(rows: Sequence[BoardRow], team: str) -> tuple[BoardRow, ...]:

@@ -17,14 +17,17 @@ from metaserver.client.http import HttpClient
 from metaserver.concurrency import run_uncancelled
 from metaserver.config import Settings
 from metaserver.model.alerts import Alert, ChannelKind, Condition
+from metaserver.model.challenges import AUTOMATIC_A_DAY, DAY
 from metaserver.model.errors import PeerError, UnavailableError
 from metaserver.model.findings import FindingKind
+from metaserver.model.records import PhaseName
+from metaserver.model.states import OPEN_STATES
 from metaserver.phases import webhooks
 from metaserver.phases.alerts import HOLD, AlertBook, lines
 from metaserver.phases.mail import send_mail
 from metaserver.phases.scheduler import Scheduler
 from metaserver.phases.watching import watch
-from metaserver.store import alerts
+from metaserver.store import alerts, sign_ups
 from metaserver.store.alerts import AlertChannel
 from metaserver.store.store import Store
 
@@ -32,7 +35,16 @@ LOOK_SECONDS = 15.0
 SCARCE = 0.05  # of the disk
 KEPT = 90 * 86_400.0  # seconds for which sent alerts are kept
 DISK = "disk"
-ALERTED = frozenset({FindingKind.LATE, FindingKind.DOWN, FindingKind.NO_GOLD, FindingKind.BURST})
+SIGN_UPS = "sign_ups"
+ALERTED = frozenset(
+    {
+        FindingKind.LATE,
+        FindingKind.DOWN,
+        FindingKind.NO_GOLD,
+        FindingKind.GOLD_OUTSIDE,
+        FindingKind.BURST,
+    }
+)
 """The findings that organisers are sent; the others are for who looks at the control room."""
 FAILURES = (PeerError, OSError, smtplib.SMTPException)
 
@@ -78,11 +90,19 @@ class AlertSender:
                 self._book = AlertBook(await alerts.last_alerts(connection))
         self._store.require_writable()
         now = self._clock()
-        due = list(self._book.update(now, dict(self._conditions(now)), self.hold))
+        found = {**dict(self._conditions(now)), **await self._entered(now)}
+        due = list(
+            self._book.update(now, found, self.hold, lambda phase: self._is_over(phase, now))
+        )
         if due:
             async with self._store.writing() as connection:
                 await alerts.add(connection, due)
                 await alerts.delete_before(connection, now - KEPT)
+
+    def _is_over(self, phase: str, now: float) -> bool:
+        """Return whether a phase, not the hub, is deleted or no longer open."""
+        running = self._scheduler.phases.get(PhaseName(phase))
+        return bool(phase) and (running is None or running.phase.state(now) not in OPEN_STATES)
 
     def _conditions(self, now: float) -> Iterator[tuple[Condition, str]]:
         for running in self._scheduler.phases.values():
@@ -96,6 +116,19 @@ class AlertSender:
         if disk.free < SCARCE * disk.total:
             left = f"{disk.free / 1e9:.1f} GB of {disk.total / 1e9:.1f} GB"
             yield Condition(DISK, "", "hub"), f"Little is left of the hub's disk: {left}"
+
+    async def _entered(self, now: float) -> Mapping[Condition, str]:
+        """Return the challenges that as many teams came into as may without an organiser."""
+        async with self._store.reading() as connection:
+            entered = await sign_ups.count_automatic(connection, now - DAY)
+        return {
+            Condition(SIGN_UPS, "", challenge): (
+                f"{count} teams came into {challenge} without an organiser in 24 hours:"
+                " further ones wait for approval"
+            )
+            for challenge, count in entered.items()
+            if count >= AUTOMATIC_A_DAY
+        }
 
     async def send(self) -> None:
         """Send each channel the alerts that it was not sent yet, in one message."""

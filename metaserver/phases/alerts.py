@@ -7,7 +7,7 @@ earliest: a server that goes up and down all day is two messages, not two hundre
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from metaserver.model.alerts import Alert, Condition
@@ -49,12 +49,20 @@ class AlertBook:
         }
 
     def update(
-        self, now: float, found: Mapping[Condition, str], hold: Mapping[str, float] = HOLD
+        self,
+        now: float,
+        found: Mapping[Condition, str],
+        hold: Mapping[str, float] = HOLD,
+        over: Callable[[str], bool] = lambda phase: False,
     ) -> Iterator[Alert]:
         """Yield the alerts that are due at `now` (Unix seconds), by the conditions with messages.
 
-        `hold` maps kinds to the seconds for which a condition must last.
+        `hold` maps kinds to the seconds for which a condition must last. `over` says of a phase
+        whether it is not looked at any more: its conditions are forgotten, since nobody knows
+        whether they have ended.
         """
+        for condition in [one for one in self._known if over(one.phase)]:
+            del self._known[condition]
         for condition, message in found.items():
             known = self._known.get(condition)
             if known is None:

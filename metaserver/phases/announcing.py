@@ -1,4 +1,4 @@
-"""Announcements to teams: a notice for each that has turned notices on."""
+"""Announcements to a challenge's teams: a notice for each that has turned notices on."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ async def tell_teams(
     at: float,
     text: str,
 ) -> None:
-    """Store a notice for each team that can be sent one; `Notifier` sends it."""
+    """Store a notice for each of its teams that can be sent one; `Notifier` sends it.
+
+    A team that takes part in no challenge yet, as organisers make them, is sent those of all.
+    """
     message = f"{challenge.title or challenge.name}: {text}"
-    for team in await teams.list_all(connection):
+    for team in await teams.of_challenge(connection, challenge.id):
         by_mail = team.notices.email and team.email and settings.smtp_host
         if team.notices.webhook or by_mail:
             notice = Notice(

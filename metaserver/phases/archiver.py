@@ -1,7 +1,9 @@
 """The archiver of boards of phases that are over: each board is stored once, with its own link.
 
 The store's state decides, not events: a hub that was killed after a phase was frozen and before
-its boards were stored stores them when it is started again.
+its boards were stored stores them when it is started again. Where the newest board was made from
+other answers, runs or another rule than there are now, as after a phase was opened again, a board
+is stored that supersedes it.
 """
 
 from __future__ import annotations
@@ -10,23 +12,33 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
 import msgspec
 
 from metaserver.model.errors import UnavailableError
+from metaserver.model.records import TaskName
 from metaserver.model.states import PhaseState
+from metaserver.phases.live import LiveBoards
 from metaserver.phases.runtime import RunningPhase
 from metaserver.phases.scheduler import Scheduler
 from metaserver.store import boards, methods
+from metaserver.store.boards import FROZEN
 from metaserver.store.store import Store
 from metaserver.tasks.plugin import TaskPlugin
 
 LOOK_SECONDS = 0.5
-FROZEN = "frozen"
-"""The reason of a board that is stored because its phase is over."""
 OVER = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 
 log = logging.getLogger(__name__)
+
+
+class _Looked(NamedTuple):
+    """The boards that the archiver has looked at: nothing is new while it would see the same."""
+
+    boards: LiveBoards
+    version: int
+    gold_version: int
 
 
 class BoardArchiver:
@@ -36,11 +48,13 @@ class BoardArchiver:
         self._store = store
         self._scheduler = scheduler
         self._clock = clock
-        self._kept: set[tuple[int, str, int]] = set()  # phase, task, gold version
+        self._kept: dict[tuple[int, TaskName], _Looked] = {}  # by phase
 
     async def run(self) -> None:
         """Store boards as they become final, until cancelled."""
         while True:
+            known = {running.phase.id for running in self._scheduler.phases.values()}
+            self._kept = {key: looked for key, looked in self._kept.items() if key[0] in known}
             for running in list(self._scheduler.phases.values()):
                 try:
                     with suppress(UnavailableError):  # the store is blocked: they are stored later
@@ -54,11 +68,12 @@ class BoardArchiver:
         if running.state not in OVER:
             return
         for task in running.boards.tasks():
-            key = (running.phase.id, task.name, running.gold[task.name].version)
-            if key in self._kept or not self._is_final(running):
+            key, version = (running.phase.id, task.name), running.gold[task.name].version
+            looked = _Looked(running.boards, running.boards.version, version)
+            if self._kept.get(key) == looked or not self._is_final(running):
                 continue
-            if await self._keep(running, task, key[2]):
-                self._kept.add(key)
+            if await self._keep(running, task, version):
+                self._kept[key] = looked
 
     def _is_final(self, running: RunningPhase) -> bool:
         engine = self._scheduler.lanes.engine
@@ -72,12 +87,13 @@ class BoardArchiver:
     async def _keep(self, running: RunningPhase, task: TaskPlugin, version: int) -> bool:
         """Store a task's board on a version of its gold; return False if the gold has changed."""
         phase_id = running.phase.id
-        async with self._store.reading() as connection:
-            if await boards.exists(connection, phase_id, task.name, version, FROZEN):
-                return True
+        if await self._missing(running, task, version) is None:
+            return True
         async with running.scoring:  # waits for a gold change
             if running.gold[task.name].version != version or not self._is_final(running):
                 return False
+            if (basis := await self._missing(running, task, version)) is None:
+                return True
             now = self._clock()
             frozen = await running.boards.freeze(task, phase=running.name, reason=FROZEN, at=now)
         async with self._store.reading() as connection:
@@ -95,5 +111,14 @@ class BoardArchiver:
                 FROZEN,
                 at=now,
                 document=document,
+                basis=basis,
             )
         return True
+
+    async def _missing(self, running: RunningPhase, task: TaskPlugin, version: int) -> str | None:
+        """Return the basis of the board that is to be stored; None where the newest one has it."""
+        phase = running.phase
+        async with self._store.reading() as connection:
+            basis = await boards.basis_of(connection, phase.id, task.name, phase.plan.ranking)
+            known = await boards.newest(connection, phase.id, task.name, version, FROZEN)
+        return None if known is not None and known.basis == basis else basis

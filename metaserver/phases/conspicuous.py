@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from metaserver.model.findings import FindingKind, Subject
@@ -13,15 +13,17 @@ from metaserver.store.uploads import Upload
 BURST, BURST_SECONDS = 5, 600.0
 """Uploads of a team and task within that time that are a burst."""
 JUMP = 0.1
-"""Difference of the first measure by which a run is far above the team's best before."""
+"""Difference of the first measure by which a run is far better than the team's best before."""
 
 
 def conspicuous(
-    uploads: Sequence[Upload], leaders: Mapping[TaskName, ServerName]
+    uploads: Sequence[Upload],
+    leaders: Mapping[TaskName, ServerName],
+    rising: Collection[TaskName] = (),
 ) -> Iterator[tuple[FindingKind, Subject]]:
     """Yield what is conspicuous among a phase's uploads, in their order.
 
-    `leaders` are the best runs of the tasks.
+    `leaders` are the first runs of the tasks, `rising` the tasks whose lowest score is the best.
     """
 
     def key(upload: Upload) -> tuple[str, str]:
@@ -38,7 +40,8 @@ def conspicuous(
             answers = "1 answer" if last.changed == 1 else f"{last.changed} answers"
             text = f"{last.run} of {team} differs from an earlier {task} run in {answers}{times}"
             yield FindingKind.NEAR, Subject(name=last.run, text=text)
-        yield from _jump(made, leaders.get(TaskName(task)))
+        sign = -1 if task in rising else 1
+        yield from _jump(made, leaders.get(TaskName(task)), sign)
 
 
 def _burst(uploads: Sequence[Upload]) -> int:
@@ -49,16 +52,19 @@ def _burst(uploads: Sequence[Upload]) -> int:
 
 
 def _jump(
-    uploads: Sequence[Upload], leader: ServerName | None
+    uploads: Sequence[Upload], leader: ServerName | None, sign: int
 ) -> Iterator[tuple[FindingKind, Subject]]:
-    """Yield the first place of a team's last upload, where it is far above those before."""
+    """Yield the first place of a team's last upload, where it is far better than those before.
+
+    `sign` is -1 where the lowest score is the best.
+    """
     *before, last = uploads
-    earlier = [one.score for one in before if one.score is not None]
+    earlier = [sign * one.score for one in before if one.score is not None]
     if last.run != leader or last.score is None or not earlier:
         return
-    if (rise := last.score - max(earlier)) >= JUMP:
+    if (rise := sign * last.score - max(earlier)) >= JUMP:
         text = (
             f"{last.run} of {last.team} has the first place in {last.task},"
-            f" {rise:.2f} above the team's best upload before"
+            f" {rise:.2f} better than the team's best upload before"
         )
         yield FindingKind.JUMP, Subject(name=last.run, text=text)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from metaserver.leaderboards.scoreboard import ScoredTask
+import numpy as np
+from numpy.typing import NDArray
+
+from metaserver.leaderboards.coverage import Mask
+from metaserver.leaderboards.scoreboard import ScoredTask, order_of, score_of
+from metaserver.model.rankings import Ranking
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.phases.restore import stored_answers
 from metaserver.phases.runtime import RunningPhase
@@ -18,34 +24,59 @@ from metaserver.store.store import Store
 POINTS = 24
 """Points of a curve; it is made again after so many parts of the articles."""
 
+AT_ONCE = 4
+"""Curves that are made at a time."""
+
 Curve: TypeAlias = tuple[tuple[int, float], ...]
-"""Pairs of answers and the score of these, in the order of the corpus."""
+"""Pairs of answers and the score of these, in the order of the corpus; the last is the board's."""
+
+_Run: TypeAlias = tuple[int, TaskName, ServerName]
+
+
+class _Basis(NamedTuple):
+    """All that a curve was made from but the last few answers."""
+
+    part: tuple[float, int]  # when the run was uploaded, and how far it is
+    ranking: Ranking
+    is_open: bool
 
 
 class _Kept(NamedTuple):
     task: ScoredTask  # with its gold
-    part: tuple[float, int]  # when the run was uploaded, and how far it is
+    basis: _Basis
     curve: Curve
 
 
+class _Counted(NamedTuple):
+    """The articles of the gold that count for a run, and the positions of all in the corpus."""
+
+    mask: Mask
+    places: NDArray[np.int64]
+
+
 class ScoreCurves:
-    """The curves of all runs of a hub, made when they are asked for, one at a time."""
+    """The curves of all runs of a hub, made when they are asked for; nobody waits for another's."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[tuple[int, TaskName, ServerName], _Kept] = {}
-        self._turn = asyncio.Lock()
+        self._kept: dict[_Run, _Kept] = {}
+        self._turns: dict[_Run, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._making = asyncio.Semaphore(AT_ONCE)
 
     async def curve(self, running: RunningPhase, task: TaskName, run: ServerName) -> Curve:
         """Return the curve of a run of a task that has gold."""
-        scored, key = running.boards.scoreboard.scored_task(task), (running.phase.id, task, run)
-        part = self._part(running, run)
-        async with self._turn:
+        board, key = running.boards.scoreboard, (running.phase.id, task, run)
+        scored, is_open = board.scored_task(task), board.coverage.is_open()
+        basis = _Basis(self._part(running, run), board.ranking, is_open)
+        async with self._turns[key]:
             known = self._kept.get(key)
-            if known is None or known.part != part or known.task is not scored:
-                answers = await self._answers(running, task, run)
-                curve = await asyncio.to_thread(_curve, scored, answers)
-                known = self._kept[key] = _Kept(scored, part, curve)
+            if known is None or known.task is not scored or known.basis != basis:
+                async with self._making:
+                    counted = _Counted(*board.counted(task, run))
+                    answers = await self._answers(running, task, run)
+                    given = (scored, board.ranking, running.positions, counted, answers)
+                    curve = await asyncio.to_thread(_curve, *given)
+                known = self._kept[key] = _Kept(scored, basis, curve)
             return known.curve
 
     def _part(self, running: RunningPhase, run: ServerName) -> tuple[float, int]:
@@ -76,13 +107,26 @@ class ScoreCurves:
         return list((await asyncio.to_thread(runs.unpack_payloads, packed)).items())
 
 
-def _curve(scored: ScoredTask, answers: Sequence[tuple[ArticleId, Any]]) -> Curve:
-    """Return the points of a curve; slow for a long run."""
-    scorer, column = scored.plugin.scorer(scored.gold), scored.plugin.order[0]
+def _curve(
+    scored: ScoredTask,
+    ranking: Ranking,
+    positions: Mapping[ArticleId, int],
+    counted: _Counted,
+    answers: Sequence[tuple[ArticleId, Any]],
+) -> Curve:
+    """Return the points of a curve; slow for a long run.
+
+    A point has the score of the board if the corpus ended with its last answer.
+    """
+    scorer, column = scored.plugin.scorer(scored.gold), order_of(scored.plugin, ranking)[0]
     ends = {math.ceil(len(answers) * point / POINTS) for point in range(1, POINTS + 1)}
     points = []
     for count, (article, payload) in enumerate(answers, 1):
         scorer.keep(article, scorer.prepare(article, payload))
-        if count in ends and (value := scorer.score().values.get(column)) is not None:
+        if count not in ends:
+            continue
+        last = math.inf if count == len(answers) else positions.get(article, math.inf)
+        score = score_of(scorer, ranking.articles, counted.mask & (counted.places <= last))
+        if (value := score.values.get(column)) is not None:
             points.append((count, float(value)))
     return tuple(points)

@@ -128,6 +128,11 @@ class LiveBoards:
         self.comparisons = self.comparisons.without(task)
         self.touch()
 
+    @property
+    def version(self) -> int:
+        """The version: it rises with each change, and is another one after it."""
+        return self._version
+
     def touch(self) -> None:
         """Raise the version: something that the pages show has changed."""
         self._version += 1
@@ -319,9 +324,12 @@ class LiveBoards:
                 interval=interval,
             )
 
-        by_first = not board.order or board.order[0] == plugin.order[0]
-        resampling = plugin.resampling if isinstance(plugin, ComparedTask) and by_first else ""
-        return replace(board, rows=[completed(row) for row in board.rows], resampling=resampling)
+        board = replace(board, rows=[completed(row) for row in board.rows])
+        if not isinstance(plugin, ComparedTask):
+            return board
+        if board.order[0] in plugin.resampled:
+            return replace(board, resampling=plugin.resampling)
+        return replace(board, unresampled=_why_unresampled(plugin, board.order[0]))
 
     def articles(self, task: TaskName, view: View = RAW) -> ArticleBoard:
         """Return the levels of a task's articles that at least `LEAST_TEAMS` teams answered."""
@@ -358,6 +366,12 @@ class LiveBoards:
                 continue
             self._version += 1
         return self._version
+
+
+def _why_unresampled(plugin: ComparedTask, measure: str) -> str:
+    headings = {column.key: column.heading for column in plugin.columns}
+    known = ", ".join(headings[one] for one in plugin.resampled)
+    return f"{headings[measure]} has no intervals: it is not resampled, as {known} can be."
 
 
 def _is_of(interval: RunIntervals, score: float | None) -> bool:

@@ -59,9 +59,9 @@ def vocabulary_of(
 
     Its release is one of those `opened`, else it is opened in the folder of the settings.
     """
-    release, secondary = split_name(name, settings.uniprot.secondary)
+    release, policies = split_name(name, settings.policies())
     found = opened.get(release) or Release.open(settings.release_folder(release))
-    return ReleaseVocabulary(release=found, secondary=secondary)
+    return ReleaseVocabulary(release=found, **policies._asdict())
 
 
 def scored_of(

@@ -94,6 +94,7 @@ class RunningPhase:
         self.data: DataPackage | None = None  # that its organiser released
         self._unscored: dict[ServerName, OfflineRun] = {}  # offline runs, until `catch_up`
         self.scoring = asyncio.Lock()  # one change of the runs' scores at a time
+        self._ended = False  # nothing more is answered, though it is open
         monitor = ServerMonitor(
             phase.name,
             len(corpus),
@@ -109,7 +110,7 @@ class RunningPhase:
                 Coverage(
                     positions=self.positions,
                     over=monitor.over,
-                    is_open=lambda: self.phase.state(clock()) in OPEN_STATES,
+                    is_open=lambda: not self._ended and self.phase.state(clock()) in OPEN_STATES,
                 ),
             ),
             blocked=lambda: store.blocked,
@@ -193,6 +194,7 @@ class RunningPhase:
             self.answered,
             self.vocabulary,
             time_limit=self.settings.limits.timeout,
+            completion=self.settings.completion(),
             clock=self._clock,
         )
 
@@ -376,6 +378,14 @@ class RunningPhase:
         self._unscored.pop(name, None)
         self.boards.leave(name)
 
+    def end(self) -> None:
+        """Count all articles in the scores from now on, as from a freeze on.
+
+        It is for who drives a phase and ends with its lanes: in the store it stays open.
+        """
+        self._ended = True
+        self.boards.touch()
+
     async def lanes(self, names: Iterable[ServerName]) -> Sequence[Lane]:
         """Take the lanes of servers from the store; they must not be running.
 
@@ -422,5 +432,5 @@ class RunningPhase:
 
     async def answer_count(self) -> int:
         """Return the number of answers, of servers and of offline runs."""
-        offline = sum(run.articles for run in self.offline.values())
+        offline = sum(run.answers for run in self.offline.values())
         return offline + await self._store.answer_count(self.phase.id)

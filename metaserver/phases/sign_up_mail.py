@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import smtplib
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,7 +22,9 @@ from metaserver.store import sign_ups
 from metaserver.store.store import Store
 
 AGAIN_SECONDS = 60.0
-"""Seconds until what could not be sent is tried again."""
+"""Seconds until a mail that could not be sent is tried again; then twice as long, and so on."""
+MOST_SECONDS = 3_600.0
+"""The longest of these waits: a mail is tried until it is sent, or its sign-up is deleted."""
 
 SUBJECTS = {
     LinkKind.CONFIRM: "confirm team {team}",
@@ -78,7 +81,8 @@ class SignUpMailer:
         self._due.set()
 
     async def run(self) -> None:
-        """Send what is due, until cancelled."""
+        """Send what is due, until cancelled; at the start also what waits for its next try."""
+        at: float | None = math.inf
         while self.able:
             with suppress(TimeoutError):
                 async with asyncio.timeout(AGAIN_SECONDS):
@@ -86,34 +90,54 @@ class SignUpMailer:
             self._due.clear()
             try:
                 with suppress(UnavailableError):  # the store is blocked: it waits
-                    await self.send()
+                    await self.send(at)
             except Exception:
                 log.exception("links of sign-ups could not be sent")
+            at = None
 
-    async def send(self) -> None:
-        """Send the link of each sign-up whose mail is due."""
+    async def send(self, at: float | None = None) -> None:
+        """Send the link of each sign-up whose mail is due: by now, or by another moment.
+
+        A failure puts off that mail alone: who asks for others neither hastens nor ends its tries.
+        Without a connection the others are not tried, each of which would wait for one.
+        """
         self._store.require_writable()
+        at = self._clock() if at is None else at
         async with self._store.reading() as connection:
-            due = await sign_ups.due(connection)
+            due = await sign_ups.due(connection, at)
         for one in due:
-            await run_uncancelled(self._send(one))
+            if not await run_uncancelled(self._send(one, at)):
+                break
 
-    async def _send(self, one: SignUp) -> None:
+    async def _send(self, one: SignUp, at: float) -> bool:
+        """Send one mail; return whether the SMTP server could be reached."""
         kind = NEXT_LINK[one.state]
         async with self._store.writing() as connection:
-            if not await sign_ups.due(connection, one.id):
-                return  # an organiser has handed a link out meanwhile
+            if not await sign_ups.is_due(connection, one.id, at):
+                return True  # an organiser has handed a link out meanwhile
             made = await sign_ups.make_link(connection, one.id, kind, self._clock())
         subject, text = self._message(one, kind, made.secret)
+        reached = True
         try:
             await asyncio.to_thread(send_mail, self._settings.notices, one.email, subject, text)
         except (OSError, smtplib.SMTPException, ValueError) as error:
             log.warning("the mail of sign-up %d could not be sent: %s", one.id, error)
-            values: dict[str, object] = {"failures": one.failures + 1}
+            reached = isinstance(error, smtplib.SMTPException | ValueError)
+            wait = min(MOST_SECONDS, AGAIN_SECONDS * 2.0 ** min(one.failures, 10))
+            values: dict[str, object] = {
+                "failures": one.failures + 1,
+                "mail_at": self._clock() + wait,
+            }
         else:
-            values = {"mail_due": False, "mailed_at": self._clock(), "failures": 0}
+            values = {
+                "mail_due": False,
+                "mailed_at": self._clock(),
+                "mail_at": None,
+                "failures": 0,
+            }
         async with self._store.writing() as connection:
             await sign_ups.mailed(connection, one, **values)
+        return reached
 
     def _message(self, one: SignUp, kind: LinkKind, secret: str) -> tuple[str, str]:
         days = LINK_SECONDS[kind] / DAY

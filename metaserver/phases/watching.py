@@ -9,18 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from metaserver.leaderboards.scoreboard import ranked
 from metaserver.model.durations import in_words
 from metaserver.model.findings import FindingKind, PhaseFinding, Subject
 from metaserver.model.plans import Change
-from metaserver.model.records import ServerName, TaskName
+from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.scores import rising_measures
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.forecast import Forecast, Verdict, forecast, verdict
 from metaserver.monitoring.snapshots import ServerStatus
 from metaserver.phases.conspicuous import conspicuous
 from metaserver.phases.runtime import RunningPhase
+from metaserver.tasks.plugin import TaskPlugin
 
 DEADLINES = frozenset({PhaseState.FROZEN, PhaseState.CLOSED})
 """The states from which on no article is sent."""
+NAMED = 3  # articles of a finding that are named
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,31 +87,45 @@ def _found(
         if task.name not in running.gold:
             text = f"{task.name} has no gold: it is not scored"
             about[FindingKind.NO_GOLD].append(Subject(name=task.name, text=text))
+    for scored in running.boards.scoreboard.scored():
+        if scored.outside:
+            text = _outside(scored.plugin.name, scored.outside)
+            about[FindingKind.GOLD_OUTSIDE].append(Subject(name=scored.plugin.name, text=text))
     for server in servers:
         for kind, text in _troubles(server, left):
             about[kind].append(Subject(name=server.status.name, text=text))
-    for kind, subject in conspicuous(running.uploads, _leaders(running)):
+    rising = {one.name for one in running.boards.tasks() if _is_rising(one)}
+    for kind, subject in conspicuous(running.uploads, _leaders(running), rising):
         about[kind].append(subject)
     for kind, subjects in about.items():
         if subjects:
             yield PhaseFinding(kind=kind, subjects=tuple(subjects))
 
 
+def _outside(task: TaskName, articles: Sequence[ArticleId]) -> str:
+    more = f" and {len(articles) - NAMED} more" if len(articles) > NAMED else ""
+    are = "1 article that is" if len(articles) == 1 else f"{len(articles)} articles that are"
+    names = ", ".join(articles[:NAMED])
+    return f"the gold of {task} has {are} not in the corpus and count nowhere: {names}{more}"
+
+
 def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:
-    """Return the best run of each task that has uploads, by the newest scores that there are."""
+    """Return the first run of each task that has uploads, by the newest scores that there are."""
     tasks = {upload.task for upload in running.uploads}
     board = running.boards.scoreboard
     found: dict[TaskName, ServerName] = {}
     for plugin in running.boards.tasks():
-        if plugin.name in tasks:
-            scores = {
-                run: value
-                for run, score in board.recent(plugin.name).items()
-                if (value := score.values.get(plugin.order[0])) is not None
-            }
-            if scores:
-                found[plugin.name] = max(scores, key=scores.__getitem__)
+        rows = (
+            ranked(plugin, board.ranking, board.recent(plugin.name)) if plugin.name in tasks else ()
+        )
+        if rows and rows[0].place is not None:
+            found[plugin.name] = ServerName(rows[0].run)
     return found
+
+
+def _is_rising(plugin: TaskPlugin) -> bool:
+    """Return whether the lowest value of a task's first measure is the best."""
+    return plugin.order[0] in rising_measures(plugin.columns)
 
 
 def _troubles(server: WatchedServer, left: float | None) -> Iterator[tuple[FindingKind, str]]:

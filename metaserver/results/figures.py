@@ -30,13 +30,17 @@ def has_matplotlib() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def board_figures(found: BoardTables) -> Iterator[Figure]:
-    """Yield the figures of a board whose runs are ranked lists."""
+def board_figures(found: BoardTables, *, gold: bool) -> Iterator[Figure]:
+    """Yield the figures of a board whose runs are ranked lists.
+
+    The curves of ACT are for packages with the gold: a step is the rank of a relevant article.
+    """
     task, view = found.frozen.name, found.view
     if not found.cards:
         return
-    curves = figures.curves(found.cards)
-    yield Figure(f"{task}/{view}-curves", curves, f"{task}: precision and recall, {view} hits")
+    if gold or not isinstance(found.cards[0], ActScorecard):
+        curves = figures.curves(found.cards)
+        yield Figure(f"{task}/{view}-curves", curves, f"{task}: precision and recall, {view} hits")
     scatter = figures.scatter(found.cards)
     yield Figure(f"{task}/{view}-scatter", scatter, f"{task}: ranking against finding, {view} hits")
     if found.comparison is not None:
@@ -53,14 +57,13 @@ def task_figures(
     if ranked is None or not found.cards:
         return
     signature = str(found.cards[0].signature)
-    if isinstance(ranked, ItemGold):
+    if gold and isinstance(ranked, ItemGold):
         items = [card for card in found.cards if isinstance(card, ItemScorecard)]
         levels = article_difficulty(ranked, items)
         chart = figures.difficulty(levels, positives=0, signature=signature)
         yield Figure(f"{task}/articles", chart, f"{task}: how hard the articles were")
-        if gold:
-            counts = figures.corpus(count_items(ranked), None, [], signature)
-            yield Figure(f"{task}/corpus", counts, f"{task}: what the articles have")
+        counts = figures.corpus(count_items(ranked), None, [], signature)
+        yield Figure(f"{task}/corpus", counts, f"{task}: what the articles have")
     elif gold and isinstance(ranked, ActGold):
         lists = [card for card in found.cards if isinstance(card, ActScorecard)]
         ranks = article_ranks(ranked, lists)

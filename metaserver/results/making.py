@@ -13,7 +13,7 @@ import msgspec
 
 from metaserver.archive.counting import OnProgress, RowCounter, ignore_progress
 from metaserver.config import Settings
-from metaserver.model.boards import PUBLIC, RAW, FrozenBoard
+from metaserver.model.boards import PUBLIC, RAW, BoardRow, FrozenBoard, FrozenView
 from metaserver.model.errors import HubError
 from metaserver.model.records import PhaseName, TaskName
 from metaserver.phases.jobs import Progress
@@ -48,7 +48,7 @@ from metaserver.results.tables import (
 )
 from metaserver.store.reader import open_reader
 from metaserver.uniprot import Release
-from scoring import SCORER_VERSION, ItemGold
+from scoring import SCORER_VERSION, ActGold, ItemGold
 from scoring.tables import csv_table
 
 REPORT = "report.html"
@@ -154,11 +154,11 @@ class _Writing:
             self._counted.begin(f"tables of {frozen.name}, {view}")
             found = board_tables(source, frozen, view)
             write_board(self._folder, found, gold=gold)
-            figures = list(board_figures(found))
+            figures = list(board_figures(found, gold=gold))
             views.append(view_part(found, figures))
             own += figures
-            if source.ranked_gold(frozen.name) is not None:
-                self._compared.append(found)
+            if source.ranked_gold(frozen.name) is not None and view != PUBLIC:
+                self._compared.append(found)  # the public part is scored on a part of the gold
             raw = raw or found
         assert raw is not None
         ranked = source.ranked_gold(frozen.name)
@@ -193,15 +193,31 @@ class _Writing:
         """Write the boards as they were frozen, the signatures, and a guide to the files."""
         signatures = ["task\tview\tsignature\n"]
         for task, frozen in self._source.frozen.items():
-            views = {
-                name: msgspec.structs.replace(view, gold="") for name, view in frozen.views.items()
-            }
-            board = msgspec.structs.replace(frozen, views=views).encode()
+            views, others = self._seen(frozen.name, frozen.views, frozen.others)
+            board = msgspec.structs.replace(frozen, views=views, others=others).encode()
             text = msgspec.json.format(board.decode()) + "\n"
             self._folder.write(f"boards/{task}.json", text, f"{task}: the board as it was frozen")
             signatures += [f"{task}\t{name}\t{view.signature}\n" for name, view in views.items()]
         self._folder.write("signatures.tsv", signatures, "What each board's scores depend on")
         self._folder.write("README.md", "\n".join(self._guide()) + "\n", "Where to begin")
+
+    def _seen(
+        self, task: TaskName, *parts: Mapping[str, FrozenView]
+    ) -> Sequence[Mapping[str, FrozenView]]:
+        """Return views as a package has them: without the gold's mark.
+
+        Without the gold, boards of ACT have no curves: a step is the rank of a relevant article.
+        """
+        labelled = isinstance(self._source.ranked_gold(task), ActGold) and not self._order.gold
+        return [
+            {
+                name: msgspec.structs.replace(
+                    view, gold="", rows=_without_curves(view.rows) if labelled else view.rows
+                )
+                for name, view in part.items()
+            }
+            for part in parts
+        ]
 
     @property
     def _title(self) -> str:
@@ -241,7 +257,7 @@ class _Writing:
                 if (self._order.gold and views.keys() - {RAW, PUBLIC})
                 else ""
             )
-            policy = cards[0].signature.articles
+            policy = cards[0].card.signature.articles
             yield (
                 f"scoring evaluate --task {task} --gold gold/{task}.tsv --articles {policy}{more}"
                 f" runs/{task}/*.tsv"
@@ -266,6 +282,10 @@ class _Writing:
             yield "With the gold, which is not here, these commands give them again:"
         yield ""
         yield from (f"    {command}" for command in commands)
+
+
+def _without_curves(rows: Sequence[BoardRow]) -> tuple[BoardRow, ...]:
+    return tuple(msgspec.structs.replace(row, curve=()) for row in rows)
 
 
 _PLACES: Mapping[str, str] = MappingProxyType(

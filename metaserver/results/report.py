@@ -58,7 +58,7 @@ def view_part(found: BoardTables, figures: Sequence[Figure]) -> ViewPart:
         signature=found.signature,
         table=found.printed,
         bold=found.bold,
-        notes=list(notes(comparison)) if comparison else [],
+        notes=[*([found.note] if found.note else []), *(notes(comparison) if comparison else [])],
         pairs=(
             comparison_table(comparison, "pairs", counted=True)
             if comparison is not None and 0 < len(pairs) <= MOST_PAIRS

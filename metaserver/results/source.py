@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
+
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.archive.counting import RowCounter
 from metaserver.config import Settings
@@ -34,11 +36,19 @@ from metaserver.uniprot import Release
 from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
 
 
+class RunCard(NamedTuple):
+    """A run's scorecard; `below` the least coverage it is in no statistic of several runs."""
+
+    card: Scorecard
+    below: bool
+
+
 @dataclass(frozen=True, kw_only=True)
 class PhaseSource:
     """A phase as its package shows it: its boards, its runs, and the board that scored them again.
 
-    `frozen` has the boards of the newest gold, by task.
+    `frozen` has the newest boards of the newest gold, by task: their rules count, whatever the
+    phase's is by now.
     """
 
     phase: Phase
@@ -61,14 +71,18 @@ class PhaseSource:
         gold: Any = self.scoreboard.scored_task(task).gold_of(view)
         return gold if isinstance(gold, ItemGold | ActGold) else None
 
-    def cards(self, task: TaskName, view: View) -> Sequence[Scorecard]:
+    def scores(self, task: TaskName, view: View) -> Mapping[ServerName, Score]:
+        """Return the scores of a task's runs in a view, by the rule of its board."""
+        return self.scoreboard.scores(task, view, self.frozen[task].articles)
+
+    def cards(self, task: TaskName, view: View) -> Sequence[RunCard]:
         """Return the scorecards of a task's runs in a view, in the order of its board."""
-        scores = self.scoreboard.scores(task, view)
-        rows = self.frozen[task].views[view].rows
-        named = ((row.run, scores[ServerName(row.run)].card) for row in rows if row.articles_scored)
+        scores = self.scores(task, view)
+        rows = (row for row in self.frozen[task].views[view].rows if row.articles_scored)
+        named = ((row, scores[ServerName(row.run)].card) for row in rows)
         return [
-            replace(card, run=run)
-            for run, card in named
+            RunCard(replace(card, run=row.run), row.below)
+            for row, card in named
             if isinstance(card, ItemScorecard | ActScorecard)
         ]
 
@@ -83,7 +97,7 @@ async def read_source(
 ) -> PhaseSource:
     """Read a phase, and score its answers again; `HubError` where its boards show others.
 
-    Without `given` boards it is those that were stored at its freeze.
+    Without `given` boards it is those that were stored at its last freeze.
     """
     async with store.reading() as connection:
         phase = await phases.get(connection, name)
@@ -94,19 +108,13 @@ async def read_source(
         part = PublicPart.of(await digest_key(connection), phase.id, phase.plan)
         offline = await runs.list_all(connection, phase.id)
         described = await methods.list_all(connection, phase.id)
-        frozen = given or {
-            one.task: FrozenBoard.decode(unpack(document))
-            for one in await boards.list_all(connection, phase.id)
-            if one.task in gold and one.gold_version == gold[one.task].version
-            if (found := await boards.get(connection, one.id)) is not None
-            for _, document in [found]
-        }
+        frozen = given or await _frozen(connection, phase, gold)
     if missing := sorted(gold.keys() - frozen.keys()):
         message = f"the boards of {', '.join(missing)} are not frozen yet: try again in a moment"
         raise HubError(message)
     corpus = await store.corpus(phase.corpus_id)
     lanes = {lane.server: lane.key for lane in await store.lanes() if lane.key.phase_id == phase.id}
-    answers = await store.answer_count(phase.id) + sum(run.articles for run in offline)
+    answers = await store.answer_count(phase.id) + sum(run.answers for run in offline)
     counted.begin("scoring the answers again", answers)
     vocabulary = vocabulary_of(settings, phase.release, opened)
     tasks = await asyncio.to_thread(scored_of, gold, vocabulary, corpus, part)
@@ -132,11 +140,26 @@ async def read_source(
     return source
 
 
+async def _frozen(
+    connection: AsyncConnection, phase: Phase, gold: Mapping[TaskName, GoldVersion]
+) -> Mapping[TaskName, FrozenBoard]:
+    """Return the boards that were frozen of what a phase has now; not of what it had before."""
+    frozen: dict[TaskName, FrozenBoard] = {}
+    for task, one in gold.items():
+        kept = await boards.newest(connection, phase.id, task, one.version, boards.FROZEN)
+        basis = await boards.basis_of(connection, phase.id, task, phase.plan.ranking)
+        if kept is not None and kept.basis == basis:
+            found = await boards.get(connection, kept.id)
+            assert found is not None
+            frozen[task] = FrozenBoard.decode(unpack(found[1]))
+    return frozen
+
+
 def _check(source: PhaseSource) -> None:
     """Raise `HubError` unless the boards show what the stored answers score."""
     for task, frozen in source.frozen.items():
         for view, shown in frozen.views.items():
-            scores = source.scoreboard.scores(task, view)
+            scores = source.scores(task, view)
             differing = [row.run for row in shown.rows if not _is_of(row, scores)]
             absent = sorted(scores.keys() - {row.run for row in shown.rows})
             if found := [*differing, *absent]:

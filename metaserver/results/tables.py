@@ -9,13 +9,14 @@ from itertools import chain
 from metaserver.model.boards import FrozenBoard, View
 from metaserver.results.folder import PackageFolder
 from metaserver.results.source import PhaseSource
-from scoring import ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
+from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
 from scoring.analysis import article_difficulty, article_ranks
 from scoring.article_rows import rows_of
 from scoring.comparison_report import comparison_table, letters_of
 from scoring.errors import OptionError
 from scoring.overview import overview_latex, task_table, views_table
 from scoring.report import record_table
+from scoring.resampling import ACT_MEASURES, ITEM_MEASURES
 from scoring.significance import MOST_PAIRED, Comparison, Interval, compare
 from scoring.tables import Cell, Table, best_cells, csv_table
 from scoring.tasks import Task
@@ -29,7 +30,9 @@ GOLD_COLUMNS = frozenset({"relevant", "correct", "doubtful", "high"})
 class BoardTables:
     """A board with what was found out about its runs; `printed` is for papers and the report.
 
-    `comparison` is None where runs of the task cannot be compared.
+    `cards` are those of the runs that have a place, `below` those of runs below the least coverage.
+    `comparison` is None where runs of the task cannot be compared; `measure` is what it compares,
+    and `note` says why it is not that of the ranking.
     """
 
     frozen: FrozenBoard
@@ -38,7 +41,9 @@ class BoardTables:
     printed: Table
     bold: set[tuple[int, int]]
     cards: Sequence[Scorecard]
+    below: Sequence[Scorecard]
     comparison: Comparison | None
+    note: str = ""
 
     @property
     def signature(self) -> str:
@@ -53,8 +58,13 @@ class BoardTables:
 
 def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardTables:
     """Return the tables of a board: as it was frozen, its runs compared with one another."""
-    gold, cards = source.ranked_gold(frozen.name, view), source.cards(frozen.name, view)
-    comparison = _compared(gold, cards, frozen.order[0]) if gold is not None and cards else None
+    gold, runs = source.ranked_gold(frozen.name, view), source.cards(frozen.name, view)
+    cards = [run.card for run in runs if not run.below]
+    comparison, note = None, ""
+    if gold is not None and cards:
+        measure = _compared_measure(gold, frozen.order)
+        comparison = compare(gold, cards, measure=measure, pairs=1 < len(cards) <= MOST_PAIRED)
+        note = _why_other(frozen, measure)
     printed = _printed(frozen, view, comparison)
     placed = 1 + sum(row.place is not None for row in frozen.views[view].rows)
     best = {column.heading: column.rising for column in frozen.columns if not column.count}
@@ -65,12 +75,28 @@ def board_tables(source: PhaseSource, frozen: FrozenBoard, view: View) -> BoardT
         printed=printed,
         bold=best_cells(printed[:placed], best),
         cards=cards,
+        below=[run.card for run in runs if run.below],
         comparison=comparison,
+        note=note,
     )
 
 
-def _compared(gold: Gold, cards: Sequence[Scorecard], measure: str) -> Comparison:
-    return compare(gold, cards, measure=measure, pairs=1 < len(cards) <= MOST_PAIRED)
+def _compared_measure(gold: Gold, order: Sequence[str]) -> str:
+    """Return the first of a board's measures that has a value on resamples."""
+    known = ACT_MEASURES if isinstance(gold, ActGold) else ITEM_MEASURES
+    return next((one for one in order if one in known), known[0])
+
+
+def _why_other(frozen: FrozenBoard, measure: str) -> str:
+    """Return why runs are compared by another measure than the ranking's; empty where not."""
+    if measure == frozen.order[0]:
+        return ""
+    headings = {column.key: column.heading for column in frozen.columns}
+    first, other = headings[frozen.order[0]], headings[measure]
+    return (
+        f"note: places are by {first}, which is not resampled: intervals, tests and"
+        f" letters are of {other}"
+    )
 
 
 def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
@@ -147,16 +173,21 @@ def write_board(folder: PackageFolder, found: BoardTables, *, gold: bool) -> Non
             printed=comparison_table(found.comparison, "pairs", counted=True),
             comments=[str(found.comparison.signature)],
         )
-    if found.cards:
+    cards = [*found.cards, *found.below]
+    if cards and (gold or isinstance(cards[0], ActScorecard)):
         folder.write(
             f"{name}-articles.csv",
-            _article_lines(found.cards, gold=gold),
+            _article_lines(cards, gold=gold),
             f"{found.frozen.name}: each run's scores of each article, {found.view} hits",
         )
 
 
 def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
-    """Return the lines of a table of articles, a run's at a time; no label of ACT without gold."""
+    """Return the lines of a table of articles, a run's at a time; no label of ACT without gold.
+
+    Those of INT and IPT are for packages with the gold: with the runs beside it, the score of an
+    article says which hits are right.
+    """
 
     def lines(card: Scorecard, *, first: bool) -> str:
         act = isinstance(card, ActScorecard)
@@ -178,10 +209,15 @@ def _article_lines(cards: Sequence[Scorecard], *, gold: bool) -> chain[str]:
 def write_difficulty(
     folder: PackageFolder, source: PhaseSource, found: BoardTables, *, gold: bool
 ) -> None:
-    """Write how hard the articles of a task are, over its runs."""
+    """Write how hard the articles of a task are, over its runs.
+
+    Without the gold that is the mean rank of ACT alone, which is of the runs and not of the gold.
+    """
     ranked = source.ranked_gold(found.frozen.name)
     assert ranked is not None
     if isinstance(ranked, ItemGold):
+        if not gold:
+            return
         items = [card for card in found.cards if isinstance(card, ItemScorecard)]
         table = record_table(article_difficulty(ranked, items))
     else:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.files.compression import pack
+from metaserver.model.rankings import Ranking
 from metaserver.model.records import PhaseName, TaskName
-from metaserver.store.tables import frozen_boards, phases
+from metaserver.store.tables import frozen_boards, lanes, offline_runs, phases
 
 ID_BYTES = 8
+FROZEN = "frozen"
+"""The reason of a board that is stored because its phase is over."""
+LATER = 1e-3
+"""Seconds by which a board is later than the one that it supersedes, whatever the clock says."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredBoard:
-    """A frozen board without its document; `id` is that of its permanent link."""
+    """A frozen board without its document; `id` is that of its permanent link.
+
+    `basis` is that of `basis_of`, empty where the board is not one of a phase that is over.
+    """
 
     id: str
     phase: PhaseName
@@ -27,6 +37,26 @@ class StoredBoard:
     gold_version: int
     reason: str
     created_at: float
+    basis: str
+
+
+async def basis_of(
+    connection: AsyncConnection, phase_id: int, task: TaskName, ranking: Ranking
+) -> str:
+    """Return a digest of what a task's board depends on besides its gold: answers, runs, rule.
+
+    It is of what is stored, not of scores: another version of the scorer changes none of it.
+    """
+    logs = sa.select(lanes.c.server_id, lanes.c.serial, lanes.c.revision)
+    logs = logs.where(lanes.c.phase_id == phase_id, lanes.c.serial > 0)
+    runs = sa.select(offline_runs.c.name, offline_runs.c.created_at)
+    runs = runs.where(offline_runs.c.phase_id == phase_id, offline_runs.c.task == task)
+    found = [
+        [list(row) for row in await connection.execute(logs.order_by(lanes.c.server_id))],
+        [list(row) for row in await connection.execute(runs.order_by(offline_runs.c.name))],
+        ranking,
+    ]
+    return hashlib.sha256(msgspec.json.encode(found)).hexdigest()
 
 
 async def add(
@@ -38,12 +68,15 @@ async def add(
     *,
     at: float,
     document: bytes,
+    basis: str = "",
 ) -> str:
-    """Store a board; return its id. One of equal phase, task, gold and reason is not replaced."""
-    same = _of(phase_id, task, gold_version, reason)
-    known = (await connection.execute(sa.select(frozen_boards.c.id).where(*same))).scalar()
-    if known is not None:
-        return str(known)
+    """Store a board; return its id.
+
+    It supersedes the newest of equal phase, task, gold and reason; one of equal basis is kept.
+    """
+    known = await newest(connection, phase_id, task, gold_version, reason)
+    if known is not None and known.basis == basis:
+        return known.id
     key = secrets.token_hex(ID_BYTES)
     await connection.execute(
         sa.insert(frozen_boards).values(
@@ -52,19 +85,27 @@ async def add(
             task=task,
             gold_version=gold_version,
             reason=reason,
-            created_at=at,
+            created_at=at if known is None else max(at, known.created_at + LATER),
             document=pack(document),
+            basis=basis,
         )
     )
     return key
 
 
-async def exists(
+async def newest(
     connection: AsyncConnection, phase_id: int, task: TaskName, gold_version: int, reason: str
-) -> bool:
-    """Return whether a board is stored."""
-    query = sa.select(frozen_boards.c.id).where(*_of(phase_id, task, gold_version, reason))
-    return (await connection.execute(query)).first() is not None
+) -> StoredBoard | None:
+    """Return the newest board of a phase, task, gold and reason; None where there is none."""
+    query = _boards().where(
+        frozen_boards.c.phase_id == phase_id,
+        frozen_boards.c.task == task,
+        frozen_boards.c.gold_version == gold_version,
+        frozen_boards.c.reason == reason,
+    )
+    query = query.order_by(frozen_boards.c.created_at.desc())
+    row = (await connection.execute(query.limit(1))).first()
+    return None if row is None else _kept(row)
 
 
 async def get(connection: AsyncConnection, key: str) -> tuple[StoredBoard, bytes] | None:
@@ -81,19 +122,21 @@ async def list_all(connection: AsyncConnection, phase_id: int) -> Sequence[Store
     return [_kept(row) for row in await connection.execute(query)]
 
 
-def _of(
-    phase_id: int, task: TaskName, gold_version: int, reason: str
-) -> Sequence[sa.ColumnElement[bool]]:
-    return (
-        frozen_boards.c.phase_id == phase_id,
-        frozen_boards.c.task == task,
-        frozen_boards.c.gold_version == gold_version,
-        frozen_boards.c.reason == reason,
-    )
+async def superseding(connection: AsyncConnection, phase_id: int, board: StoredBoard) -> str:
+    """Return the id of the newest board that supersedes another, empty where none does.
+
+    It is of newer gold, or of the same gold after another freeze.
+    """
+    for one in await list_all(connection, phase_id):
+        again = one.gold_version == board.gold_version and one.reason == board.reason
+        later = again and one.created_at > board.created_at
+        if one.task == board.task and (one.gold_version > board.gold_version or later):
+            return one.id
+    return ""
 
 
 def _boards(*more: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    names = ("id", "task", "gold_version", "reason", "created_at")
+    names = ("id", "task", "gold_version", "reason", "created_at", "basis")
     columns = [frozen_boards.c[name] for name in names]
     return sa.select(*columns, phases.c.name.label("phase"), *more).join(
         phases, phases.c.id == frozen_boards.c.phase_id
@@ -108,4 +151,5 @@ def _kept(row: sa.Row[Any]) -> StoredBoard:
         gold_version=row.gold_version,
         reason=row.reason,
         created_at=row.created_at,
+        basis=row.basis,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -42,3 +43,15 @@ def _check(store: Path, copy: Path) -> None:
     if found != ["ok"] or strays is not None:
         damage = "; ".join(found) if found != ["ok"] else "rows that refer to missing rows"
         raise HubError(f"{store}: the copy is damaged: {damage}")
+
+
+def sealed_secrets(store: Path) -> Mapping[str, str]:
+    """Return the encrypted secrets in a store by server; none where it has none, or is older."""
+    if not store.is_file():
+        return {}
+    query = "SELECT name, secret FROM servers WHERE secret IS NOT NULL"
+    try:
+        with closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as found:
+            return dict(found.execute(query).fetchall())
+    except sqlite3.Error:
+        return {}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.store import tables
 from metaserver.store.tables import (
-    attempts,
     challenges,
     metadata,
     offline_runs,
@@ -18,7 +18,11 @@ from metaserver.store.tables import (
     uploads,
 )
 
-ANSWERS = {"attempts of servers": attempts, "uploaded runs": offline_runs, "uploads": uploads}
+ANSWERS = {
+    "answers of servers": tables.answers,
+    "uploaded runs": offline_runs,
+    "uploads": uploads,
+}
 """The tables of which a phase that may be deleted has no row, by what they hold."""
 
 
@@ -33,7 +37,7 @@ async def answers(connection: AsyncConnection, phase_id: int) -> str:
 
 
 async def delete_phase(connection: AsyncConnection, phase_id: int) -> None:
-    """Delete a phase with all that refers to it: gold, tests of servers, lanes, kept boards."""
+    """Delete a phase with all that refers to it: gold, tests, lanes, failed attempts, boards."""
     for table in _referring("phase_id"):
         await connection.execute(sa.delete(table).where(table.c.phase_id == phase_id))
     await connection.execute(sa.delete(phases).where(phases.c.id == phase_id))

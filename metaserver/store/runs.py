@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,14 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.files.compression import pack, pack_json, unpack, unpack_json
-from metaserver.model.records import ArticleId, Problem, ServerName, TaskName, TeamName
+from metaserver.model.records import (
+    ArticleId,
+    Problem,
+    ServerName,
+    TaskName,
+    TeamName,
+    count_stated,
+)
 from metaserver.store.tables import offline_runs, servers, teams
 
 
@@ -20,8 +26,9 @@ from metaserver.store.tables import offline_runs, servers, teams
 class OfflineRun:
     """An offline run without its file and payloads; `name` is its name on the boards.
 
-    `articles` is the number of articles with a scored answer; `problems` report the parts of the
-    file that were left out.
+    `articles` is the number of articles with something in their answer, `answers` that of all
+    answers; `problems` report the parts of the file that were left out. `created_at` is the moment
+    of its upload.
     """
 
     id: int
@@ -30,6 +37,7 @@ class OfflineRun:
     task: TaskName
     name: ServerName
     articles: int
+    answers: int
     problems: tuple[Problem, ...]
     created_at: float
 
@@ -44,8 +52,9 @@ async def put(
     content: bytes,
     payloads: Mapping[ArticleId, Any],
     problems: Sequence[Problem],
+    at: float,
 ) -> None:
-    """Store a run, replacing the phase's run of this name if there is one."""
+    """Store a run that was uploaded `at` a moment (Unix seconds), in place of one of its name."""
     await delete(connection, phase_id, name)
     rows = [[problem.path, problem.message] for problem in problems]
     await connection.execute(
@@ -57,7 +66,7 @@ async def put(
             content=pack(content),
             payloads=pack_json(payloads),
             problems=msgspec.json.encode(rows) if rows else None,
-            created_at=time.time(),
+            created_at=at,
         )
     )
 
@@ -122,13 +131,15 @@ def _named(phase_id: int, name: ServerName) -> Sequence[sa.ColumnElement[bool]]:
 
 def _run(row: sa.Row[Any]) -> OfflineRun:
     problems = msgspec.json.decode(row.problems) if row.problems else []
+    payloads = unpack_json(row.payloads)
     return OfflineRun(
         id=row.id,
         phase_id=row.phase_id,
         team=TeamName(row.team),
         task=TaskName(row.task),
         name=ServerName(row.name),
-        articles=len(unpack_json(row.payloads)),
+        articles=count_stated(payloads),
+        answers=len(payloads),
         problems=tuple(Problem(path=path, message=message) for path, message in problems),
         created_at=row.created_at,
     )

@@ -9,6 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from metaserver.model.access import Access, AuthKind
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Server, ServerName, TaskName, TeamName
 from metaserver.model.servers import LaneControl, RegisteredServer
@@ -28,6 +29,13 @@ def columns(server: Server) -> dict[str, Any]:
         "parameters": server.parameters,
         "tasks": list(server.tasks),
         "concurrency": server.concurrency,
+        "protocol": server.protocol,
+        "encoding": server.encoding,
+        "options": server.options,
+        "auth": server.access.auth.value,
+        "auth_name": server.access.name,
+        "secret": server.access.sealed or None,
+        "certificate": server.access.certificate,
     }
 
 
@@ -88,6 +96,15 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
             parameters=row.parameters,
             tasks=tuple(map(TaskName, row.tasks)),
             concurrency=row.concurrency,
+            protocol=row.protocol,
+            encoding=row.encoding,
+            options=row.options,
+            access=Access(
+                auth=AuthKind(row.auth),
+                name=row.auth_name,
+                sealed=row.secret or "",
+                certificate=row.certificate,
+            ),
         ),
         team=None if row.team is None else TeamName(row.team),
         created_at=row.created_at or 0.0,

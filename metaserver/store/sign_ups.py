@@ -14,7 +14,8 @@ from metaserver.store.database import insert
 from metaserver.store.tables import challenges, one_time_links, sign_ups
 from metaserver.store.tokens import digest
 
-TRIES = 5  # of a mail, before it is given up
+NAMES = 10
+"""Taken team names that may be tried with one link: more would show which there are."""
 
 _state, _LINKS = sign_ups.c.state, one_time_links.c
 
@@ -27,6 +28,14 @@ class NewLink(NamedTuple):
     expires_at: float
 
 
+class FoundLink(NamedTuple):
+    """A one-time link that can be used; `tries` are the taken team names that it was tried with."""
+
+    kind: LinkKind
+    sign_up: SignUp
+    tries: int
+
+
 async def add(connection: AsyncConnection, challenge_id: int, now: float, **values: Any) -> int:
     """Store a sign-up; return its id. `values` are columns."""
     texts = dict.fromkeys(("team", "people", "affiliation", "terms_version"), "")
@@ -35,8 +44,10 @@ async def add(connection: AsyncConnection, challenge_id: int, now: float, **valu
 
 
 async def change(connection: AsyncConnection, sign_up: int, **values: Any) -> None:
-    """Change columns of a sign-up."""
-    await connection.execute(sa.update(sign_ups).where(sign_ups.c.id == sign_up).values(**values))
+    """Change columns of a sign-up; without any, nothing."""
+    if values:
+        query = sa.update(sign_ups).where(sign_ups.c.id == sign_up)
+        await connection.execute(query.values(**values))
 
 
 async def mailed(connection: AsyncConnection, one: SignUp, **values: Any) -> None:
@@ -64,12 +75,15 @@ async def count(
     *,
     challenge_id: int | None = None,
     email: str | None = None,
+    origin: str | None = None,
     since: float = 0.0,
 ) -> int:
     """Count the sign-ups in some states: of a challenge, an address, made since a moment."""
     query = sa.select(sa.func.count()).where(_state.in_(states), sign_ups.c.created_at >= since)
     if challenge_id is not None:
         query = query.where(sign_ups.c.challenge_id == challenge_id)
+    if origin is not None:
+        query = query.where(sign_ups.c.origin == origin)
     if email is not None:
         query = query.where(sa.func.lower(sign_ups.c.email) == email.lower())
     return int((await connection.execute(query)).scalar_one())
@@ -77,26 +91,60 @@ async def count(
 
 async def count_waiting(connection: AsyncConnection) -> dict[str, int]:
     """Return how many sign-ups wait for an organiser, by challenge."""
+    return await _by_challenge(connection, _state == SignUpState.WAITING)
+
+
+async def count_automatic(connection: AsyncConnection, since: float) -> dict[str, int]:
+    """Return how many teams came in without an organiser since a moment, by challenge."""
+    entered = sa.and_(sign_ups.c.automatic, sign_ups.c.decided_at >= since)
+    return await _by_challenge(connection, entered)
+
+
+async def _by_challenge(
+    connection: AsyncConnection, condition: sa.ColumnElement[bool]
+) -> dict[str, int]:
     query = (
         sa.select(challenges.c.name, sa.func.count())
         .join(sign_ups, sign_ups.c.challenge_id == challenges.c.id)
-        .where(_state == SignUpState.WAITING)
+        .where(condition)
         .group_by(challenges.c.name)
     )
     return {row[0]: row[1] for row in await connection.execute(query)}
 
 
-async def due(connection: AsyncConnection, sign_up: int | None = None) -> Sequence[SignUp]:
-    """Return the sign-ups whose mail is to be sent, oldest first; or the one of an id, if it is."""
-    query = _sign_ups().where(sign_ups.c.mail_due, sign_ups.c.failures < TRIES)
-    if sign_up is not None:
-        query = query.where(sign_ups.c.id == sign_up)
-    return [_sign_up(row) for row in await connection.execute(query.order_by(sign_ups.c.id))]
+async def code_of(connection: AsyncConnection, sign_up: int) -> str | None:
+    """Return the digest of the invitation code that a sign-up was made with."""
+    query = sa.select(sign_ups.c.code).where(sign_ups.c.id == sign_up)
+    found: str | None = (await connection.execute(query)).scalar_one()
+    return found
 
 
-async def purge(connection: AsyncConnection, before: float) -> None:
-    """Delete the sign-ups that were made before a moment and never confirmed."""
-    old = sa.and_(_state == SignUpState.UNCONFIRMED, sign_ups.c.created_at < before)
+async def due(connection: AsyncConnection, now: float) -> Sequence[SignUp]:
+    """Return the sign-ups whose mail is to be sent by now, oldest first."""
+    query = _sign_ups().where(_is_due(now)).order_by(sign_ups.c.id)
+    return [_sign_up(row) for row in await connection.execute(query)]
+
+
+async def is_due(connection: AsyncConnection, sign_up: int, now: float) -> bool:
+    """Return whether a sign-up's mail is to be sent by now."""
+    query = sa.select(sa.func.count()).where(sign_ups.c.id == sign_up, _is_due(now))
+    return bool((await connection.execute(query)).scalar_one())
+
+
+def _is_due(now: float) -> sa.ColumnElement[bool]:
+    later = sa.func.coalesce(sign_ups.c.mail_at, 0.0) > now
+    return sa.and_(sign_ups.c.mail_due, ~later)
+
+
+async def purge(connection: AsyncConnection, now: float, kept: float) -> None:
+    """Delete the sign-ups that nobody confirmed, and whose link is over.
+
+    One whose link was never sent, since the hub could not, is deleted `kept` seconds after it.
+    """
+    good = sa.select(_LINKS.sign_up_id).where(_LINKS.used_at.is_(None), _LINKS.expires_at > now)
+    sent = sa.and_(sign_ups.c.mailed_at.is_not(None), sign_ups.c.id.not_in(good))
+    unsent = sa.and_(sign_ups.c.created_at < now - kept, sign_ups.c.id.not_in(good))
+    old = sa.and_(_state == SignUpState.UNCONFIRMED, sa.or_(sent, unsent))
     ids = sa.select(sign_ups.c.id).where(old)
     await connection.execute(sa.delete(one_time_links).where(_LINKS.sign_up_id.in_(ids)))
     await connection.execute(sa.delete(sign_ups).where(old))
@@ -116,18 +164,22 @@ async def make_link(
     return NewLink(kind, secret, ends)
 
 
-async def find_link(
-    connection: AsyncConnection, secret: str, now: float
-) -> tuple[LinkKind, SignUp] | None:
+async def find_link(connection: AsyncConnection, secret: str, now: float) -> FoundLink | None:
     """Return what a link is for, and its sign-up; None where it is used, over, or none."""
     query = (
         _sign_ups()
-        .add_columns(_LINKS.kind)
+        .add_columns(_LINKS.kind, _LINKS.tries)
         .join(one_time_links, _LINKS.sign_up_id == sign_ups.c.id)
         .where(_is_good(secret, now))
     )
     row = (await connection.execute(query)).first()
-    return None if row is None else (LinkKind(row.kind), _sign_up(row))
+    return None if row is None else FoundLink(LinkKind(row.kind), _sign_up(row), row.tries)
+
+
+async def count_try(connection: AsyncConnection, secret: str) -> None:
+    """Count a team's name that was tried with a link, and is taken."""
+    query = sa.update(one_time_links).where(_LINKS.digest == digest(secret))
+    await connection.execute(query.values(tries=_LINKS.tries + 1))
 
 
 async def use_link(connection: AsyncConnection, secret: str, now: float) -> bool:
@@ -159,6 +211,7 @@ def _sign_up(row: sa.Row[Any]) -> SignUp:
         affiliation=row.affiliation,
         terms_version=row.terms_version,
         created_at=row.created_at,
+        automatic=row.automatic,
         mailed_at=row.mailed_at,
         failures=row.failures,
     )

@@ -132,9 +132,13 @@ sign_ups = sa.Table(
     sa.Column("affiliation", sa.String, nullable=False),
     sa.Column("terms_version", sa.String, nullable=False),  # of the terms that were accepted
     sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("origin", sa.String(64)),  # keyed digest of the network address (`store.keys`)
+    sa.Column("code", sa.String(64)),  # SHA-256 of the invitation code that was given
     sa.Column("decided_at", sa.Double),
+    sa.Column("automatic", sa.Boolean, nullable=False, server_default=sa.false()),  # so decided
     sa.Column("team_id", sa.ForeignKey("teams.id")),  # that it became
     sa.Column("mail_due", sa.Boolean, nullable=False),  # of its next link
+    sa.Column("mail_at", sa.Double),  # not before then: an earlier delivery failed
     sa.Column("mailed_at", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False),  # to send that mail
 )
@@ -147,6 +151,8 @@ one_time_links = sa.Table(
     sa.Column("kind", sa.String(16), nullable=False),  # `challenges.LinkKind`
     sa.Column("expires_at", sa.Double, nullable=False),
     sa.Column("used_at", sa.Double),
+    # Team names that were tried with it and are taken.
+    sa.Column("tries", sa.Integer, nullable=False, server_default=sa.text("0")),
 )
 
 tokens = sa.Table(
@@ -234,6 +240,13 @@ servers = sa.Table(
     sa.Column("parameters", sa.String, nullable=False),
     sa.Column("tasks", sa.JSON, nullable=False),
     sa.Column("concurrency", sa.Integer, nullable=False),
+    sa.Column("protocol", sa.String(32), nullable=False, server_default="xmlrpc"),
+    sa.Column("encoding", sa.String(16), nullable=False, server_default="utf-8"),
+    sa.Column("options", sa.String, nullable=False, server_default=""),  # JSON, of the protocol
+    sa.Column("auth", sa.String(16), nullable=False, server_default="none"),  # `access.AuthKind`
+    sa.Column("auth_name", sa.String, nullable=False, server_default=""),
+    sa.Column("secret", sa.String),  # encrypted with the key in the hub's key file; none: not set
+    sa.Column("certificate", sa.String(64), nullable=False, server_default=""),  # its SHA-256
 )
 
 conformance_runs = sa.Table(
@@ -389,6 +402,8 @@ frozen_boards = sa.Table(
     sa.Column("reason", sa.String, nullable=False),  # "frozen", "gold version 2 replaced 1", ...
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("document", sa.LargeBinary, nullable=False),  # zstd of JSON
+    # A digest of the answers, runs and ranking it was made from: `boards.basis_of`.
+    sa.Column("basis", sa.String, nullable=False, server_default=""),
 )
 
 notices = sa.Table(

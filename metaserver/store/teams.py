@@ -14,7 +14,15 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.model.plans import NoticePlan
 from metaserver.model.records import TeamName
 from metaserver.store.database import insert
-from metaserver.store.tables import teams
+from metaserver.store.tables import (
+    lanes,
+    offline_runs,
+    phases,
+    servers,
+    sign_ups,
+    teams,
+    uploads,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,6 +60,38 @@ async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
 async def list_all(connection: AsyncConnection) -> Sequence[Team]:
     """Return all teams by name."""
     return [_team(row) for row in await connection.execute(sa.select(teams).order_by(teams.c.name))]
+
+
+async def of_challenge(connection: AsyncConnection, challenge_id: int) -> Sequence[Team]:
+    """Return the teams of a challenge by name, and those that take part in none yet.
+
+    A team takes part that signed up for it, or has a server or an uploaded file in a phase of it.
+    """
+    taking_part = _taking_part().subquery()
+    its = sa.select(taking_part.c.team_id).where(taking_part.c.challenge_id == challenge_id)
+    any_one = sa.select(taking_part.c.team_id)
+    query = sa.select(teams).where(
+        teams.c.retired_at.is_(None), sa.or_(teams.c.id.in_(its), teams.c.id.not_in(any_one))
+    )
+    return [_team(row) for row in await connection.execute(query.order_by(teams.c.name))]
+
+
+def _taking_part() -> sa.CompoundSelect[Any]:
+    """Return the query of teams with the challenges that they take part in."""
+    signed_up = sa.select(sign_ups.c.team_id, sign_ups.c.challenge_id)
+    started = (
+        sa.select(servers.c.team_id, phases.c.challenge_id)
+        .join(lanes, lanes.c.server_id == servers.c.id)
+        .join(phases, phases.c.id == lanes.c.phase_id)
+    )
+    uploaded = [
+        sa.select(files.c.team_id, phases.c.challenge_id).join(
+            phases, phases.c.id == files.c.phase_id
+        )
+        for files in (uploads, offline_runs)
+    ]
+    known = (one.where(one.selected_columns.team_id.is_not(None)) for one in (signed_up, started))
+    return sa.union(*known, *uploaded)
 
 
 def _team(row: sa.Row[Any]) -> Team:

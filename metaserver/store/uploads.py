@@ -58,7 +58,7 @@ async def add(
     *,
     at: float,
     articles: int,
-    prints: Mapping[str, str] | None,
+    prints: Mapping[str, str | int] | None,
     changed: int | None,
 ) -> int:
     """Store an upload, return its id; later ones are compared with it if it has prints."""
@@ -95,9 +95,9 @@ async def packed_prints(
     return list((await connection.execute(query)).scalars())
 
 
-def unpack_prints(packed: bytes) -> Mapping[str, str]:
-    """Return the digest of each answer."""
-    found: dict[str, str] = unpack_json(packed)
+def unpack_prints(packed: bytes) -> Mapping[str, str | int]:
+    """Return the digest of each answer, or its place."""
+    found: dict[str, str | int] = unpack_json(packed)
     return found
 
 

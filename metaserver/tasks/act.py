@@ -32,6 +32,7 @@ from scoring import (
     Task,
     result_lines,
 )
+from scoring.resampling import ACT_MEASURES
 
 ActPayload: TypeAlias = list[Any]
 
@@ -69,6 +70,7 @@ class ArticleClassification:
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "mcc")
     resampling: str = comparison.RESAMPLING
+    resampled: tuple[str, ...] = ACT_MEASURES
     level: str = "rank"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> ActPayload | None:
@@ -115,9 +117,11 @@ class ArticleClassification:
         """Return an empty scorer for one run against `gold`."""
         return TaskScorer(RunScorer(Task.ACT, gold, digest=False), gold, _answer, _values)
 
-    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's AUC iP/R and rank."""
-        return comparison.intervals(gold, cards, self.order[0])
+    def intervals(
+        self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
+    ) -> Mapping[str, RunIntervals]:
+        """Return the intervals of each run's `measure` and of its rank."""
+        return comparison.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean rank, the best ranked first."""

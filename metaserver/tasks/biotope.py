@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from metaserver.model.records import ArticleId, TaskName
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
-from metaserver.tasks.biotope_files import BiotopeGold, read_gold, read_run
+from metaserver.tasks.biotope_files import BiotopeGold, counted, read_gold, read_run
 from metaserver.tasks.plugin import RunFile
 from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined
 from scoring import SCORER_VERSION
@@ -65,8 +65,18 @@ class BiotopeTask:
         """Read a zip of `.a2` files; a fault's path is a file and its line."""
         return read_run(path, gold)
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
+    def counted(self, gold: BiotopeGold, payloads: Mapping[ArticleId, str]) -> Mapping[str, object]:
+        """Return the events, categories or facts of a run, in one form."""
+        written = {str(article): text for article, text in payloads.items()}
+        return counted(self.subtask, gold, written)
+
     def intervals(
-        self, gold: BiotopeGold, cards: Mapping[str, ResampledRun]
+        self, _gold: BiotopeGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's first measure and rank."""
         return intervals(cards, rising=self.columns[0].rising)

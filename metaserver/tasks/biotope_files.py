@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,11 +20,15 @@ from metaserver.tasks.uploaded import (
     unzipped,
 )
 from scoring import FileProblem, FormatError
-from scoring.alignment import Span, most_overlaps
+from scoring.alignment import Span, most_own_overlaps
 from scoring.bacteria_biotope import SCHEMA, SubTask
+from scoring.biotope_categories import BACTERIA, HABITAT
+from scoring.knowledge_base import facts
 from scoring.ontology import Ontology, read_ontology
 from scoring.standoff import (
     Annotations,
+    Entity,
+    annotated,
     read_standoff_gold,
     read_standoff_run,
     written_annotations,
@@ -33,7 +37,13 @@ from scoring.standoff import (
 MOST_LINES = 50_000
 """Most lines of a run's `.a2` files; the development set has 2,000."""
 MOST_PAIRS = 2_000_000
-"""Most pairs of a reference and a prediction that the pairing may have to look at."""
+"""Most pairs of a run's entities that overlap each other: see `most_own_overlaps`."""
+MOST_EVENT_PAIRS = 50_000_000
+"""Most pairs of a run's events of one article, each with itself too, in all articles.
+
+By Cauchy and Schwarz, its pairs with a gold's events are then at most the root of this times that
+of the same number of the gold: 2 million for 20 events in each of 161 articles.
+"""
 MOST_CATEGORIES = 20
 """Most categories of an entity; the gold has three at most."""
 MOST_FACTS = 20_000
@@ -124,7 +134,7 @@ def _checked(folder: Path, gold: BiotopeGold) -> RunFile:
         message = f"{lines:,} lines; expected at most {MOST_LINES:,}" if files else "no .a2 file"
         return RunFile(faults=[Problem(path="the file", message=message)])
     run = read_standoff_run(folder, SCHEMA, gold.articles, entities_given=gold.entities_given)
-    if wrong := list(_excesses(run, gold)):
+    if wrong := list(_excesses(run, entities_given=gold.entities_given)):
         return RunFile(faults=wrong[:MAX_PROBLEMS])
     written = written_annotations(folder)
     missing = [
@@ -136,8 +146,11 @@ def _checked(folder: Path, gold: BiotopeGold) -> RunFile:
     return RunFile(payloads=payloads, problems=missing[:MAX_PROBLEMS])
 
 
-def _excesses(run: Mapping[str, Annotations], gold: BiotopeGold) -> Iterator[Problem]:
-    """Yield what would take too long to score."""
+def _excesses(run: Mapping[str, Annotations], *, entities_given: bool) -> Iterator[Problem]:
+    """Yield what would take too long to score, by the run alone: a team must not learn of the gold.
+
+    Which of its files are refused would otherwise show where the gold's entities are.
+    """
     facts = 0
     for name, found in run.items():
         for entity, referents in found.referents.items():
@@ -152,13 +165,50 @@ def _excesses(run: Mapping[str, Annotations], gold: BiotopeGold) -> Iterator[Pro
     if facts > MOST_FACTS:
         message = f"states {facts:,} facts; expected at most {MOST_FACTS:,}"
         yield Problem(path="the file", message=message)
-    events = sum(
-        len(run[name].relations) * len(one.relations) for name, one in gold.articles.items()
-    )
-    entities = 0 if gold.entities_given else most_overlaps(_spans(gold.articles), _spans(run))
-    if max(events, entities) > MOST_PAIRS:
-        message = "more events, or entities that overlap, than can be paired; expected fewer"
+    if sum(len(one.relations) ** 2 for one in run.values()) > MOST_EVENT_PAIRS:
+        message = "more events in an article than can be paired; expected fewer"
         yield Problem(path="the file", message=message)
+    if not entities_given and most_own_overlaps(_spans(run)) > MOST_PAIRS:
+        message = "more entities that overlap each other than can be paired; expected fewer"
+        yield Problem(path="the file", message=message)
+
+
+def counted(
+    subtask: SubTask, gold: BiotopeGold, written: Mapping[str, str]
+) -> Mapping[str, object]:
+    """Return the part of a run that counts for its score; of facts each for itself.
+
+    Ids, the order of lines, white space, and lines that the sub-task does not score are left out.
+    """
+    run = annotated(written, SCHEMA, gold.articles, entities_given=gold.entities_given)
+    current = gold.ontology.current if gold.ontology else str
+    if subtask in (SubTask.KB, SubTask.KB_NER):
+        return {f"{fact.taxon} {current(fact.habitat)}": True for fact in facts(run)}
+    said = _events if subtask in (SubTask.EVENT, SubTask.EVENT_NER) else _categories
+    return {name: lines for name, one in run.items() if (lines := said(one, current))}
+
+
+def _events(found: Annotations, _current: Callable[[str], str]) -> Sequence[str]:
+    """Return the events of an article, each once."""
+    entities = found.entities
+    events = {
+        " ".join([one.type, *(_entity(entities[one.roles[role]]) for role in sorted(one.roles))])
+        for one in found.relations.values()
+    }
+    return sorted(events)
+
+
+def _categories(found: Annotations, current: Callable[[str], str]) -> Sequence[str]:
+    """Return the entities of an article, each with its categories."""
+    return sorted(
+        " ".join([_entity(one), *sorted(set(map(current, found.referents.get(name, ()))))])
+        for name, one in found.entities.items()
+        if one.type in (BACTERIA, HABITAT)
+    )
+
+
+def _entity(entity: Entity) -> str:
+    return f"{entity.type} {_place(entity.span)}"
 
 
 def _spans(articles: Mapping[str, Annotations]) -> list[tuple[str, Span]]:

@@ -29,7 +29,7 @@ from metaserver.tasks.uploaded import (
 )
 from metaserver.tasks.whole_runs import ResampledRun, WholeRunScorer, intervals, undefined
 from scoring import SCORER_VERSION, FormatError
-from scoring.alignment import Span, most_overlaps
+from scoring.alignment import Span, most_own_overlaps
 from scoring.intervals import RESAMPLES
 from scoring.semeval_files import MentionCorpus, parse_offsets, read_ner_gold, read_ner_run
 from scoring.semeval_ner import Criterion, MentionSpan, evaluate
@@ -40,7 +40,7 @@ MOST_BYTES = RUN_LIMITS.bytes
 MOST_LINES = 100_000
 """Most lines of a run, or tags of its XML; the whole DDI corpus has 18,502 names."""
 MOST_PAIRS = 5_000_000
-"""Most pairs of a gold mention and a prediction that the pairing may have to look at."""
+"""Most pairs of a run's names that overlap each other: see `most_own_overlaps`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -98,8 +98,19 @@ class DrugNames:
         except InputError as error:
             return RunFile(faults=refused(error, path))
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
+    def counted(
+        self, _gold: DrugNameGold, payloads: Mapping[ArticleId, Payload]
+    ) -> Mapping[str, object]:
+        """Return the names of each document, in one order."""
+        return {str(article): sorted(names) for article, names in payloads.items() if names}
+
     def intervals(
-        self, gold: DrugNameGold, cards: Mapping[str, ResampledRun]
+        self, _gold: DrugNameGold, cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's strict F-score and rank."""
         return intervals(cards, rising=False)
@@ -145,10 +156,8 @@ def _checked(root: Path, gold: DrugNameGold) -> RunFile:
         expected = f"expected at most {MOST_BYTES:,} bytes and {MOST_LINES:,} lines or tags"
         return RunFile(faults=[Problem(path="the file", message=f"{message}; {expected}")])
     mentions = read_ner_run(root, gold.corpus)
-    references = [(one.place, one.span) for one in gold.corpus.mentions]
-    predictions = [(one.place, one.span) for one in mentions]
-    if most_overlaps(references, predictions) > MOST_PAIRS:
-        message = "more names that overlap than can be paired; expected fewer of them"
+    if most_own_overlaps([(one.place, one.span) for one in mentions]) > MOST_PAIRS:
+        message = "more names that overlap each other than can be paired; expected fewer of them"
         return RunFile(faults=[Problem(path="the file", message=message)])
     payloads: dict[ArticleId, Payload] = {
         ArticleId(document): [] for document in gold.documents.values()

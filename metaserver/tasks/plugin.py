@@ -18,7 +18,14 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from metaserver.model.records import OFFLINE_GROUP, TASK_GROUP, ArticleId, Problem, TaskName
+from metaserver.model.records import (
+    OFFLINE_GROUP,
+    TASK_GROUP,
+    ArticleId,
+    Problem,
+    TaskName,
+    count_stated,
+)
 from metaserver.model.scores import ArticleLevel, Column, RunIntervals, Score
 from metaserver.uniprot import Release
 from metaserver.wire.validation import Report, Vocabulary
@@ -160,8 +167,14 @@ class ComparedTask(TaskPlugin, Protocol):
     def level(self) -> str:
         """The measure whose mean is an article's level: "rank"."""
 
-    def intervals(self, gold: Any, cards: Mapping[str, Any]) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's first measure and of its rank, by its name."""
+    @property
+    def resampled(self) -> Collection[str]:
+        """The keys of the columns that have intervals, that of the first measure at least."""
+
+    def intervals(
+        self, gold: Any, cards: Mapping[str, Any], measure: str
+    ) -> Mapping[str, RunIntervals]:
+        """Return the intervals of each run's `measure`, one of `resampled`, and of its rank."""
 
     def levels(self, gold: Any, cards: Mapping[str, Any]) -> Sequence[ArticleLevel]:
         """Return the level of each article that a run answered, the easiest first."""
@@ -182,6 +195,11 @@ class RunFile:
     problems: Sequence[Problem] = ()
     faults: Sequence[Problem] = ()
 
+    @property
+    def stated(self) -> int:
+        """The number of articles with something in their answer."""
+        return count_stated(self.payloads)
+
 
 @runtime_checkable
 class FiledTask(AnsweredTask, Protocol):
@@ -192,6 +210,7 @@ class FiledTask(AnsweredTask, Protocol):
     ) -> RunFile:
         """Read a result file and check it like answers; unknown articles are left out and reported.
 
+        Where nothing is an answer, the file has an answer to each article: see `read_result_file`.
         Slow for a large file; called in a thread.
         """
 
@@ -223,6 +242,18 @@ class OfflineTask(TaskPlugin, Protocol):
         """Read an uploaded run, which is not trusted; one with any fault is refused as a whole.
 
         Slow for a large file; called in a thread.
+        """
+
+
+@runtime_checkable
+class RewritableTask(TaskPlugin, Protocol):
+    """A task whose runs can be written in several ways that have the same score."""
+
+    def counted(self, gold: Any, payloads: Mapping[ArticleId, Payload]) -> Mapping[str, Any]:
+        """Return the part of a run that counts for its score, in one form, JSON-ready.
+
+        By article, or by whatever else is scored. Integers are places in an order. It depends on
+        what teams know of the gold alone: texts, given entities. Slow; called in a thread.
         """
 
 

@@ -78,8 +78,20 @@ class PairPrediction:
             return RunFile(faults=faults(error, path))
         return RunFile(payloads={ArticleId(pair): value for pair, value in found.items()})
 
+    @property
+    def resampled(self) -> tuple[str, ...]:
+        """The first measure alone: the evaluation resamples no other."""
+        return self.order[:1]
+
+    def counted(
+        self, _gold: Mapping[str, bool], payloads: Mapping[ArticleId, float]
+    ) -> Mapping[str, object]:
+        """Return the place of each pair by its confidence: only their order counts."""
+        ordered = sorted(payloads, key=lambda pair: (payloads[pair], pair))
+        return {str(pair): place for place, pair in enumerate(ordered)}
+
     def intervals(
-        self, gold: Mapping[str, bool], cards: Mapping[str, ResampledRun]
+        self, _gold: Mapping[str, bool], cards: Mapping[str, ResampledRun], _measure: str
     ) -> Mapping[str, RunIntervals]:
         """Return the intervals of each run's score and rank."""
         return intervals(cards, rising=False)

@@ -37,6 +37,7 @@ from scoring import (
     pair,
     result_lines,
 )
+from scoring.resampling import ITEM_MEASURES
 from scoring.views import members
 
 RankedPayload: TypeAlias = list[list[Any]]
@@ -77,6 +78,7 @@ class RankedTask:
     columns: tuple[Column, ...] = COLUMNS
     order: tuple[str, ...] = ("auc_ipr", "f_score")
     resampling: str = comparison.RESAMPLING
+    resampled: tuple[str, ...] = ITEM_MEASURES
     level: str = "AUC iP/R"
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> RankedPayload | None:
@@ -153,9 +155,11 @@ class RankedTask:
 
         return {view.name: partial(scorer, view) for view in release_views(gold, release)}
 
-    def intervals(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Mapping[str, RunIntervals]:
-        """Return the intervals of each run's AUC iP/R and rank."""
-        return comparison.intervals(gold, cards, self.order[0])
+    def intervals(
+        self, gold: Gold, cards: Mapping[str, Scorecard], measure: str
+    ) -> Mapping[str, RunIntervals]:
+        """Return the intervals of each run's `measure` and of its rank."""
+        return comparison.intervals(gold, cards, measure)
 
     def levels(self, gold: Gold, cards: Mapping[str, Scorecard]) -> Sequence[ArticleLevel]:
         """Return each article's mean AUC iP/R, the easiest first."""
@@ -192,7 +196,7 @@ class RankedTask:
             ]
             return self.check(sent, report, vocabulary)
 
-        return read_result_file(Task(self.name), path, articles, check)
+        return read_result_file(Task(self.name), path, articles, check, empty=[])
 
     def result_lines(self, answers: Iterable[tuple[ArticleId, RankedPayload]]) -> Iterator[str]:
         """Yield a run's result file in BC II.5 format, with line ends."""

@@ -25,10 +25,13 @@ def read_result_file(
     path: Path,
     articles: Collection[ArticleId],
     check: Callable[[Answer, Report], Payload | None],
+    empty: Payload | None = None,
 ) -> RunFile:
     """Read a result file; `check` returns the valid part of one article's answer.
 
-    An article without a valid hit is left out, as a server's answer would not be accepted.
+    `empty` is the answer to an article without a valid line, where no line is an answer: a run of
+    lists answers all articles, those in which it found nothing with nothing. None: an article
+    without a valid line has no answer.
     """
     try:
         run = scoring.read_run(task, path)
@@ -53,6 +56,8 @@ def read_result_file(
             problems += [_at_line(problem, at) for problem in report.problems]
         if payload:
             payloads[article] = payload
+    if payloads and empty is not None:
+        payloads = {article: payloads.get(article, empty) for article in articles}
     return RunFile(payloads=payloads, problems=list(islice(problems, MAX_PROBLEMS)))
 
 

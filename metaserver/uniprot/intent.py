@@ -17,7 +17,7 @@ class Intent(StrEnum):
     ISOFORM = "isoform"  # "P04637-2"
     VERSION = "version"  # "P04637.4"
     FASTA = "fasta"  # "sp|P04637|P53_HUMAN"
-    PREFIX = "prefix"  # "uniprotkb:P04637", as in PSI-MI files
+    PREFIX = "prefix"  # "uniprotkb:P04637", as in PSI-MI files, or an address of UniProt
     ENTRY_NAME = "entry_name"  # "P53_HUMAN"
     REFSEQ = "refseq"  # "NP_000537.3"
     ENTREZ = "entrez"  # "7157"
@@ -32,6 +32,11 @@ class Guess(NamedTuple):
     entry_name: str = ""
 
 
+MENDABLE = frozenset(
+    {Intent.SPACE, Intent.CASE, Intent.ISOFORM, Intent.VERSION, Intent.FASTA, Intent.PREFIX}
+)
+"""The shapes that contain the accession that is meant, and nothing that says otherwise."""
+
 _LONGEST = 64
 _ACCESSION = f"(?P<accession>{PATTERN.pattern})"
 _NAME = r"(?P<name>[A-Z0-9]{1,10}_[A-Z0-9]{1,5})"
@@ -39,7 +44,13 @@ _SHAPES = (
     (Intent.ISOFORM, re.compile(rf"{_ACCESSION}-[0-9]{{1,3}}")),
     (Intent.VERSION, re.compile(rf"{_ACCESSION}\.[0-9]{{1,4}}")),
     (Intent.FASTA, re.compile(rf">?(?:SP|TR)\|{_ACCESSION}(?:-[0-9]{{1,3}})?(?:\|.*)?")),
-    (Intent.PREFIX, re.compile(rf"(?:UNIPROT[A-Z/-]*|UP):{_ACCESSION}(?:-[0-9]{{1,3}})?")),
+    (
+        Intent.PREFIX,
+        re.compile(
+            r"(?:(?:UNIPROT[A-Z/-]*|UP):|HTTPS?://(?:WWW\.)?UNIPROT\.ORG/UNIPROT(?:KB)?/"
+            rf"|HTTPS?://IDENTIFIERS\.ORG/UNIPROT[:/]){_ACCESSION}(?:-[0-9]{{1,3}})?(?:/ENTRY)?/?"
+        ),
+    ),
     (Intent.REFSEQ, re.compile(r"[ANWXYZ][CGMPRTW]_[0-9]{5,}(?:\.[0-9]+)?")),
     (Intent.ENTRY_NAME, re.compile(_NAME)),
     (Intent.ENTREZ, re.compile(r"[0-9]{1,10}")),

@@ -31,6 +31,13 @@ class SecondaryPolicy(StrEnum):
     MAP = "map"  # a merged one counts as its successor; a split one is still refused
 
 
+class Normalisation(StrEnum):
+    """The policy of a hub for strings that contain an accession: an isoform, a prefix."""
+
+    STRICT = "strict"  # refused, with advice on what to send
+    MEND = "mend"  # the accession in it counts, with a note
+
+
 class AccessionVerdict(NamedTuple):
     """The verdict on one string, as it was sent.
 

@@ -4,29 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from metaserver.uniprot.codec import MALFORMED, encode
-from metaserver.uniprot.intent import entry_name_accession, guess
+from metaserver.uniprot.intent import MENDABLE, entry_name_accession, guess
 from metaserver.uniprot.release import Release
-from metaserver.uniprot.verdicts import INTENTS, AccessionVerdict, Ruling, SecondaryPolicy, Status
+from metaserver.uniprot.verdicts import (
+    INTENTS,
+    AccessionVerdict,
+    Normalisation,
+    Ruling,
+    SecondaryPolicy,
+    Status,
+)
 
 REMEMBERED = 65_536  # accessions, some 5 MB
 MAPPED = "+map"
-"""The end of the name of a vocabulary that maps secondary accessions."""
+"""The part of a vocabulary's name that says that it maps secondary accessions."""
+MENDED = "+mend"
+"""The part that says that it mends accessions; it comes last."""
 
 
-def split_name(name: str, default: SecondaryPolicy) -> tuple[str, SecondaryPolicy]:
-    """Return the release that a vocabulary's name is of, and its policy where the name says it."""
+class Policies(NamedTuple):
+    """The policies of a vocabulary: of secondary accessions, and of strings that contain one."""
+
+    secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+    normalise: Normalisation = Normalisation.STRICT
+
+
+def split_name(name: str, default: Policies) -> tuple[str, Policies]:
+    """Return the release of a vocabulary's name, and its policies as far as it says them."""
+    if name.endswith(MENDED):
+        name, default = name.removesuffix(MENDED), default._replace(normalise=Normalisation.MEND)
     if name.endswith(MAPPED):
-        return name.removesuffix(MAPPED), SecondaryPolicy.MAP
+        name, default = name.removesuffix(MAPPED), default._replace(secondary=SecondaryPolicy.MAP)
     return name, default
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ReleaseVocabulary:
-    """The primary accessions of a release; `secondary` is the phase's policy.
+    """The primary accessions of a release; `secondary` and `normalise` are the phase's policies.
 
     The accessions of a phase's articles recur: those that were accepted are remembered (up to
     `REMEMBERED`), which takes a tenth of the time of a look-up.
@@ -34,16 +53,18 @@ class ReleaseVocabulary:
 
     release: Release
     secondary: SecondaryPolicy = SecondaryPolicy.REJECT
+    normalise: Normalisation = Normalisation.STRICT
     _accepted: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     def name(self) -> str:
-        """The name in scores' signatures: the release, and the policy where it is not the default.
+        """The name in scores' signatures: the release, and policies that are not the default.
 
-        Two phases are comparable only if both are the same.
+        Two phases are comparable only if all are the same.
         """
-        mapped = self.secondary is SecondaryPolicy.MAP
-        return self.release.name + MAPPED if mapped else self.release.name
+        mapped = MAPPED if self.secondary is SecondaryPolicy.MAP else ""
+        mended = MENDED if self.normalise is Normalisation.MEND else ""
+        return f"{self.release.name}{mapped}{mended}"
 
     def rulings(self, accessions: Sequence[str]) -> Mapping[int, Ruling]:
         """Return a ruling by index for each string that is not a primary accession."""
@@ -63,8 +84,20 @@ class ReleaseVocabulary:
             successor = verdict.accessions[0]
             return Ruling(successor, f"secondary: merged into {successor}, counted as {successor}")
         if verdict.status is Status.MALFORMED:
-            return Ruling(None, verdict.reason)
+            return self._mended(verdict.text) or Ruling(None, verdict.reason)
         return Ruling(None, f"{verdict.status.label}: {verdict.reason}")
+
+    def _mended(self, text: str) -> Ruling | None:
+        """Return the ruling on the accession that a string contains, None where it is strict."""
+        found = guess(text)
+        if self.normalise is Normalisation.STRICT or found.intent not in MENDABLE:
+            return None
+        (verdict,) = self.release.lookup([found.accession])
+        reason = INTENTS[found.intent]
+        if verdict.status is Status.PRIMARY:
+            return Ruling(found.accession, f"{reason}: read as {found.accession}")
+        ruling = self._rule(verdict)
+        return Ruling(ruling.accession, f"{reason}: {found.accession} is {ruling.note}")
 
 
 class FormatVocabulary:

@@ -3,5 +3,6 @@
 `access` says who may ask and how much, `api` serves programs, `public`, `team` and `organise`
 people, `ui` is what their pages share. Data is reached through operations alone.
 
-It may import operations, config, monitoring, tasks, wire, model, files and scoring (cells).
+It may import operations, config, monitoring, tasks, protocols, wire, model, files, scoring (cells)
+and annotators (starter).
 """

@@ -106,7 +106,7 @@ def _module(name: str) -> str:
     """Return the codec of an encoding's name; raises `WireError` where it is not known."""
     module = _CODECS.get(_plain(name))
     if module is None:
-        raise WireError(Outcome.XML, f"the encoding {name!r} is not known")
+        raise WireError(Outcome.SYNTAX, f"the encoding {name!r} is not known")
     return module
 
 

@@ -80,14 +80,14 @@ class Decoder:
         if isinstance(message, Fault):
             raise FaultError(message)
         if isinstance(message, MethodCall):
-            raise WireError(Outcome.XML, "<methodCall> where <methodResponse> is expected")
+            raise WireError(Outcome.SYNTAX, "<methodCall> where <methodResponse> is expected")
         return message.value
 
     def call(self) -> MethodCall:
         """Return a complete request; raises `WireError` where it is an answer."""
         message = self.close()
         if not isinstance(message, MethodCall):
-            raise WireError(Outcome.XML, "<methodResponse> where <methodCall> is expected")
+            raise WireError(Outcome.SYNTAX, "<methodResponse> where <methodCall> is expected")
         return message
 
     def _streaming(self) -> Stream:

@@ -35,11 +35,18 @@ class CallTemplate:
         return b"".join((self.prefix, text, self.suffix))
 
 
-def call_template(method: str, context: Mapping[str, Value] | None = None) -> CallTemplate:
-    """Return the request to `method` for a text and, if `context` is given, a context struct."""
-    request = encode_call(method, [""] if context is None else ["", context])
-    prefix, tag, suffix = request.partition(b"<string>")
-    return CallTemplate(prefix=prefix + tag, suffix=suffix)
+def call_template(
+    method: str, context: Mapping[str, Value] | None = None, secret: str | None = None
+) -> CallTemplate:
+    """Return the request to `method` for a text and, if `context` is given, a context struct.
+
+    A `secret` is sent as a string before the text.
+    """
+    params: list[Value] = [""] if context is None else ["", context]
+    first = [] if secret is None else [secret]
+    request = encode_call(method, [*first, *params])
+    head, *tags = request.split(b"<string></string>", 1)
+    return CallTemplate(prefix=head + b"<string>", suffix=b"</string>" + tags[0])
 
 
 def escape_text(text: str) -> bytes:
@@ -48,6 +55,12 @@ def escape_text(text: str) -> bytes:
     A character that XML forbids becomes U+FFFD, one code point for one, so that offsets hold.
     """
     return _escaped(FORBIDDEN.sub("\ufffd", text)).encode()
+
+
+def unescape_text(text: bytes) -> str:
+    """Return the text that `escape_text` escaped, with U+FFFD for what XML forbids."""
+    plain = text.decode().replace("&#13;", "\r").replace("&gt;", ">").replace("&lt;", "<")
+    return plain.replace("&amp;", "&")
 
 
 def encode_call(method: str, params: Sequence[Value], *, nil: bool = False) -> bytes:

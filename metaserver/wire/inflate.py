@@ -24,7 +24,7 @@ class Inflater:
 
     A `deflate` stream is also read without its zlib header: RFC 9110, section 8.4.1.2, notes that
     servers omit it. The caller counts the bytes (as `Decoder` does) and stops; nothing is
-    decompressed ahead. Raises `WireError`: `xml` on a broken stream, and in `close` on one that
+    decompressed ahead. Raises `WireError`: `syntax` on a broken stream, and in `close` on one that
     ends early; `too_large` on too many streams.
     """
 
@@ -46,7 +46,9 @@ class Inflater:
             try:
                 opened = self._stream.decompress(data, CHUNK)
             except zlib.error as error:
-                raise WireError(Outcome.XML, f"the compressed body is broken: {error}") from error
+                raise WireError(
+                    Outcome.SYNTAX, f"the compressed body is broken: {error}"
+                ) from error
             self._started = True
             data = self._stream.unconsumed_tail or self._stream.unused_data
             full = len(opened) == CHUNK
@@ -72,7 +74,7 @@ class Inflater:
     def close(self) -> None:
         """Check that the stream is complete; raises `WireError` where it is not."""
         if self._started and not self._stream.eof:
-            raise WireError(Outcome.XML, "the compressed body ends early")
+            raise WireError(Outcome.SYNTAX, "the compressed body ends early")
 
 
 def _is_zlib(data: bytes) -> bool:

@@ -122,7 +122,7 @@ class Stream:
         self._fed += len(data)
         self._parse_at = self._fed - parser.CurrentByteIndex
         if self._parse_at > MAX_MARKUP:
-            raise WireError(Outcome.XML, f"a tag or comment of more than {MAX_MARKUP:,} bytes")
+            raise WireError(Outcome.SYNTAX, f"a tag or comment of more than {MAX_MARKUP:,} bytes")
         if self._target.count > self._limits.values:
             raise WireError(Outcome.TOO_LARGE, f"more than {self._limits.values:,} values")
 
@@ -131,7 +131,7 @@ class Stream:
         if data.strip(_BEHIND):
             if error is not None:
                 raise self._syntax_error(error) from error
-            raise WireError(Outcome.XML, "not well-formed XML: junk after document element")
+            raise WireError(Outcome.SYNTAX, "not well-formed XML: junk after document element")
         self._ended = True
 
     def _syntax_error(self, error: expat.ExpatError) -> WireError:
@@ -139,7 +139,7 @@ class Stream:
             "not well-formed (invalid token)", "invalid token"
         )
         place = f"line {error.lineno + self._lines}, column {error.offset}"
-        return WireError(Outcome.XML, f"not well-formed XML: {words}: {place}")
+        return WireError(Outcome.SYNTAX, f"not well-formed XML: {words}: {place}")
 
     def _create_parser(self, start: bytes) -> expat.XMLParserType:
         """Create the parser for a message with these first bytes."""
@@ -160,4 +160,4 @@ class Stream:
         try:
             return self._decoder.decode(data, last).encode()
         except UnicodeError as error:
-            raise WireError(Outcome.XML, f"not the declared encoding: {error}"[:200]) from error
+            raise WireError(Outcome.SYNTAX, f"not the declared encoding: {error}"[:200]) from error

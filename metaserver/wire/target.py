@@ -252,7 +252,7 @@ class Target:
 
     def _refuse(self, message: str) -> NoReturn:
         path = self._path()
-        raise WireError(Outcome.XML, f"{path}: {message}" if path else message)
+        raise WireError(Outcome.SYNTAX, f"{path}: {message}" if path else message)
 
     def _path(self) -> str:
         """Return the current path, such as `normalizations[3].rank`."""

@@ -88,7 +88,7 @@ Message: TypeAlias = MethodCall | MethodResponse | Fault
 
 
 class WireError(PeerError):
-    """A peer's message is not XML-RPC (`xml`) or exceeds a limit (`too_large`)."""
+    """A peer's message is not XML-RPC (`syntax`) or exceeds a limit (`too_large`)."""
 
 
 class FaultError(WireError):

@@ -14,6 +14,7 @@ from metaserver.wire.encoder import (
     encode_fault,
     encode_response,
     escape_text,
+    unescape_text,
 )
 from metaserver.wire.inflate import ENCODINGS, Inflater
 from metaserver.wire.values import (
@@ -51,4 +52,5 @@ __all__ = [
     "encode_fault",
     "encode_response",
     "escape_text",
+    "unescape_text",
 ]

@@ -91,13 +91,20 @@ LANGUAGES: Sequence[Language] = (perl, ruby, php, node, python, c)
 @contextmanager
 def running(language: Language, folder: Path) -> Iterator[str]:
     """Run the annotation server of one language; gives its URL. `folder` is for what it builds."""
+    with started(language, folder) as (url, _):
+        yield url
+
+
+@contextmanager
+def started(language: Language, folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run the annotation server of one language; gives its URL and its process."""
     port = _free_port()
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(language(port, folder), stdout=output, stderr=output)
     try:
         _wait_for(port, process, log)
-        yield f"http://127.0.0.1:{port}/RPC2"
+        yield f"http://127.0.0.1:{port}/RPC2", process
     finally:
         process.kill()
         process.wait()

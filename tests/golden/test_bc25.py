@@ -18,7 +18,8 @@ from scoring import (
     select_views,
 )
 from scoring.confusion import Confusion
-from scoring.ensemble import candidate_features
+from scoring.consensus.features import member_features
+from scoring.consensus.votes import Votes
 from scoring.ranking import Matches, f_beta
 from tests.shared import shared
 
@@ -111,12 +112,12 @@ def test_views(name: str, view: str, policy: Any, tmp_path: Path) -> None:
     assert scorecard.to_dict()["view"] == view
 
 
-def test_ensemble_features() -> None:
+def test_member_features() -> None:
     for case in golden("bc25_fbeta_ensemble")["features_table5"]:
         rank = case["rank"]
         hits = [Hit(f"P{place}", place, case["confidence"]) for place in range(1, rank + 1)]
-        items, features = candidate_features([{"a": hits}], "a", 30)
-        found = features[items.index(f"P{rank}"), 0]
+        votes = Votes.of({"run": {"a": hits}}, ["a"])
+        [found] = member_features(votes)[votes.place == rank]
         assert found.tolist() == [case["guessed"], case["rank_feature"], case["confidence"]]
 
 

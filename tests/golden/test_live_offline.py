@@ -74,7 +74,7 @@ def test_a_spoiled_gold_of_bacteria_biotope(subtask: SubTask, tmp_path: Path) ->
     card = evaluate_paths(subtask, real, run, parents)
     assert score.detail["scores"] == card.to_dict()["scores"]
     assert 0 < score.articles_scored == card.articles_answered < score.articles_in_gold
-    found = task.intervals(None, {"run": score.card})["run"]  # type: ignore[attr-defined]
+    found = task.intervals(None, {"run": score.card}, task.order[0])["run"]  # type: ignore[attr-defined]
     assert (found.low, found.high) == bounds_of(card.scores[0].on_resamples())
 
 

@@ -215,7 +215,7 @@ def stylesheet(system: str) -> bytes:
     return place + GOOD.partition(b"?>")[2]
 
 
-XML, SHAPE, HTTP = Outcome.XML, Outcome.SHAPE, Outcome.HTTP
+XML, SHAPE, HTTP = Outcome.SYNTAX, Outcome.SHAPE, Outcome.HTTP
 TOO_LARGE, TIMEOUT, CONNECT = Outcome.TOO_LARGE, Outcome.TIMEOUT, Outcome.CONNECT
 PARTIAL, NO_VALID_HIT = Outcome.PARTIAL, Outcome.NO_VALID_HIT
 

@@ -1,5 +1,7 @@
-"""The `annotators` command as processes: serve, check, new, train-act."""
+"""The `annotators` command as processes: serve, check, score, new, train-act."""
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,10 +21,11 @@ DEMO = Path(str(files("metaserver.cli.demo_data")))
 
 
 @contextmanager
-def started(*arguments):
+def started(*arguments, **environment):
     """Start a server, yield its URL, and see it end well on SIGTERM."""
     command = [sys.executable, *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    env = os.environ | environment
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         try:
             line = process.stdout.readline()
             assert line.startswith("listening on http://127.0.0.1:")
@@ -32,7 +35,7 @@ def started(*arguments):
             assert process.wait(timeout=30) == 0
 
 
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", [name for name in SERVERS if name != "llm"])
 def test_each_server_answers_its_tasks_and_ends_on_sigterm(server):
     arguments = ("-m", "annotators", "serve", server, "--port", "0", "--delay", "0", "0.1")
     with started(*arguments) as url, ServerProxy(url) as proxy:
@@ -50,12 +53,27 @@ def test_tasks_can_be_chosen(task, member):
 
 def test_a_new_server_runs_as_written_and_passes_the_check(tmp_path, capsys):
     assert main(["new", str(tmp_path / "ours")]) == 0
-    server = tmp_path / "ours" / "server.py"
-    server.write_text(server.read_text().replace("port=8100", "port=0"))
-    with started(str(server)) as url:
+    with started(str(tmp_path / "ours" / "server.py"), PORT="0") as url:
         assert main(["check", url]) == 0
     assert main(["new", str(tmp_path / "ours")]) == 2
     assert "server.py: is there already" in capsys.readouterr().err
+
+
+def test_own_articles_become_result_files_with_scores(tmp_path, capfd):
+    gold, runs = tmp_path / "gold", tmp_path / "runs"
+    gold.mkdir()
+    for task in ("INT", "IPT"):
+        shutil.copy(DEMO / f"gold_{task.lower()}.tsv", gold / f"{task}.tsv")
+    articles = ("--articles", str(DEMO / "articles"), "--write-runs", str(runs))
+    with started("-m", "annotators", "serve", "cooccurrence", "--port", "0") as url:
+        assert main(["check", url, *articles, "--at-once", "4"]) == 0
+    assert "32 of 32 articles answered as agreed" in capfd.readouterr().out
+    assert {path.name for path in runs.iterdir()} == {"INT.tsv", "IPT.tsv"}
+    card = evaluate_files("INT", gold / "INT.tsv", runs / "INT.tsv").to_dict()
+    assert main(["score", str(runs), "--gold", str(gold), "--articles", "answered"]) == 0
+    shown = capfd.readouterr().out
+    assert f"{card['macro']['f_score']:.3f}" in shown
+    assert shown.count("micro AUC") == 2
 
 
 def test_a_trained_model_can_be_served(tmp_path, capsys):
@@ -82,6 +100,13 @@ def test_a_trained_model_can_be_served(tmp_path, capsys):
         (["serve", "dictionary", "--port", "70000"], "--port: 70000; expected 0 to 65535"),
         (["serve", "dictionary", "--workers", "0"], "--workers: 0; expected 1 or more"),
         (["serve", "dictionary", "--tasks", "ACT"], "--tasks: dictionary does not answer ACT"),
+        (["serve", "act", "--config", "x.yaml"], "--config: act; expected llm"),
+        (["serve", "llm", "--base-url", "http://h/v1"], "--model: is missing"),
+        (["serve", "llm", "--model", "m"], "--base-url: '' is no URL"),
+        (["serve", "llm", "--model", "m", "--config", "no.yaml"], "no.yaml: cannot be read"),
+        (["check", "http://h/", "--write-runs", "d"], "--articles: goes with --write-runs"),
+        (["check", "http://h/", "--at-once", "0"], "--at-once: 0; expected 1 or more"),
+        (["score", "no", "--gold", "no"], "no: no result file; expected ACT.tsv or INT.tsv"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(arguments, expected, tmp_path, monkeypatch, capsys):

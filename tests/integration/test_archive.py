@@ -158,7 +158,7 @@ async def test_a_damaged_archive_is_refused_and_leaves_nothing(tmp_path: Path) -
     with zipfile.ZipFile(out) as found:
         entries = {name: found.read(name) for name in found.namelist()}
     gold = "phases/test/gold/INT.1"
-    manifest = entries[MANIFEST].replace(b'"format": 2', b'"format": 9')
+    manifest = entries[MANIFEST].replace(b'"format": 3', b'"format": 9')
     for changed, told in (
         ({gold: entries[gold] + b"x"}, "INT.1 is not as it was written"),
         ({CHECKSUMS: b""}, "there is no manifest.json in it"),
@@ -220,7 +220,7 @@ KEYS = "tables/hub_keys.jsonl"
 @pytest.mark.parametrize(
     ("name", "old", "new", "told"),
     [
-        (MANIFEST, b'"format": 2', b'"format": 1', "is of format 1; this hub reads 2"),
+        (MANIFEST, b'"format": 3', b'"format": 1', "is of format 1; this hub reads 3"),
         (MANIFEST, b'"schema": "', b'"schema": "9', "is of schema 9"),
         (PHASES, b'"id":1', b'"id":"1"', "id is of another type than int"),
         (PHASES, b'"id":1', b'"id":true', "id is of another type than int"),

@@ -373,7 +373,7 @@ async def test_an_answer_that_was_refused_leaves_nothing_open() -> None:
         await connection.hung_up()
 
     async with peer(endless) as there, article_caller() as caller:
-        assert await outcomes(caller, there.url, 1) == [Outcome.XML]
+        assert await outcomes(caller, there.url, 1) == [Outcome.SYNTAX]
         await until(lambda: not there.open, pause=0)
         assert connections_of_this_process(there.url) == 0
 

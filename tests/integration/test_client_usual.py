@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
-from aiohttp.payload import BytesPayload
 
 from metaserver.client.exchange import Exchange
 from metaserver.client.http import open_client
 from metaserver.model.errors import PeerError
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import Outcome
+from metaserver.protocols.plugin import Request
+from metaserver.protocols.xmlrpc import CONTENT_TYPE, AnswerReader, Shortcut
 from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import CHUNK, Value
-from tests.integration.callers import SECONDS, VOCABULARY, call
+from tests.integration.callers import SECONDS, VOCABULARY, call, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
 
 NO_HITS = check({}, (), VOCABULARY)
@@ -30,28 +33,29 @@ class Reader:
         return self.result
 
 
-async def posted(script: Script, reader: Reader) -> tuple[Value, Exchange]:
-    """Return the value of an answer and its exchange."""
-    exchange = Exchange(10 * CHUNK, reader)
+async def posted(script: Script, usual: Shortcut) -> Value | CheckedAnswer:
+    """Return the value of an answer, or the answer that `usual` took."""
     async with peer(script) as there, open_client() as client:
-        return await client.post(there.url, BytesPayload(b"x"), exchange, SECONDS), exchange
+        channel = client.channel(server(there.url), Exchange(10 * CHUNK), SECONDS)
+        reader = partial(AnswerReader, channel.limits, usual)
+        return (await channel.send(Request(b"x", CONTENT_TYPE), reader)).value
 
 
 async def test_an_answer_that_is_taken_is_not_decoded() -> None:
     reader = Reader(NO_HITS)
-    value, exchange = await posted(answering(GOOD), reader)
-    assert (value, exchange.checked, reader.offered) == (None, NO_HITS, [GOOD])
+    value = await posted(answering(GOOD), reader)
+    assert (value, reader.offered) == (NO_HITS, [GOOD])
 
 
 async def test_an_answer_that_is_declined_is_decoded() -> None:
     reader = Reader(None)
-    value, exchange = await posted(answering(response({"a": "b"})), reader)
-    assert (value, exchange.checked) == ({"a": "b"}, None)
+    value = await posted(answering(response({"a": "b"})), reader)
+    assert value == {"a": "b"}
 
 
 async def test_a_large_answer_is_streamed() -> None:
     reader = Reader(None)
-    value, _ = await posted(answering(response(["x" * CHUNK])), reader)
+    value = await posted(answering(response(["x" * CHUNK])), reader)
     assert (value, reader.offered) == (["x" * CHUNK], [])
 
 
@@ -83,4 +87,4 @@ async def test_another_status_is_no_answer_however_usual() -> None:
 async def test_a_half_of_an_answer_is_not_taken() -> None:
     async with peer(answering(GOOD[: len(GOOD) // 2])) as there:
         ended, answer = await call(there.url)
-    assert (ended.outcome, answer) == (Outcome.XML, None)
+    assert (ended.outcome, answer) == (Outcome.SYNTAX, None)

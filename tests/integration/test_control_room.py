@@ -171,7 +171,7 @@ async def test_a_board_that_newer_gold_superseded_leads_to_the_newer_one(hub: Wa
     await running.do("gold.set", phase="test", task="ACT", source="2.tsv", content=content)
     async with visiting(running) as ana, patience():
         await ana.sign_in(await organiser_token(running))
-        while "Its gold was superseded" not in (page := await ana.get(f"/b/{before[0]}")).said:
+        while "It was superseded" not in (page := await ana.get(f"/b/{before[0]}")).said:
             await asyncio.sleep(0.05)
         [newer] = re.findall(r'href="/b/(\w+)">the board on newer gold', page.text)
         assert newer in set(await kept()) - set(before)

@@ -64,17 +64,15 @@ async def test_one_with_answers_is_refused_with_the_reason(running: Running) -> 
         await running.do("servers.next", running.team("blue"), server="blue-1")
         monitor = running.service.phase("test").boards.server_monitor
         await running.until(lambda: monitor.status("blue-1").done == 1)
-    with pytest.raises(
-        RefusedError, match="has attempts of servers: it can be closed, not deleted"
-    ):
+    with pytest.raises(RefusedError, match="has answers of servers: it can be closed, not deleted"):
         await running.do("phases.delete", phase="test")
-    with pytest.raises(RefusedError, match="phase test has attempts of servers"):
+    with pytest.raises(RefusedError, match="phase test has answers of servers"):
         await running.do("challenges.delete", challenge="bc")
     async with visiting(running) as ana:
         await ana.sign_in(await organiser_token(running))
         page = await ana.post("/organise/phases/test/delete")
         assert page.status == 409
-        assert "has attempts of servers" in page.said
+        assert "has answers of servers" in page.said
     assert running.service.phase("test").name == "test"
 
 

@@ -98,7 +98,7 @@ async def test_nothing_that_an_answer_names_is_fetched(
         assert answer is not None
         assert answer.payloads == PAYLOADS
     else:  # an element that is no type of XML-RPC is a value of no type
-        assert ended.outcome is (Outcome.SHAPE if document is included else Outcome.XML)
+        assert ended.outcome is (Outcome.SHAPE if document is included else Outcome.SYNTAX)
     assert canary.connections == 0
     assert "root:" not in repr(ended)
     assert "secret" not in repr(ended)
@@ -148,7 +148,7 @@ async def test_what_follows_an_answer_is_not_the_next_articles(name: str) -> Non
         await connection.respond(GOOD)
 
     (first, second), payloads = await second_article(script)
-    assert first in (Outcome.OK, Outcome.HTTP, Outcome.XML, Outcome.CONNECT)
+    assert first in (Outcome.OK, Outcome.HTTP, Outcome.SYNTAX, Outcome.CONNECT)
     assert second is Outcome.OK
     assert payloads == PAYLOADS
 

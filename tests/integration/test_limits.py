@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,11 +20,14 @@ from metaserver.files.compression import pack
 from metaserver.model.errors import RefusedError
 from metaserver.model.servers import LaneControl
 from metaserver.model.states import Control, Role, ServerState
+from metaserver.operations.data_packages import data_of
+from metaserver.operations.exports import archive_of
+from metaserver.operations.results import package_of
 from metaserver.store import servers, states, teams, tokens
 from metaserver.store.tables import attempts, raw_answers
 from metaserver.web.access.auth import GATE
 from metaserver.web.api import xmlrpc_api
-from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
 from tests.hubs.sites import client_of
 
 SIZE = 6 * 2**20  # of a raw answer
@@ -98,7 +102,7 @@ async def with_raw_answers(running: Running, count: int, size: int = SIZE) -> No
     phase = running.service.phase("test")
     key = phase.key(registered)
     row = {"phase_id": key.phase_id, "server_id": key.server_id, "position": 0}
-    kept = {"started_at": 1.0, "outcome": "xml", "message": "", "total": 1.0, "bytes_out": 1,
+    kept = {"started_at": 1.0, "outcome": "syntax", "message": "", "total": 1.0, "bytes_out": 1,
             "bytes_in": size, "problem_count": 0, "final": False, "epoch": 0}  # fmt: skip
     async with running.service.store.writing() as connection:
         await servers.set_control(connection, key, Control.PAUSED)
@@ -132,6 +136,53 @@ async def test_files_are_given_a_few_at_a_time(tmp_path: Path) -> None:
             await running.until(lambda: not len(downloads))
             async with slow.get(address) as response:
                 assert response.status == 200
+
+
+@pytest.mark.slow
+async def test_stored_zips_are_sent_a_few_at_a_time(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (running, client):
+        await with_raw_answers(running, 1)
+        await running.do("phases.freeze", phase="test")
+        await running.do("hub.export")
+        await running.do("results-package.make", phase="test")
+        await running.do("data-package.release", phase="test")
+        organiser = await running.do("tokens.create", role="organiser", label="ana")
+        archive = archive_of(running.service, ORGANISER)
+        package = package_of(running.service, ORGANISER, "test")
+        assert archive
+        assert package
+        data = data_of(running.service, ORGANISER, "test")
+        assert client.app is not None
+        downloads = client.app[GATE].downloads
+        head = {"Authorization": f"Bearer {organiser.token}"}
+        for path, address in {
+            archive: "/organise/export/archive",
+            package: "/organise/phases/test/results/package",
+            data: "/c/bc/test/data/package",
+        }.items():
+            os.truncate(path, 2**26)  # more than sockets take: its sending waits for a reader
+            async with ClientSession(client.make_url("/"), headers=head) as slow:
+                held = [await slow.get(address) for _ in range(2)]
+                assert [response.status for response in held] == [200, 200], address
+                await running.until(lambda: len(downloads) == 2)
+                async with slow.get(address) as response:
+                    assert response.status == 429, address
+                    assert response.headers["Retry-After"]
+                for response in held:
+                    response.close()
+                await running.until(lambda: not len(downloads))
+                async with slow.get(address, headers={"Range": "bytes=2-9"}) as response:
+                    assert (response.status, len(await response.read())) == (206, 8)
+                await running.until(lambda: not len(downloads))
+
+
+async def test_some_downloads_are_kept_for_who_is_signed_in(tmp_path: Path) -> None:
+    async with hub(tmp_path) as (_, client):
+        assert client.app is not None
+        downloads = client.app[GATE].downloads
+        taken = [downloads.take(f"10.0.0.{n}", lambda: True) for n in range(20)]
+        assert sum(one is not None for one in taken) == 4
+        assert downloads.take("team blue", lambda: True, favoured=True)
 
 
 async def test_the_answers_of_a_multicall_are_bounded(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import json
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,11 @@ from metaserver.model.errors import RefusedError
 from metaserver.operations.results import kept_packages
 from metaserver.results.making import PackageOrder, make_package
 from scoring.cli import main as scoring_main
-from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import site_of
 from tests.integration.test_archive import SECRET, filled
+from tests.waiting import patience
 
 HOSTILE = '=1+2 <b>&"50 %" $x_1$ \\end{table} #~^ ]]>'
 
@@ -95,6 +98,11 @@ async def test_it_is_the_same_again_and_its_checksums_are_right(
     assert {name for *_, name in sums} == files.keys() - {"checksums.tsv"}
 
 
+GOLD_FILES = {task: (DEMO / f"gold_{task.lower()}.tsv").read_text() for task in ("INT", "IPT")}
+LABELS = {"gold", "correct", "items", "best", "relevant", "doubtful"}
+"""Columns of tables that say what is right."""
+
+
 @pytest.mark.slow
 async def test_it_tells_neither_gold_nor_people_nor_places(frozen: Running, tmp_path: Path) -> None:
     files = await made(frozen, tmp_path / "package")
@@ -109,10 +117,48 @@ async def test_it_tells_neither_gold_nor_people_nor_places(frozen: Running, tmp_
     assert mark
     everything = b"\n".join(files.values())
     for secret in (SECRET, "ana@blue.example", "127.0.0.1", "organiser ana", mark):
-        assert secret.encode() not in everything
+        assert secret.encode() not in everything, secret
     with_gold = await made(frozen, tmp_path / "with-gold", gold=True)
     assert {"gold/ACT.tsv", "gold/INT.tsv", "gold/IPT.tsv"} <= with_gold.keys()
     assert "relevant" in rows(with_gold["tables/ACT/raw-articles.csv"])[0]
+    assert "gold" in rows(with_gold["tables/INT/raw-articles.csv"])[0]
+    assert any(row["curve"] for row in kept_rows(with_gold["boards/ACT.json"]))
+
+
+def kept_rows(board: bytes) -> list[dict[str, Any]]:
+    """Return the rows of a kept board in all its views, with whatever articles count."""
+    found = json.loads(board)
+    views = [*found["views"].values(), *found["others"].values()]
+    return [row for view in views for row in view["rows"]]
+
+
+async def test_the_gold_cannot_be_read_out_of_the_files(frozen: Running, tmp_path: Path) -> None:
+    files = await made(frozen, tmp_path / "package")
+    runs = b"\n".join(content for name, content in files.items() if name.startswith("runs/"))
+    others = {name: content for name, content in files.items() if not name.startswith("runs/")}
+    golds = [line.split("\t") for text in GOLD_FILES.values() for line in text.splitlines()]
+    accessions = {one.encode() for line in golds for one in line[1:]}
+    assert any(one in runs for one in accessions)
+    for name, content in others.items():
+        assert not [one for one in accessions if one in content], name
+        if name.endswith(".csv"):
+            assert not LABELS & set(content.decode().splitlines()[0].split(",")), name
+        if not name.startswith(("tables/ACT/", "boards/")):  # ranks of all articles, not labels
+            assert not [line[0] for line in golds if line[0].encode() in content], name
+    assert not [
+        name
+        for name in files
+        if name.startswith(("figures/ACT/raw-curves", "figures/INT/articles"))
+    ]
+    assert not any(row["curve"] for row in kept_rows(files["boards/ACT.json"]))
+    for task in ("ACT", "INT", "IPT"):
+        board = json.loads(files[f"boards/{task}.json"])
+        assert {view["gold"] for part in ("views", "others") for view in board[part].values()} == {
+            ""
+        }
+    unknown = [one for one in accessions if one not in runs]
+    assert unknown  # what no run found is nowhere
+    assert not [one for one in unknown if one in b"\n".join(files.values())]
 
 
 @pytest.mark.slow
@@ -176,3 +222,67 @@ async def test_the_command_leaves_a_folder(
         assert (hashlib.sha256(content).hexdigest(), str(len(content))) == (sha, size)
     assert await asyncio.to_thread(main.main, words) == 2
     assert "there already" in capsys.readouterr().err
+
+
+# -- rankings, coverage, public part ---------------------------------------------------------------
+
+INT_GOLD = dict(line.split("\t")[:2] for line in GOLD_FILES["INT"].splitlines())
+ACT_GOLD = [line.split("\t") for line in (DEMO / "gold_act.tsv").read_text().splitlines()]
+
+
+async def uploaded(running: Running, team: str, task: str, run: str, lines: list[str]) -> None:
+    await running.do("teams.create", team=team)
+    given = {"phase": "test", "task": task, "run": run, "content": "".join(lines).encode()}
+    await running.do("runs.upload", **given, team=team)
+
+
+async def frozen_board(running: Running) -> None:
+    await running.do("phases.freeze", phase="test")
+    async with patience():
+        while len(await running.do("boards.frozen", phase="test")) < 3:
+            await asyncio.sleep(0.05)
+
+
+def act_lines(count: int, wrong: int) -> list[str]:
+    called = [(one[0], (int(one[1]) + (n < wrong)) % 2) for n, one in enumerate(ACT_GOLD[:count])]
+    ranks = {0: 0, 1: 0}
+    lines = []
+    for article, label in called:
+        ranks[label] += 1
+        lines.append(f"{article}\t{label}\t{ranks[label]}\t0.5\n")
+    return lines
+
+
+@pytest.mark.parametrize(
+    "measure", [pytest.param("specificity", marks=pytest.mark.slow), "precision_at_full_recall"]
+)
+async def test_any_measure_that_may_rank_leaves_a_package_without_what_is_below(
+    tmp_path: Path, measure: str
+) -> None:
+    async with at_work(await settings(tmp_path)) as running:
+        ranking = {"measure": measure, "min_coverage": 0.8}
+        await plan_phase(running, ranking=ranking, public_share=0.5)
+        await running.do("phases.open", phase="test")
+        await uploaded(running, "blue", "ACT", "blue-run", act_lines(len(ACT_GOLD), 2))
+        await uploaded(running, "red", "ACT", "red-run", act_lines(len(ACT_GOLD), 5))
+        await uploaded(running, "green", "ACT", "few", act_lines(3, 0))
+        hits = [f"{article}\t{accession}\t1\t0.5\n" for article, accession in INT_GOLD.items()]
+        await uploaded(running, "white", "INT", "white-run", hits)
+        await frozen_board(running)
+        files = await made(running, tmp_path / "package", gold=True)
+    shown = {row["run"]: row for row in rows(files["tables/ACT/raw.csv"])}
+    assert shown["few"]["place"] == ""
+    assert all(shown[run]["place"] for run in ("blue-run", "red-run"))
+    assert (shown["few"]["low"], shown["few"]["letters"]) == ("", "")
+    assert shown["blue-run"]["low"] != ""
+    note = b"places are by P at full R, which is not resampled: intervals, tests and letters"
+    assert (note in files["report.html"]) is (measure == "precision_at_full_recall")
+    for name in (
+        "tables/overview/act.csv",
+        "tables/ACT/raw-pairs.csv",
+        "figures/ACT/raw-scatter.svg",
+    ):
+        assert b"few" not in files[name], name
+    assert b"few" in files["tables/ACT/raw-articles.csv"]
+    assert len(rows(files["tables/overview/act.csv"])) == 2  # not those of the public part again
+    assert "tables/ACT/public.csv" in files

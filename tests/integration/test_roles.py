@@ -31,7 +31,7 @@ from tests.integration.kits import answer_for, served
 
 DONE, NO_TOKEN, FORBIDDEN, UNKNOWN, STATE = 200, 401, 403, 404, 409
 DEAD = ("revoked", "expired", "retired")  # tokens of no use: the last one's team is retired
-HOLDERS = ("reader", "red", "blue", "organiser")
+HOLDERS = ("reader", "curator", "red", "blue", "organiser")
 BLUE = "blue-1"  # a server; it and the run "blue-run" are team blue's
 TOLD = ("blue-1", "blue-run", "127.0.0.1", "blue@x")  # what only team blue and organisers know
 GOLD = DEMO / "gold_int.tsv"
@@ -42,12 +42,14 @@ ARTICLE = "sample01"
 class Row:
     """An operation's parameters, and the status that each holder of a token gets.
 
-    A caller without a token gets `anyone`. In `values`, {who} is the caller's name.
+    A caller without a token gets `anyone`; a curator what a reader gets, unless a row says else.
+    In `values`, {who} is the caller's name.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     anyone: int = NO_TOKEN
     reader: int = FORBIDDEN
+    curator: int | None = None
     red: int = UNKNOWN
     blue: int = DONE
     organiser: int = DONE
@@ -325,6 +327,7 @@ async def _upload(running: Running, run: str) -> None:
 async def _tokens(hub: HubOfRoles) -> None:
     made = {
         "reader": await hub.token(Role.READER),
+        "curator": await hub.token(Role.CURATOR),
         "red": await hub.token(Role.TEAM, "red"),
         "blue": await hub.token(Role.TEAM, "blue"),
         "organiser": await hub.token(Role.ORGANISER),
@@ -349,6 +352,7 @@ async def test_everybody_may_do_what_the_table_says(tmp_path: Path, ask: Any) ->
             got = {}
             expected = {"": row.anyone} | dict.fromkeys(DEAD, NO_TOKEN)
             expected |= {who: getattr(row, who) for who in HOLDERS}
+            expected["curator"] = row.reader if row.curator is None else row.curator
             if ask is by_rpc and OPERATIONS[name].role is None:
                 # nobody hands a token over: all are anybody
                 expected = dict.fromkeys(expected, row.anyone)
@@ -371,11 +375,15 @@ def _answered(told: str, values: Mapping[str, Any]) -> str:
 
 
 def test_what_is_of_files_is_of_teams_and_organisers() -> None:
+    """But for the data that an organiser released to everybody, which are read in parts."""
+    given = set()
     for name, operation in OPERATIONS.items():
         outline = Outline.of(operation)
-        fields = outline.result.fields if outline.result else ()
-        if any(one.kind is ValueKind.FILE for one in (*outline.parameters, *fields)):
-            assert operation.role in (Role.TEAM, Role.ORGANISER), name
+        if operation.role not in (Role.TEAM, Role.ORGANISER):
+            fields = outline.result.fields if outline.result else ()
+            assert not any(one.kind is ValueKind.FILE for one in outline.parameters), name
+            given |= {name} if any(one.kind is ValueKind.FILE for one in fields) else set()
+    assert given == {"data-package.read"}
 
 
 async def test_a_name_ends_with_its_last_letter(tmp_path: Path) -> None:
@@ -412,7 +420,8 @@ async def test_every_page_of_the_consoles_is_for_those_it_is_of(tmp_path: Path) 
             if not place.startswith(("/team", "/organise")) or place.endswith("/events"):
                 continue
             address = re.sub(r"{(\w+)}", lambda found: PLACES.get(found[1], "x"), place)
-            allowed = {"": set(), "reader": set(), "revoked": set(), "retired": set()}
+            allowed = {"": set(), "reader": set(), "curator": set()}
+            allowed |= {"revoked": set(), "retired": set()}
             if place.startswith("/organise"):
                 allowed |= {"red": set(), "blue": set()}
             elif "{" in place:

@@ -138,7 +138,8 @@ async def test_answers_that_land_while_gold_is_set_are_scored(running: Running) 
             assert (await running.do("gold.set", **given)).version == versions + 1
         await work
     phase = running.service.phase("test")
-    afresh = Scoreboard(phase.boards.scoreboard.scored())
+    live = phase.boards.scoreboard
+    afresh = Scoreboard(live.scored(), live.ranking, live.coverage)
     await phase.score_answers(afresh)
     for task in afresh.tasks():
         board = afresh.board(task.name)

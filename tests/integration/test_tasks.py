@@ -171,5 +171,6 @@ async def test_the_demo_runs_a_live_ner_challenge(tmp_path: Path) -> None:
     assert ended.status == 0, ended.stderr
     rows = {row["server"]: row for row in boards(out)["NER"]["runs"]}
     assert list(boards(out)) == ["NER"]
-    assert [rows[name]["place"] for name in ("ner", "slow", "faulty")] == [1, 1, 3]
+    places = [rows[name]["place"] for name in ("ner", "slow", "faulty")]
+    assert places == [1, 1, None]  # too few of the faulty server's articles have an answer
     assert 0.8 < rows["ner"]["score"]["micro"]["strict"]["f_score"] < 0.85

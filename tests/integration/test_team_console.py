@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import html
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from aiohttp.typedefs import Handler
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit, application
+from annotators.starter import KITS, server_text
 from metaserver.model.plans import NoticePlan
 from tests.event_streams import next_frame
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -474,7 +476,7 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         await blue.post("/team/servers/blue-1/next", phase="test")
         watch = running.service.phase("test").boards.server_monitor
         await running.until(lambda: bool(watch.status("blue-1").recent))
-        page = await blue.get("/team/servers/blue-1/attempts?outcome=xml")
+        page = await blue.get("/team/servers/blue-1/attempts?outcome=syntax")
         link = re.search(r'<th scope="row"><a href="([^"]+)"', page.text)
         assert link
         page = await blue.get(link[1].replace("&amp;", "&"))
@@ -483,10 +485,11 @@ async def test_an_answer_that_is_no_xml_is_shown_with_the_place_of_the_error(
         assert "as text, 4 of 4 lines" in page.said
 
 
-async def test_snippets_are_offered_in_five_languages(blue: Visitor) -> None:
+async def test_servers_to_start_from_are_those_of_the_starter_kits(blue: Visitor) -> None:
     page = await blue.get("/team/snippets")
-    for language in ("Python", "Perl", "Java", "Ruby", "Node"):
-        assert f"<summary>{language}</summary>" in page.text
+    for language, kit in KITS.items():
+        assert f"<summary>{kit.title}</summary>" in page.text
+        assert server_text(language) in html.unescape(page.text)
 
 
 async def test_pages_have_no_inline_script_or_style(partial: Visitor) -> None:

@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 
 TITLE = "The Azure Laboratory"
 RUNS = ("blue-1", "blue-run", "blue-blue", "blue-organiser")
-OTHERS = ("", "reader", "red")
+OTHERS = {"": "training", "reader": "test", "red": "training"}
+"""Who only looks, and the kind of the phase that they look at."""
 TOLD = re.compile(
     "|".join(
         [TITLE, *RUNS, r"team blue\b", r"\bblue ·", r'"blue"', ",blue,"]
@@ -84,13 +85,16 @@ async def test_nothing_tells_a_name_before_the_freeze_and_all_does_after(tmp_pat
         await do("phases.update", phase="test", visibility="public", team_names="hidden")
         alias = alias_of(hub)
         assert re.fullmatch(r"Team \d+ [a-z2-7]{4}", alias)
-        for who in OTHERS:
+        for who, kind in OTHERS.items():
+            await do("phases.update", phase="test", kind=kind)
             told = await told_to(hub, who, alias)
             found = {place: set(TOLD.findall(text)) for place, text in told.items()}
             assert {place: names for place, names in found.items() if names} == {}
             assert told[f"/c/bc/test/servers/{alias}"].startswith("200")
             assert alias in told["/c/bc/test/board/ACT.csv"]
-            assert alias in told[f"/b/{hub.board}.csv"]
+            frozen = told[f"/b/{hub.board}.csv"]  # an open test phase shows none
+            assert (alias in frozen) is (kind == "training"), frozen
+            assert frozen.startswith("200" if kind == "training" else "404")
         for place in ("/servers/blue-1", "/servers/blue-1/badge.svg"):
             async with hub.client.get(f"/c/bc/test{place}") as response:
                 missing = await response.text()

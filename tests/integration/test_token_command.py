@@ -75,7 +75,8 @@ async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path) -> None:
     for arguments, told in (
         ((*create, "team"), "--team: a team's token needs its team"),
         ((*create, "team", "--team", "red"), f"--team: there is no team 'red' in {path}"),
-        ((*create, "organiser", "--team", "red"), "--team: an organiser is of no team"),
+        ((*create, "organiser", "--team", "red"), "--team: a token of role organiser has no team"),
+        ((*create, "curator", "--team", "red"), "--team: a token of role curator has no team"),
         ((*create, "reader", "--expires", 0), "--expires: 0; expected days"),
         ((*create, "reader", "--label", "a\nb"), "--label: expected at most 100 printable"),
         (("revoke", 7, "--store", path), f"ID: there is no token 7 in {path}"),
@@ -114,6 +115,7 @@ async def test_a_team_has_its_own_tokens_and_an_organiser_all(tmp_path: Path) ->
         assert await refusal(running, "tokens.list", ORGANISER, team="nobody") is Refusal.UNKNOWN
         for role, team, expected in (
             ("organiser", None, Refusal.NOT_YOURS),
+            ("curator", None, Refusal.NOT_YOURS),
             ("team", "violet", Refusal.NOT_YOURS),
             ("reader", "violet", Refusal.NOT_YOURS),
             ("king", None, Refusal.INVALID),

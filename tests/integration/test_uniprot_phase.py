@@ -119,7 +119,7 @@ def scored_with_files(release: Release, task: str, out: Path) -> list[Scorecard]
         options = ["--release", release.directory, "--gold", gold, "--out", path]
         assert main(["uniprot", path.suffix[1:], *map(str, options)]) == 0
     views = select_views(read_gold(task, gold), VIEWS[1:], homologs=orthologs, taxa=taxa)
-    return evaluate_runs(task, gold, [out / f"one.{task}.tsv"], views=views)
+    return evaluate_runs(task, gold, [out / f"one.{task}.tsv"], articles="all", views=views)
 
 
 async def test_a_release_without_taxa_and_clusters_makes_no_views(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from metaserver.files.compression import pack_json
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import ArticleId
-from metaserver.operations.uploads import DAY, compared, differing, prints_of
+from metaserver.operations.uploads import DAY, READS, compared, differing, prints_of
 from tests.fakes.clock import ShiftedClock
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 
@@ -39,6 +40,26 @@ async def left(running: Running, team: str = "blue") -> Mapping[str, Any]:
     """Return what a team has left, by task."""
     found = await running.do("uploads.list", running.team(team), phase="test")
     return {one.task: one for one in found}
+
+
+async def test_files_that_count_nothing_are_read_a_number_of_times_an_hour(tmp_path: Path) -> None:
+    clock = ShiftedClock()
+    async with at_work(await settings(tmp_path), clock=clock) as running:
+        await opened(running)
+        blue, red = running.team("blue"), running.team("red")
+        file = {**ACT, "run": "a", "content": b"no result file"}
+        for number in range(READS):
+            with pytest.raises(RefusedError) if number % 2 else nullcontext():
+                await running.do("runs.upload" if number % 2 else "runs.preview", blue, **file)
+        for name in ("runs.upload", "runs.preview"):
+            with pytest.raises(RefusedError, match="120 result files in an hour") as refused:
+                await running.do(name, blue, **file)
+            assert refused.value.refusal is Refusal.TOO_MANY
+        await running.do("runs.preview", red, **file)
+        await running.do("runs.preview", **file, team="blue")  # organisers are not counted
+        clock.ahead += HOUR
+        await running.do("runs.preview", blue, **file)
+        assert (await left(running))["ACT"].used == 0
 
 
 async def test_uploads_are_counted_for_good(tmp_path: Path) -> None:

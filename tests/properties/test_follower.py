@@ -23,6 +23,7 @@ from metaserver.cli.serve import open_service
 from metaserver.config import Settings
 from metaserver.files.compression import unpack_json
 from metaserver.lanes.events import AttemptEnded, LaneChanged, LaneEnd
+from metaserver.leaderboards.coverage import Coverage
 from metaserver.leaderboards.scoreboard import Scoreboard
 from metaserver.model.lanes import AttemptRecord, CheckedAnswer, LaneState
 from metaserver.model.records import (
@@ -88,6 +89,7 @@ class Scenario:
     async def begin(self) -> None:
         """Make the phase with its servers."""
         await plan_phase(self.running)
+        await self.running.do("phases.open", ORGANISER, phase="test")
         store = self.running.service.store
         for name in NAMES:
             server = Server(name=ServerName(name), url="http://127.0.0.1:9/")
@@ -207,18 +209,26 @@ class Scenario:
         limit = phase.settings.limits.timeout
         monitor = ServerMonitor(
             phase.name, len(phase.corpus), limit, clock=self.clock,
-            opened=lambda: False,
+            opened=lambda: True,
         )  # fmt: skip
         windows = Windows(limit, clock=self.clock)
-        board = Scoreboard(now.scoreboard.scored())
+        over = dict.fromkeys(phase.servers, 0)  # a bit an article, the lowest is the first's
+        size = len(phase.corpus) // 8 + 1
+        coverage = Coverage(
+            positions={one: place for place, one in enumerate(phase.corpus.ids)},
+            over=lambda name: over[name].to_bytes(size, "little") if name in over else None,
+            is_open=lambda: True,
+        )
+        board = Scoreboard(now.scoreboard.scored(), phase.phase.plan.ranking, coverage)
         for name, registered in phase.servers.items():
             monitor.add(registered.server, "http://127.0.0.1:9")
             monitor.control(name, Control.PAUSED)
             for attempt, final, position, payloads in await self._stored(name):
-                monitor.attempt(attempt, final=final)
+                monitor.attempt(attempt, position, final=final)
                 hits = len(payloads[TaskName("INT")]) if payloads else 0
-                size = phase.corpus.wire_bytes[position]
-                windows.attempt(name, Ended.of(attempt, hits=hits, article_bytes=size, final=final))
+                sent = phase.corpus.wire_bytes[position]
+                windows.attempt(name, Ended.of(attempt, hits=hits, article_bytes=sent, final=final))
+                over[name] |= int(final) << position
                 if payloads:
                     board.put(name, attempt.article, payloads)
         shown, expected = now.monitor(), monitor.snapshot()

@@ -75,7 +75,9 @@ class Gate:
         self._wrong = Buckets(settings.anonymous_requests_a_minute, clock=clock)
         self._streams = Slots(settings.streams_an_address, settings.streams)
         self.uploads = Slots(bodies.UPLOADS_OF_ONE, bodies.UPLOADS, kept=bodies.UPLOADS_KEPT)
-        self.downloads = Slots(bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS)
+        self.downloads = Slots(
+            bodies.DOWNLOADS_OF_ONE, bodies.DOWNLOADS, kept=bodies.DOWNLOADS_KEPT
+        )
         self._sign_ins = Failures(Delays(), clock=clock)
         self._all_sign_ins = Failures(Delays(free=100, cap=5.0), clock=clock)
 

@@ -14,7 +14,8 @@ from multipart import parse_options_header
 
 UPLOADS_OF_ONE, UPLOADS, UPLOADS_KEPT = 2, 4, 1
 """At the same time: of one team or token, in all, and how many of all for organisers alone."""
-DOWNLOADS_OF_ONE, DOWNLOADS = 2, 8  # of files at the same time: of one team or token, in all
+DOWNLOADS_OF_ONE, DOWNLOADS, DOWNLOADS_KEPT = 2, 8, 4
+"""Of files at the same time: of one team, token or address, in all, of all for who is signed in."""
 RETRY_SECONDS = 5.0
 LOST = 499
 """The status of a request whose client has gone; nobody is left to read it."""

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
 
-from aiohttp import web
+from aiohttp import hdrs, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.web_request import BaseRequest
 
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.web.access.auth import GATE
 from metaserver.web.access.bodies import RETRY_SECONDS
 from metaserver.web.access.visitor import VISITOR
 
+R = TypeVar("R", bound=web.StreamResponse)
 LARGE = 2**20  # bytes of an answer that is sent before the next may be made
 
 
-async def in_turn(
-    request: web.Request, make: Callable[[], Awaitable[web.Response]]
-) -> web.Response:
+async def in_turn(request: web.Request, make: Callable[[], Awaitable[R]]) -> R:
     """Answer with a file once its asker has a place; it is held until a large one is sent.
 
-    `RefusedError` where all places are taken. Without a gate there are as many as are asked for.
+    `RefusedError` where all places are taken: some are kept for who is signed in. Without a gate
+    there are as many as are asked for.
     """
     if (gate := request.config_dict.get(GATE)) is None:
         return await make()
@@ -28,13 +32,14 @@ async def in_turn(
     slot = gate.downloads.take(
         visitor.origin.key if visitor.payer is None else visitor.payer,
         lambda: request.transport is not None,
+        favoured=visitor.payer is not None,
     )
     try:
         if slot is None:
             message = "too many files at the same time"
             raise RefusedError(Refusal.TOO_MANY, message, retry_after=RETRY_SECONDS)
         response = await make()
-        if (response.content_length or 0) > LARGE:
+        if isinstance(response, _StoredFile) or (response.content_length or 0) > LARGE:
             with suppress(ConnectionError):  # its asker has gone
                 await response.prepare(request)
                 await response.write_eof()
@@ -42,3 +47,29 @@ async def in_turn(
     finally:
         if slot is not None:
             gate.downloads.give(slot)
+
+
+async def stored_zip(
+    request: web.Request, path: Path, name: str, *, kept: bool = False
+) -> web.StreamResponse:
+    """Answer with a zip of the hub's, whole or in parts (Range), in its asker's turn.
+
+    `kept`: its asker may keep a copy, and ask whether there is a newer one.
+    """
+    headers = {
+        hdrs.CONTENT_TYPE: "application/zip",
+        hdrs.CONTENT_DISPOSITION: f'attachment; filename="{name}"',
+        hdrs.CACHE_CONTROL: "private, no-cache" if kept else "private, no-store",
+    }
+
+    async def make() -> web.StreamResponse:
+        return _StoredFile(path, headers=headers)
+
+    return await in_turn(request, make)
+
+
+class _StoredFile(web.FileResponse):
+    """A file that is sent by its handler: aiohttp prepares a response that it returns once more."""
+
+    async def prepare(self, request: BaseRequest) -> AbstractStreamWriter | None:
+        return None if self.prepared else await super().prepare(request)

@@ -142,7 +142,7 @@ def method_help(outline: Outline) -> str:
     """Return a method's help as plain text."""
     lines = [outline.call, "", outline.doc]
     if outline.role:
-        lines += ["", f"token: an API token of role {outline.role} or above"]
+        lines += ["", f"token: an API token of role {outline.role}, or of one that includes it"]
     lines += [f"{given.name}: {description_of(given)}" for given in outline.parameters]
     return "\n".join(lines)
 

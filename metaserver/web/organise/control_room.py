@@ -38,6 +38,7 @@ FOUND: Mapping[FindingKind, tuple[str, str]] = {
     FindingKind.LATE: ("down", "late"),
     FindingKind.DOWN: ("down", "down"),
     FindingKind.NO_GOLD: ("down", "no gold"),
+    FindingKind.GOLD_OUTSIDE: ("slow", "gold"),
     FindingKind.CLOSE: ("slow", "close"),
     FindingKind.SUSPENDED: ("suspended", "suspended"),
     FindingKind.GIVEN_UP: ("slow", "given up"),
@@ -131,7 +132,7 @@ class Shown:
             case FindingKind.SUSPENDED:
                 query = urlencode({"phase": phase, "find": name})
                 return [FindingAct("Resume…", f"/organise/servers?{query}")]
-            case FindingKind.NO_GOLD:
+            case FindingKind.NO_GOLD | FindingKind.GOLD_OUTSIDE:
                 return [FindingAct("Set gold", f"{phase_path(phase)}/gold/{quote(name, safe='')}")]
             case FindingKind.BURST | FindingKind.NEAR | FindingKind.JUMP:
                 query = urlencode({"phase": phase})

@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from metaserver.model.errors import Refusal, RefusedError, UnavailableError
 from metaserver.operations import exports
 from metaserver.operations.exports import ExportDetail, archive_of, kept_exports
 from metaserver.operations.table import Nothing
+from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.ui.console import ConsoleContext
 from metaserver.web.ui.live import LiveParts
@@ -75,14 +76,7 @@ class ExportPages:
         if archive is None or job is None or job.ended_at is None:
             raise web.HTTPNotFound(text="There is no archive: make one first.")
         made = f"{datetime.fromtimestamp(job.ended_at, UTC):%Y-%m-%d-%H%M}"
-        return web.FileResponse(
-            archive,
-            headers={
-                hdrs.CONTENT_TYPE: "application/zip",
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="metaserver-{made}.zip"',
-                hdrs.CACHE_CONTROL: "private, no-store",
-            },
-        )
+        return await stored_zip(request, archive, f"metaserver-{made}.zip")
 
     async def parts(self, request: web.Request) -> LiveParts:
         """Return the live part of the page."""

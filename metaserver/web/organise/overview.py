@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
+from metaserver.model.challenges import AUTOMATIC_A_DAY
 from metaserver.model.findings import FindingKind
 from metaserver.model.states import OPEN_STATES, PhaseState, Role, ServerState
 from metaserver.operations import (
@@ -266,6 +267,13 @@ def _waiting(known: Overview) -> Iterator[Need]:
         if one.waiting:
             path = f"/organise/challenges/{quote(one.challenge, safe='')}/sign-ups"
             text = f"Sign-ups for {one.challenge} that wait for approval: {one.waiting}"
+            yield Need("slow", "sign-up", text, path)
+        if one.automatic >= AUTOMATIC_A_DAY:
+            path = f"/organise/challenges/{quote(one.challenge, safe='')}/sign-ups"
+            text = (
+                f"{one.automatic} teams came into {one.challenge} without an organiser in 24 hours,"
+                " each with uploads of its own: further ones wait for approval"
+            )
             yield Need("slow", "sign-up", text, path)
     if known.tokenless:
         text = f"Teams that hold no token: {_some(known.tokenless)}"

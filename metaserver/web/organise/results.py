@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from aiohttp import hdrs, web
+from aiohttp import web
 from multidict import MultiMapping
 
 from metaserver.model.errors import RefusedError
@@ -16,6 +16,7 @@ from metaserver.operations import phases, results
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.results import NewPackage, PackageDetail, kept_packages, package_of
+from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.overview import phase_path
@@ -99,14 +100,7 @@ class ResultsPages:
         package = package_of(self.console.hub, caller_of(request), phase)
         if package is None:
             raise web.HTTPNotFound(text="There is no package: make one first.")
-        return web.FileResponse(
-            package,
-            headers={
-                hdrs.CONTENT_TYPE: "application/zip",
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="results-{phase}.zip"',
-                hdrs.CACHE_CONTROL: "private, no-store",
-            },
-        )
+        return await stored_zip(request, package, f"results-{phase}.zip")
 
     async def parts(self, request: web.Request, phase: str) -> LiveParts:
         """Return the live part of the page."""

@@ -1,4 +1,4 @@
-"""The tokens of no team: those of organisers and of readers. All are revoked here."""
+"""The tokens of no team: organisers', curators' and readers'. All are revoked here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ MADE = OperationForm(
         "label": Wording(help="Who holds it: the audit log calls an organiser by it."),
         "role": Wording(
             label="May do",
-            choices=[("organiser", "everything"), ("reader", "read what is public")],
+            choices=[
+                ("organiser", "everything"),
+                ("curator", "ask servers about articles"),
+                ("reader", "read what is public"),
+            ],
         ),
     },
 )

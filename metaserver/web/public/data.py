@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aiohttp import hdrs, web
+from aiohttp import web
 
 from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.states import Role
 from metaserver.operations import data_packages
 from metaserver.operations.context import HubContext
 from metaserver.operations.data_packages import data_of
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.table import ask
+from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.public.boards import page
 from metaserver.web.public.sites import site_of
@@ -36,7 +38,7 @@ class PublicDataPages:
         if not found.released:
             message = f"the data of phase {site.phase} are not released yet"
             raise RefusedError(Refusal.UNKNOWN, message)
-        readable = found.public or caller.role is not None
+        readable = found.public or caller.may_act_as(Role.TEAM)
         return page(
             self.templates.page("data.html", d=found, summary=site.summary(), readable=readable)
         )
@@ -44,11 +46,5 @@ class PublicDataPages:
     async def fetch(self, request: web.Request) -> web.StreamResponse:
         """Answer with the package; parts of it can be asked for (Range)."""
         phase = site_of(request).phase
-        return web.FileResponse(
-            data_of(self.hub, caller_of(request), phase),
-            headers={
-                hdrs.CONTENT_TYPE: "application/zip",
-                hdrs.CONTENT_DISPOSITION: f'attachment; filename="data-{phase}.zip"',
-                hdrs.CACHE_CONTROL: "private, no-cache",
-            },
-        )
+        package = data_of(self.hub, caller_of(request), phase)
+        return await stored_zip(request, package, f"data-{phase}.zip", kept=True)

@@ -15,6 +15,7 @@ from metaserver.operations.attempts import AttemptQuery
 from metaserver.operations.fields import OneServer
 from metaserver.operations.lanes import InLane, QueueDetail
 from metaserver.operations.servers import RegisterServer, ServerChange
+from metaserver.protocols.installed import installed_protocols
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.web.public.groups import Group, grouped
 from metaserver.web.team import view
@@ -24,7 +25,20 @@ from metaserver.web.ui.console import ConsoleContext, mended, phase_named, poste
 from metaserver.web.ui.forms import Form, Wording, values_of
 from metaserver.web.ui.live import LiveParts
 
-CHANGED = ("url", "method", "parameters", "tasks", "concurrency")
+CHANGED = (
+    "url",
+    "protocol",
+    "method",
+    "parameters",
+    "tasks",
+    "concurrency",
+    "auth",
+    "auth_name",
+    "secret",
+    "certificate",
+    "encoding",
+    "options",
+)
 REGISTERED = ("server", *CHANGED)
 GROUPED = 1_000
 """The number of newest attempts that are searched for problems."""
@@ -58,6 +72,41 @@ def wording() -> dict[str, Wording]:
         "concurrency": Wording(
             label="Requests at a time",
             help="How many articles it may be sent at a time, 1 to 1,000.",
+        ),
+        "protocol": Wording(
+            help="What it speaks. Method, parameters and encoding are of XML-RPC alone.",
+            choices=[(name, one.title) for name, one in installed_protocols().items()],
+        ),
+        "encoding": Wording(
+            help="Of requests. ASCII if its library takes bytes for characters, as Tcl's does.",
+            choices=[("utf-8", "UTF-8"), ("ascii", "ASCII")],
+        ),
+        "options": Wording(
+            kind="long", help="Settings of the protocol, NAME=VALUE, one a line. Most need none."
+        ),
+        "auth": Wording(
+            label="Credentials",
+            help="How the hub proves itself to the server.",
+            choices=[
+                ("none", "None"),
+                ("basic", "User and password (basic)"),
+                ("bearer", "Bearer token"),
+                ("header", "Header"),
+                ("query", "Parameter of the address"),
+                ("body", "Part of the body"),
+            ],
+        ),
+        "auth_name": Wording(
+            label="User or name",
+            help="The user; or the name of the header, of the parameter or of the member.",
+        ),
+        "secret": Wording(
+            kind="password",
+            help="Password, token or key. It is stored encrypted and shown to nobody again; empty"
+            " keeps what is stored.",
+        ),
+        "certificate": Wording(
+            help="The SHA-256 of its certificate, if no public authority signed it."
         ),
     }
 

@@ -224,6 +224,8 @@ def _field(
 ) -> FormField:
     kind = _kind(field)
     choices = wording.choices or [(value, value) for value in _values(kind)]
+    if wording.kind == "password":
+        given = ()  # a secret is not written into a page, not even of whom it came from
     return FormField(
         name=name,
         label=wording.label or field.name.replace("_", " ").capitalize(),

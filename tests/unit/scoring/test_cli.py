@@ -12,9 +12,7 @@ import pytest
 
 from scoring import evaluate_runs, figures, read_gold
 from scoring.cli import build_parser, main
-from scoring.files import result_lines
 from tests.loading import commands, loaded
-from tests.unit.scoring.campaign import campaign
 
 GOLD = "a\tP1\na\tP2\nb\tP3\n"
 RUN = "a\tP1\t1\t0.9\na\tX\t2\t0.8\nb\tY\t1\t0.7\nb\tP3\t2\t0.6\n"
@@ -133,11 +131,6 @@ def test_warnings_go_to_stderr(folder: Path, capsys: pytest.CaptureFixture[str])
         (("explain", "run.tsv", "zzz", *INT), "article 'zzz' is not in the gold"),
         (("explain", "act_run.tsv", "zzz", *ACT), "article 'zzz' is not in the gold"),
         (("compare", *INT, "run.tsv", "--measure", "mcc"), "measure 'mcc'; expected one of"),
-        (("ensemble", *INT, "run.tsv", "--folds", "1"), "--folds 1; expected at least 2"),
-        (("ensemble", *INT, "run.tsv", "--explain", "a"), "--explain needs an article"),
-        (("ensemble", *INT, "run.tsv", "--team", "("), "'(' names no teams"),
-        (("ensemble", *INT, "run.tsv", "one.tsv"), "no article of the gold is answered by all"),
-        (("ensemble", *INT, "run.tsv", "--out", "nowhere/x.tsv"), "No such file"),
         (("plot", *INT, "run.tsv", "--out", "x.bmp"), "expected a name that ends in .svg"),
     ],
 )
@@ -251,10 +244,10 @@ def test_other_commands_take_a_view(viewed: Path, capsys: pytest.CaptureFixture[
     (viewed / "gold4.tsv").write_text("".join(f"{one}\tP1\n{one}\tP2\n" for one in "abcd"))
     lines = "".join(f"{one}\tP1\t1\t1\n{one}\tW\t2\t1\n{one}\tX\t3\t1\n" for one in "abcd")
     (viewed / "run4.tsv").write_text(lines)
-    options = ("--folds", "2", *VIEWS, "mapped", "--json")
-    command = ("ensemble", "--task", "INT", "--gold", "gold4.tsv", "run4.tsv")
+    options = ("--methods", "maxent", "--folds", "2", *VIEWS, "mapped", "--json")
+    command = ("consensus", "report", "--task", "INT", "--gold", "gold4.tsv", "run4.tsv")
     assert run(viewed, *command, *options) == 0
-    first, consensus = json.loads(capsys.readouterr().out)
+    first, consensus, _ = json.loads(capsys.readouterr().out)
     assert (first["view"], first["tp"]) == ("mapped", 8)
     assert "|view:mapped|files:" in consensus["signature"]
     assert consensus["tp"] == 8
@@ -395,75 +388,6 @@ def test_plots_name_the_articles_that_count(folder: Path) -> None:
         assert [one.name for one in chart.panels[0].series] == ["run (2/2)", "half (1/2)"]
 
 
-def test_ensemble_writes_what_evaluate_reads(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name, (gold, runs) in {
-        "old": campaign(articles=30),
-        "new": campaign(articles=30, seed=6, first=500),
-    }.items():
-        lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
-        (tmp_path / f"{name}_gold.tsv").write_text("".join(lines))
-        for run_ in runs:
-            path = tmp_path / f"{name}_{run_.name}.tsv"
-            path.write_text("".join(result_lines("INT", run_.answers.items())))
-    old, new = (sorted(tmp_path.glob(f"{name}_T*.tsv")) for name in ("old", "new"))
-    command = ["ensemble", "--task", "INT", "--gold", str(tmp_path / "old_gold.tsv")]
-    command += [*map(str, old), "--apply", *map(str, new), "--team", r"(T\d+)_"]
-    out = tmp_path / "consensus.tsv"
-    assert main([*command, "--out", str(out), "--json"]) == 0
-    cards = json.loads(capsys.readouterr().out)
-    assert [card["run"] for card in cards] == [*(path.stem for path in old), "consensus"]
-    members = [card["run"].split("_")[1] for card in cards if card["member"] == "yes"]
-    assert members == ["T0", "T1", "T2"]
-    folds = [int(card["folds"].removesuffix("/10")) for card in cards[:-1]]
-    assert sum(folds) == 3 * 10
-    assert cards[-1]["member"] is None
-    assert cards[-1]["macro"]["f_score"] > max(one["macro"]["f_score"] for one in cards[:-1])
-
-    gold = ["--gold", str(tmp_path / "new_gold.tsv"), "--json", "--beta", "10", "--cutoff", "30"]
-    assert main(["evaluate", "--task", "INT", *gold, *map(str, new), str(out)]) == 0
-    *members, consensus = json.loads(capsys.readouterr().out)
-    assert consensus["macro"]["f_score"] > max(one["macro"]["f_score"] for one in members)
-
-    assert main([*command]) == 0
-    text = capsys.readouterr().out.splitlines()
-    assert text[0].split()[:3] == ["run", "articles", "TP"]
-    assert text[0].split()[-2:] == ["folds", "member"]
-    assert text[7].split()[-2:] == ["n/a", "n/a"]
-
-    article, item = out.read_text().split("\t")[:2]
-    assert main([*command, "--explain", article, item]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith("in all")
-
-
-def test_an_ensemble_scores_all_on_the_same_articles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gold, runs = campaign(systems=3, articles=12)
-    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
-    (tmp_path / "gold.tsv").write_text("".join(lines))
-    for place, run_ in enumerate(runs):
-        left_out = {f"article{place}", f"article{place + 1}"}
-        kept = [answer for answer in run_.answers.items() if answer[0] not in left_out]
-        (tmp_path / f"r{place}.tsv").write_text("".join(result_lines("INT", kept)))
-    command = ("ensemble", "--task", "INT", "--gold", "gold.tsv", "r0.tsv", "r1.tsv", "r2.tsv")
-    for style in ("text", "latex"):
-        assert run(tmp_path, *command, "--folds", "3", "--format", style) == 0
-        output = capsys.readouterr()
-        assert output.err == (
-            "warning: 4 of 12 gold articles are left out: not all runs answered them; "
-            "--articles all counts them\n"
-        )
-        assert output.out.count(" 8/12 ") == 4
-    assert run(tmp_path, *command, "--folds", "3", "--articles", "all", "--format", "csv") == 0
-    output = capsys.readouterr()
-    assert output.err == ""
-    rows = list(csv.DictReader(io.StringIO(output.out)))
-    assert [(row["articles_scored"], row["articles_in_gold"]) for row in rows] == [("12", "12")] * 4
-    assert all("|articles:all|" in row["signature"] for row in rows)
-
-
 def test_help_of_every_command_loads_numpy_alone() -> None:
     lines = [[*words, "--help"] for words in commands(build_parser())]
     assert len(lines) > 9
@@ -476,35 +400,6 @@ def test_the_module_is_the_command() -> None:
         [sys.executable, "-m", "scoring", "--help"], capture_output=True, text=True, check=True
     )
     assert found.stdout.startswith("usage: scoring ")
-
-
-def test_authors_and_systems_are_scored_on_the_authors_articles(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    gold, runs = campaign(articles=30)
-    lines = [f"{article}\t{item}\n" for article in gold.items for item in gold.items[article]]
-    (tmp_path / "gold.tsv").write_text("".join(lines))
-    for run_ in runs[:2]:
-        result = "".join(result_lines("INT", run_.answers.items()))
-        (tmp_path / f"{run_.name}.tsv").write_text(result)
-    authored = list(gold.items)[:12]
-    answers = [f"{one}\t{min(gold.items[one])}\t1\t1\n" for one in authored]
-    (tmp_path / "author.tsv").write_text("".join(answers))
-    command = ["ensemble", "--task", "INT", "--gold", str(tmp_path / "gold.tsv")]
-    command += [str(tmp_path / f"{run_.name}.tsv") for run_ in runs[:2]]
-    command += ["--author", str(tmp_path / "author.tsv"), "--team", r"(T\d)_R\d"]
-    for policy in ("answered", "all"):
-        assert main([*command, "--articles", policy, "--json"]) == 0
-        output = capsys.readouterr()
-        assert "18 of 30 gold articles are left out: their authors gave no answer" in output.err
-        cards = json.loads(output.out)
-        counts = {(card["articles_scored"], card["articles_in_gold"]) for card in cards}
-        assert counts == {(12, 12)}
-        assert cards[0]["folds"].endswith("/5")
-        assert cards[-1]["tp"] + cards[-1]["fp"] == 12  # as many as the authors gave
-    (tmp_path / "author.tsv").write_text("zzz\tP1\t1\t1\n")
-    assert main(command) == 2
-    assert "author has answers for no article of the gold" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import argparse
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from pkgutil import iter_modules
 
@@ -11,30 +12,36 @@ import scoring
 from scoring.cli import COMMANDS, build_parser
 from scoring.measures import MEASURES
 
+PAGES = ("scoring.md", "evaluations.md", "consensus.md")
 DOCS = Path(__file__).parents[3] / "docs"
-TEXT = "\n".join((DOCS / page).read_text() for page in ("scoring.md", "evaluations.md"))
+TEXT = "\n".join((DOCS / page).read_text() for page in PAGES)
 
 
-def subcommands() -> dict[str, argparse.ArgumentParser]:
-    (action,) = (
-        action
-        for action in build_parser()._actions
-        if isinstance(action, argparse._SubParsersAction)
-    )
-    return dict(action.choices)
+def subcommands(
+    parser: argparse.ArgumentParser, words: str = "scoring"
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield the commands below a parser, and those below them, by all their words."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield f"{words} {name}", below
+                yield from subcommands(below, f"{words} {name}")
+
+
+SUBCOMMANDS = dict(subcommands(build_parser()))
 
 
 def test_every_module_adds_its_command() -> None:
-    assert set(COMMANDS) == set(subcommands())
+    assert {f"scoring {name}" for name in COMMANDS} <= SUBCOMMANDS.keys()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SUBCOMMANDS)
 def test_a_command_and_its_options_are_documented(command: str) -> None:
-    assert f"scoring {command}" in TEXT
-    for action in subcommands()[command]._actions:
+    assert command in TEXT
+    for action in SUBCOMMANDS[command]._actions:
         for option in action.option_strings:
             if option not in ("-h", "--help"):
-                assert re.search(rf"{option}(?![\w-])", TEXT), f"scoring {command} {option}"
+                assert re.search(rf"{option}(?![\w-])", TEXT), f"{command} {option}"
 
 
 def test_every_module_is_on_the_map() -> None:

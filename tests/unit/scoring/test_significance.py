@@ -9,6 +9,7 @@ from scoring import ActGold, Classification, Hit, ItemGold, OptionError, RunScor
 from scoring.ranking import Matches, auc_ipr
 from scoring.resampling import CELLS, ITEM_MEASURES, on_resamples, resampled
 from scoring.scorecard import ActScorecard, Scorecard
+from scoring.significance import LIST_MEASURES
 from scoring.tasks import Task
 
 ARTICLES = [f"a{number}" for number in range(40)]
@@ -158,9 +159,9 @@ def act_run(name: str, errors: set[int]) -> Scorecard:
     return scorer.scorecard()
 
 
-@pytest.mark.parametrize("measure", ["auc_ipr", "mcc", "accuracy"])
+@pytest.mark.parametrize("measure", ["auc_ipr", "mcc", "accuracy", "sensitivity", "specificity"])
 def test_classifications_are_compared(measure: str) -> None:
-    cards = [act_run("worse", set(range(15))), act_run("better", {1, 2})]
+    cards = [act_run("worse", set(range(18))), act_run("better", {1, 2})]
     found = compare(ACT, cards, measure=measure, resamples=300)
     best = found.intervals[0]
     assert best.run == "better"
@@ -168,7 +169,7 @@ def test_classifications_are_compared(measure: str) -> None:
     assert best.low <= best.score <= best.high
     assert found.pairs[0].p < 0.05
     assert found.tests is not None
-    assert found.tests.kind == ("sign flips" if measure == "accuracy" else "bootstrap")
+    assert found.tests.kind == ("bootstrap" if measure in LIST_MEASURES else "sign flips")
     assert found.pairs[0].difference == pytest.approx(
         cards[0].to_dict()[measure] - cards[1].to_dict()[measure], abs=1e-12
     )

@@ -6,7 +6,8 @@ from contextlib import suppress
 
 import pytest
 
-from metaserver.client.articles import ArticleTexts, CallBody, block_of
+from metaserver.client.articles import ArticleTexts, RequestBody, block_of
+from metaserver.protocols.plugin import RenderedBody, Request
 from metaserver.wire.xmlrpc import call_template, decode_call, escape_text
 from tests.waiting import until
 
@@ -133,10 +134,13 @@ class Writer:
 async def test_a_body_is_as_long_as_it_says(context: dict[str, str | int] | None) -> None:
     text = escape_text("<Ångström> 𝔸\r\x00")
 
-    async def load() -> bytes:
-        return text
+    template = call_template("m", context)
 
-    body, writer = CallBody(call_template("m", context), load, len(text)), Writer()
+    async def load() -> bytes:
+        return template.body(text)
+
+    size = len(template.body(text))
+    body, writer = RequestBody(Request(RenderedBody(size, load), "text/xml")), Writer()
     await body.write(writer)  # type: ignore[arg-type]
     assert body.size == len(writer.written)
     assert decode_call(writer.written).params[0] == "<Ångström> 𝔸\r\ufffd"
@@ -148,4 +152,4 @@ def test_a_body_is_not_there_to_be_read() -> None:
         raise AssertionError
 
     with pytest.raises(TypeError, match="rendered when it is sent"):
-        CallBody(call_template("m"), never, 0).decode()
+        RequestBody(Request(RenderedBody(0, never), "text/xml")).decode()

@@ -67,7 +67,7 @@ async def test_a_slice_ends_and_the_lane_keeps_its_place() -> None:
 
 
 async def test_a_lane_goes_on_where_an_earlier_process_stopped() -> None:
-    peer, memory = FakeCaller({(2, 3): Outcome.XML}), FakeRecorder()
+    peer, memory = FakeCaller({(2, 3): Outcome.SYNTAX}), FakeRecorder()
     state = LaneState(
         key=LaneKey(1, 1),
         epoch=2,

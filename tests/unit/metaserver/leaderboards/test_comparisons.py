@@ -10,7 +10,7 @@ import pytest
 
 from metaserver.leaderboards.comparisons import Comparisons
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
-from metaserver.model.rankings import ArticlePolicy
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.records import ArticleId, Server, ServerName, TaskName
 from metaserver.monitoring.monitor import ServerMonitor
 from metaserver.phases.live import LiveBoards, RunOwner
@@ -169,3 +169,25 @@ async def test_act_articles_have_mean_ranks(tmp_path: Path) -> None:
     assert [level.article for level in levels] == ["100", "200"]
     assert 1 < levels[0].mean < levels[1].mean < 2
     assert levels[0].runs == {"a", "b", "c"}
+
+
+async def test_a_board_by_another_measure_has_its_intervals_or_says_why_not(
+    scoreboard: Scoreboard, tmp_path: Path
+) -> None:
+    scoreboard.rank(Ranking(measure="recall", min_coverage=0))
+    board = await live(scoreboard).settled(NAME)
+    assert (board.order[0], board.unresampled) == ("recall", "")
+    for row in board.rows:
+        assert row.interval is not None
+        assert row.interval.score == pytest.approx(row.values["recall"])
+    (tmp_path / "act.tsv").write_text("100\t1\n200\t0\n")
+    task = ScoredTask(plugin=ACT, gold=ACT.read_gold(tmp_path / "act.tsv"), release="2026_01")
+    classified = Scoreboard([task], Ranking(measure="precision_at_full_recall", min_coverage=0))
+    classified.put(ServerName("a"), ArticleId("100"), {ACT.name: [True, 0.5]})
+    board = await live(classified).settled(ACT.name)
+    assert (board.rows[0].interval, board.resampling) == (None, "")
+    assert board.unresampled.startswith("P at full R has no intervals")
+    classified.rank(Ranking(measure="specificity", min_coverage=0))
+    board = await live(classified).settled(ACT.name)
+    assert board.rows[0].interval is not None
+    assert (board.resampling != "", board.unresampled) == (True, "")

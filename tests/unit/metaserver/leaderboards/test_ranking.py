@@ -17,6 +17,7 @@ from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.tasks.plugin import installed_tasks
 from metaserver.uniprot import ReleaseVocabulary
 from scoring import evaluate_files
+from tests.fakes.vocabulary import FakeVocabulary
 from tests.unit.metaserver.uniprot.samples import SOURCES, build
 
 INT, ACT, NER = TaskName("INT"), TaskName("ACT"), TaskName("NER")
@@ -106,6 +107,22 @@ def test_an_empty_answer_is_an_answer(tmp_path: Path) -> None:
     for number in range(1, 10):
         board.put(ServerName("run"), ArticleId(f"a{number}"), {INT: []})
     assert table(board, INT) == [("run", 1, 0.1, 10, 10)]
+    published = table(board, INT, ArticlePolicy.ANSWERED)
+    assert published == [("run", None, 1.0, 1, 10)]  # of the one article that it has a hit for
+
+
+def test_a_file_has_the_place_of_a_server_with_the_same_hits(tmp_path: Path) -> None:
+    board = board_of(tmp_path, Phase(is_open=False), Ranking())
+    answer(board, "server", range(5))
+    for number in range(5, 10):
+        board.put(ServerName("server"), ArticleId(f"a{number}"), {INT: []})
+    plugin, file = installed_tasks()[INT], tmp_path / "run.tsv"
+    answers = [(ArticleId(f"a{number}"), right(number)) for number in range(5)]
+    file.write_text("".join(plugin.result_lines(answers)))  # type: ignore[attr-defined]
+    known = FakeVocabulary(lambda accession: None)
+    for article, payload in plugin.read_run(file, CORPUS, known).payloads.items():  # type: ignore[attr-defined]
+        board.put(ServerName("file"), article, {INT: payload})
+    assert table(board, INT) == [("file", 1, 0.5, 10, 10), ("server", 1, 0.5, 10, 10)]
 
 
 @pytest.mark.parametrize(

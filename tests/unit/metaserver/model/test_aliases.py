@@ -35,3 +35,5 @@ def test_a_run_is_called_after_its_team_and_by_no_name_that_a_server_may_have() 
     assert name == aliases.run("Team 7", "blue-1") != aliases.run("Team 7", "blue-2")
     assert re.fullmatch(r"Run [a-z2-7]{4}", aliases.run("", "blue-1"))
     assert name != Aliases(KEY, 2).run("Team 7", "blue-1")
+    others = aliases.run("Team 8", "blue-1")  # runs of one name in two teams do not look alike
+    assert name.rpartition(" ")[2] != others.rpartition(" ")[2]

@@ -20,8 +20,9 @@ def test_an_answer_ends_an_article_and_nothing_else_does() -> None:
     assert {outcome for outcome, rule in RULES.items() if not rule.retry} == ANSWERED
 
 
-def test_all_but_the_hubs_own_doing_is_charged() -> None:
-    assert {outcome for outcome, rule in RULES.items() if not rule.charged} == {Outcome.CANCELLED}
+def test_all_but_the_hubs_own_doing_and_lost_credentials_is_charged() -> None:
+    free = {outcome for outcome, rule in RULES.items() if not rule.charged}
+    assert free == {Outcome.CANCELLED, Outcome.CREDENTIALS}
 
 
 def test_only_outcomes_of_unreachable_servers_open_the_circuit() -> None:
@@ -31,12 +32,14 @@ def test_only_outcomes_of_unreachable_servers_open_the_circuit() -> None:
         Outcome.TLS,
         Outcome.TIMEOUT,
         Outcome.HTTP,
+        Outcome.CREDENTIALS,
     }
 
 
 def test_the_words_of_outcomes_are_fixed() -> None:
     assert " ".join(Outcome) == (
-        "ok partial dns connect tls timeout http too_large xml fault shape no_valid_hit cancelled"
+        "ok partial dns connect tls timeout http too_large credentials syntax fault shape"
+        " no_valid_hit cancelled"
     )
 
 

@@ -141,7 +141,7 @@ def test_articles_answered_and_given_up_are_counted_apart() -> None:
     counted = tally(
         ended(Outcome.OK, 1.0),
         ended(Outcome.FAULT, 1.0),
-        Ended(at=0.0, outcome=Outcome.XML, timings=Timings(), final=False),
+        Ended(at=0.0, outcome=Outcome.SYNTAX, timings=Timings(), final=False),
     )
     assert (counted.answered, counted.given_up, counted.outcomes.total()) == (1, 1, 3)
 

@@ -178,7 +178,7 @@ def test_errors_come_newest_first_and_only_the_last_are_kept(server_monitor: Ser
         server_monitor.attempt(attempt(Outcome.FAULT, at=1000.0 + 2 * number), 0, final=False)
     for number in range(ERRORS):  # read back after the first server's, though it was meanwhile
         server_monitor.attempt(
-            attempt(Outcome.XML, at=1001.0 + 2 * number, server=TWO), 0, final=False
+            attempt(Outcome.SYNTAX, at=1001.0 + 2 * number, server=TWO), 0, final=False
         )
     server_monitor.attempt(attempt(at=9999.0), 0, final=True)  # no error
     errors = server_monitor.snapshot().errors

@@ -100,3 +100,8 @@ def test_gold_is_secret_until_a_test_phase_is_frozen(state: PhaseState | None) -
     assert not reveals_gold(PhasePlan(kind=PhaseState.TRAINING), state)
     over = state in (PhaseState.FROZEN, PhaseState.CLOSED)
     assert reveals_gold(PhasePlan(), state) is not over
+
+
+def test_a_file_of_few_hits_has_a_place_but_shows_no_score_yet() -> None:
+    [found] = shown(row("few", 0.1, scored=100), answered={"few": 12}).rows
+    assert (found.place, set(found.values.values()), found.below) == (None, {None}, False)

@@ -19,10 +19,11 @@ class Watched:
         self.book = AlertBook(last)
         self.now = 1_000_000.0
 
-    def after(self, seconds: float, *there: Condition) -> list[str]:
-        """Return what is told after some seconds with these conditions."""
+    def after(self, seconds: float, *there: Condition, over: str = "none") -> list[str]:
+        """Return what is told after some seconds with these conditions; one phase may be over."""
         self.now += seconds
-        found = self.book.update(self.now, {one: f"{one.subject} is {one.kind}" for one in there})
+        messages = {one: f"{one.subject} is {one.kind}" for one in there}
+        found = self.book.update(self.now, messages, over=lambda phase: phase == over)
         return [f"{'over: ' if one.over else ''}{one.message}" for one in found]
 
 
@@ -92,3 +93,13 @@ def test_a_message_names_few_and_counts_many() -> None:
     assert many == ["305 × down in phase test: s0, s1, s2, s3, s4 and others"]
     phases = lines(alert(number, phase=f"p{number}") for number in range(LINES + 5))
     assert phases[LINES:] == ["and 5 more"]
+
+
+def test_nothing_is_over_because_its_phase_was_frozen(watched: Watched) -> None:
+    watched.after(0, DOWN, DISK)
+    assert watched.after(HELD, DOWN, DISK) == ["blue-1 is down"]
+    assert watched.after(1, DISK, over="test") == []
+    assert watched.after(2 * HELD, DISK, over="test") == []
+    assert watched.after(1) == ["over: hub is disk"]  # the hub's own are looked at
+    watched.after(1, DOWN)  # the phase is open again
+    assert watched.after(HELD, DOWN) == ["blue-1 is down"]

@@ -50,3 +50,11 @@ def test_a_first_place_far_above_the_team_before_is_a_jump() -> None:
     assert kinds(before, after) == []  # another run has the first place
     assert kinds(upload(1, score=0.55), after, leader="r2") == []
     assert kinds(after, leader="r2") == []  # the team's first
+
+
+def test_a_jump_is_downwards_where_the_lowest_score_is_the_best() -> None:
+    before, better, leader = upload(1, score=0.6), upload(2, score=0.4), {INT: ServerName("r2")}
+    [(kind, subject)] = conspicuous([before, better], leader, {INT})
+    assert kind is FindingKind.JUMP
+    assert "0.20 better than the team's best upload before" in subject.text
+    assert not [*conspicuous([better, upload(2, score=0.6)], leader, {INT})]

@@ -12,13 +12,14 @@ import pytest
 
 from metaserver.model.errors import InputError
 from metaserver.model.scores import Score
-from metaserver.tasks import biotope_files
+from metaserver.tasks import biotope_files, drug_names
 from metaserver.tasks.biotope import CAT, EVENT, EVENT_NER, KB
 from metaserver.tasks.drug_names import DDI_NER
 from metaserver.tasks.plugin import (
     ComparedTask,
     LabelledTask,
     OfflineTask,
+    RewritableTask,
     RunFile,
     installed_tasks,
     offline_tasks,
@@ -114,7 +115,7 @@ def test_bb_scores_as_its_command(
     assert (score.articles_scored, score.articles_in_gold) == (2 if ner else 1, 2)
     first = next(iter(score.values.values()))
     assert first == list(found["scores"][0].values())[1]
-    [interval] = task.intervals(None, {"a": score.card}).values()  # type: ignore[attr-defined]
+    [interval] = task.intervals(None, {"a": score.card}, task.order[0]).values()  # type: ignore[attr-defined]
     assert [interval.low, interval.high] == bounds[0]
     assert (interval.best_rank, interval.worst_rank) == (1, 1)
 
@@ -133,7 +134,7 @@ def test_drug_names_score_as_their_command(
     }
     assert score.values["strict_f"] == found["micro"]["strict"]["f_score"]
     assert (score.articles_scored, score.articles_in_gold) == (2, 2)
-    interval = DDI_NER.intervals(None, {"a": score.card})["a"]  # type: ignore[arg-type]
+    interval = DDI_NER.intervals(None, {"a": score.card}, "strict_f")["a"]  # type: ignore[arg-type]
     assert [interval.low, interval.high] == found["f_score_intervals"]["strict"]
 
 
@@ -143,7 +144,7 @@ def test_predictors_score_as_their_command(
     score = scored(PPI_3D, tmp_path, **PREDICTORS)
     found = printed(capsys, "ppi3d", "--gold", tmp_path / "gold", "--scores", tmp_path / "run")
     assert score.values == {key: found[key] for key in score.values}
-    interval = PPI_3D.intervals({}, {"a": score.card})["a"]
+    interval = PPI_3D.intervals({}, {"a": score.card}, "score")["a"]
     assert [interval.low, interval.high] == found["intervals"]["score"]
     plain = b"1\t0.9\n0\t0.8\n1\t0.7\n0\t1e-3\n0\t0.2\n"
     labelled = printed(capsys, "ppi3d", "--scores", placed(tmp_path, plain, "labelled"))
@@ -202,15 +203,94 @@ def test_what_takes_too_long_to_score_is_refused(
     assert faults(uploaded(task, tmp_path, gold, run)) == [
         "doc1.a2: T1 has 22 categories; at most 20"
     ]
-    for name in ("MOST_FACTS", "MOST_PAIRS"):
+    for name in ("MOST_FACTS", "MOST_PAIRS", "MOST_EVENT_PAIRS"):
         monkeypatch.setattr(biotope_files, name, 1)
     run = zipped({"doc1.a2": ENTITIES + EVENTS + CATEGORIES})
     assert faults(uploaded(task, tmp_path, gold, run)) == [
         "the file: states 2 facts; expected at most 1",
-        "the file: more events, or entities that overlap, than can be paired; expected fewer",
+        "the file: more events in an article than can be paired; expected fewer",
+        "the file: more entities that overlap each other than can be paired; expected fewer",
     ]
     monkeypatch.setattr(biotope_files, "MOST_LINES", 1)
     assert faults(uploaded(task, tmp_path, gold, run)) == ["the file: 8 lines; expected at most 1"]
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_what_is_refused_does_not_depend_on_the_gold(
+    crowded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crowd of predictions on a gold entity, or beside it, would show where it is."""
+    monkeypatch.setattr(biotope_files, "MOST_PAIRS", 20)
+    monkeypatch.setattr(drug_names, "MOST_PAIRS", 20)
+    size, seen = (8 if crowded else 3), set()
+    for start, end in ((16, 25), (30, 34)):  # of the gold's habitat
+        words = "Vibrio lives in sea water and soil."[start:end]
+        entities = f"T1\tBacteria 0 6\tVibrio\nT2\tHabitat {start} {end}\t{words}\n"
+        event = "R1\tLives_In Bacteria:T1 Location:T2\n"
+        gold = BB_NER_GOLD | {"doc1.a2": entities + event}
+        crowd = "".join(f"T{9 + n}\tHabitat 16 {20 + n % 5}\n" for n in range(size))
+        found = uploaded(EVENT_NER, tmp_path, zipped(gold), zipped({"doc1.a2": crowd}))
+        seen.add(("BB", *map(str, found.faults)))
+        table = f"d1\t{start}-{end - 1}\t{'x' * (end - start)}\tdrug\n".encode()
+        names = "".join(f"d1\t16-{20 + n}\tx\tdrug\n" for n in range(size))
+        found = uploaded(DDI_NER, tmp_path, table, names.encode())
+        seen.add(("DDI", *map(str, found.faults)))
+    assert len(seen) == 2
+    assert {len(one) > 1 for one in seen} == {crowded}
+
+
+def counts(task: OfflineTask, folder: Path, gold: bytes, run: bytes) -> Mapping[str, Any]:
+    """Return the part of a run that counts."""
+    assert isinstance(task, RewritableTask)
+    found = uploaded(task, folder, gold, run)
+    assert not found.faults
+    counted: Mapping[str, Any] = task.counted(task.read_gold(folder / "gold"), found.payloads)
+    return counted
+
+
+@pytest.mark.parametrize("subtask", ["cat", "cat+ner", "event", "event+ner", "kb", "kb+ner"])
+def test_a_bb_run_that_is_rewritten_counts_the_same(subtask: str, tmp_path: Path) -> None:
+    ner = subtask.endswith("+ner")
+    task = offline_tasks()[f"BB-{subtask}"]  # type: ignore[index]
+    obo = "[Term]\nid: O:1\n[Term]\nid: O:2\nis_a: O:1\nalt_id: O:22\n[Term]\nid: O:3\nis_a: O:1\n"
+    files = {k: v for k, v in (BB_NER_GOLD if ner else BB_GOLD).items() if k != "ontology.tsv"}
+    gold = zipped(files | {"o.obo": obo})
+    given = (ENTITIES if ner else "") + EVENTS + CATEGORIES
+    lines = given.replace("O:2", "O:22").replace("\tsea water", "\tsea  water").splitlines()
+    other = "\r\n\r\n".join(reversed(lines))
+    if ner:  # the ids of entities are the run's own
+        other = other.replace("T3", "T77")
+    more = {"doc2.a2": ""}
+    if subtask.startswith("cat"):
+        other = other.replace("R2\tLives_In Bacteria:T1 Location:T3", "").replace(
+            "T77\t\r", "T77\t"
+        )
+    elif subtask.startswith("event"):
+        other += "\nR9\tLives_In Bacteria:T1 Location:T2\n"  # stated twice
+        other = other.replace("N1\tNCBI_Taxonomy Annotation:T1 Referent:660", "")
+    else:  # facts are those of all articles
+        more = {"doc2.a2": (ENTITIES if ner else "") + EVENTS.splitlines()[0] + "\n" + CATEGORIES}
+    one = counts(task, tmp_path, gold, zipped({"doc1.a2": given}))
+    two = counts(task, tmp_path, gold, zipped({"a/doc1.a2": other} | more))
+    assert {k: v for k, v in two.items() if k != "doc2"} == {
+        k: v for k, v in one.items() if k != "doc2"
+    }
+    changed = given.replace("Location:T3", "Location:T2").replace("Referent:O:3", "Referent:O:1")
+    assert counts(task, tmp_path, gold, zipped({"doc1.a2": changed})) != one
+
+
+def test_names_and_confidences_that_are_rewritten_count_the_same(tmp_path: Path) -> None:
+    gold = DRUGS["gold"]
+    one = counts(DDI_NER, tmp_path, gold, NAMES.encode())
+    lines = NAMES.replace("Tylenol", "TYLENOL").splitlines()
+    assert counts(DDI_NER, tmp_path, gold, "\n".join(reversed(lines)).encode()) == one
+    assert counts(DDI_NER, tmp_path, gold, NAMES.replace("0-6", "0-5").encode()) != one
+    labels = LABELS.encode()
+    one = counts(PPI_3D, tmp_path, labels, CONFIDENCES.encode())
+    halved = [line.split("\t") for line in CONFIDENCES.splitlines()]
+    same = "".join(f"{pair}\t{float(sure) / 2:.9f}\n" for pair, sure in reversed(halved))
+    assert counts(PPI_3D, tmp_path, labels, same.encode()) == one
+    assert sorted(one.values()) == [*range(len(one))]
 
 
 def test_an_article_without_a_file_is_reported(tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def messages(found: RunFile) -> list[str]:
 def test_invalid_hits_are_left_out_and_reported_with_their_line(tmp_path: Path) -> None:
     lines = ["1\tP1\t1\t0.9", "2\tX1\t1\t0.9", "1\tX2\t2\t0.8", "9\tP1\t1\t1", "1\tS3\t3\t0.7"]
     found = read(INT, tmp_path, *lines)
-    assert found.payloads == {"1": [["P1", 1, 0.9], ["P9", 3, 0.7]]}
+    assert found.payloads == {"1": [["P1", 1, 0.9], ["P9", 3, 0.7]], "2": []}
+    assert found.stated == 1
     assert messages(found) == [
         "line 3: X2: no",
         "line 5: S3 is secondary",
@@ -63,7 +64,7 @@ def test_every_format_error_has_its_line(tmp_path: Path) -> None:
 
 def test_pairs_are_unordered(tmp_path: Path) -> None:
     found = read(IPT, tmp_path, "1\tP2\tP1\t1\t0.9", "1\tX2\tP1\t2\t0.9")
-    assert found.payloads == {"1": [["P1", "P2", 1, 0.9]]}
+    assert found.payloads == {"1": [["P1", "P2", 1, 0.9]], "2": []}
     assert messages(found) == ["line 2: X2: no"]
 
 
@@ -80,3 +81,11 @@ def test_act_keeps_its_ranks(tmp_path: Path) -> None:
 def test_which_tasks_have_files_and_labels(task: object) -> None:
     assert isinstance(task, LabelledTask)
     assert isinstance(task, FiledTask) == (getattr(task, "name", "") != "NER")
+
+
+def test_an_article_without_a_line_is_answered_with_nothing_but_not_classified(
+    tmp_path: Path,
+) -> None:
+    assert read(INT, tmp_path, "2\tP1\t1\t0.9").payloads == {"1": [], "2": [["P1", 1, 0.9]]}
+    assert read(ACT, tmp_path, "2\t1\t1\t0.9").payloads == {"2": [True, 0.9, 1]}
+    assert not read(INT, tmp_path, "2\tX1\t1\t0.9").payloads  # it has no valid answer at all

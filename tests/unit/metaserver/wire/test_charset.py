@@ -107,7 +107,7 @@ def test_a_charset_that_is_not_known_says_nothing_and_is_not_looked_for(
     assert read(message(encoding, declared), charset) == "é"
     with pytest.raises(WireError) as caught:
         read(message("latin-1", "utf-8"), charset)
-    assert caught.value.outcome is Outcome.XML
+    assert caught.value.outcome is Outcome.SYNTAX
     assert set(encodings._cache) == before
 
 

@@ -254,7 +254,7 @@ def test_a_value_of_a_call_that_cannot_be_read_is_refused(
         message = message.replace("no type of XML-RPC", "not allowed here")
     with pytest.raises(WireError) as caught:
         decode_call(call.encode())
-    assert (caught.value.outcome, caught.value.message) == (Outcome.XML, message)
+    assert (caught.value.outcome, caught.value.message) == (Outcome.SYNTAX, message)
 
 
 def test_the_first_values_that_cannot_be_read_are_noted_and_the_others_counted() -> None:
@@ -359,7 +359,7 @@ def test_a_nul_byte_within_a_message_is_refused(cut: bytes) -> None:
 def test_an_invalid_value_is_refused_with_its_path(value: str, message: str) -> None:
     with pytest.raises(WireError) as caught:
         decode_response(response(value, EX))
-    assert caught.value.outcome is Outcome.XML
+    assert caught.value.outcome is Outcome.SYNTAX
     assert caught.value.message == message
 
 
@@ -386,7 +386,7 @@ def test_an_invalid_value_is_refused_with_its_path(value: str, message: str) -> 
 def test_a_message_that_is_no_response_is_refused(body: bytes, message: str) -> None:
     with pytest.raises(WireError) as caught:
         decode_response(body)
-    assert caught.value.outcome is Outcome.XML
+    assert caught.value.outcome is Outcome.SYNTAX
     assert message in caught.value.message
 
 
@@ -419,7 +419,7 @@ class TestLimits:
         for depth in (65, 1_400):
             with pytest.raises(WireError, match="nested deeper than 64") as caught:
                 decode_response(nested(depth))
-            assert caught.value.outcome is Outcome.XML
+            assert caught.value.outcome is Outcome.SYNTAX
 
     def test_bytes(self) -> None:
         body = response("<value/>")

@@ -1,0 +1,3 @@
+module annotator
+
+go 1.19

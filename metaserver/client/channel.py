@@ -1,0 +1,207 @@
+"""The exchange of one attempt or query with a server, over HTTP: bounded in time and in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import aiohttp
+
+from metaserver.client.articles import RequestBody
+from metaserver.client.exchange import Exchange
+from metaserver.client.failures import FAILURES, REFUSED, peer_error, status_error
+from metaserver.client.patience import BUSY, MAX_WAITS, BusyError, requested_wait
+from metaserver.client.reading import read
+from metaserver.client.target import ServerTarget
+from metaserver.model.errors import PeerError
+from metaserver.model.states import Outcome
+from metaserver.protocols.plugin import BodyLogin, ReaderFactory, Request, Response
+from metaserver.wire.report import Report
+from metaserver.wire.xmlrpc import CHUNK, FaultError, Limits
+
+if TYPE_CHECKING:
+    from metaserver.client.http import HttpClient
+
+SHORTAGE_PAUSE = 1.0  # seconds
+LAST_POLL = 1.0
+"""Seconds before the deadline at which a wait that would exceed it ends."""
+
+LOST = (
+    aiohttp.ServerDisconnectedError,
+    aiohttp.ClientOSError,
+    aiohttp.ClientConnectionResetError,
+)
+
+T = TypeVar("T")
+
+
+class HttpChannel:
+    """A channel to one server; implements `protocols.plugin.ServerChannel`.
+
+    `deadline` bounds all of it in seconds: requests, waits between them, and those that a busy
+    server asks for. The time begins when the first request has its place among the hub's.
+    """
+
+    def __init__(
+        self, client: HttpClient, target: ServerTarget, exchange: Exchange, deadline: float
+    ) -> None:
+        self._client = client
+        self._target = target
+        self._exchange = exchange
+        exchange.secrets = target.secrets
+        self._deadline = deadline
+        self._loop = asyncio.get_running_loop()
+        self._end: float | None = None
+        self._began = 0.0
+        self._state = ""
+        self._late = False  # the last wait before the deadline is over
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of an answer."""
+        return self._client.limits.answer
+
+    @property
+    def login(self) -> BodyLogin | None:
+        """The secret that belongs into the body, if it is of that kind."""
+        return self._target.login
+
+    @property
+    def report(self) -> Report:
+        """The report of notes on the last answer."""
+        return self._exchange.report
+
+    def hide(self, text: str) -> str:
+        """Return a text from the server without the secrets that it was sent."""
+        return self._target.hide(text) if self._target.secrets else text
+
+    async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
+        """Send a request and read its answer; raises `PeerError` with the outcome of a failure."""
+        body = RequestBody(request)
+        self._exchange.bytes_out += body.size or 0
+        try:
+            return await self._send_patiently(request, body, reader)
+        except PeerError:
+            if body.failure is not None:
+                raise body.failure from None
+            raise
+
+    async def wait(self, seconds: float, state: str) -> None:
+        """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
+        self._state = state
+        assert self._end is not None, "nothing was sent yet"
+        left = self._end - self._loop.time()
+        if seconds >= left and not self._late:
+            self._late = True
+            seconds = max(0.0, left - LAST_POLL)
+        await asyncio.sleep(max(0.0, min(seconds, left)))
+        if self._loop.time() >= self._end:
+            raise self._excused(self._failed(TimeoutError()))
+
+    async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
+        """Call a function; in a thread where it has many bytes to work on."""
+        if size > CHUNK:
+            return await asyncio.to_thread(function, *arguments)
+        return function(*arguments)
+
+    async def _send_patiently(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
+    ) -> Response[T]:
+        client, pause = self._client, 0.0
+        for waits in itertools.count():
+            async with client.place:  # released during the wait for a busy server
+                if self._end is None:
+                    self._began = client.watchdog.clock()
+                    self._end = self._loop.time() + self._deadline
+                try:
+                    return await self._send_in_time(request, body, reader, self._end)
+                except PeerError as error:
+                    self._excused(error)
+                    if not isinstance(error, BusyError):
+                        raise
+                    if waits == MAX_WAITS or self._loop.time() + error.wait >= self._end:
+                        raise error.out_of_time() from None
+                    pause = error.wait
+            await asyncio.sleep(pause)
+        raise AssertionError  # `count` has no end
+
+    def _excused(self, error: PeerError) -> PeerError:
+        error.stalled = self._client.watchdog.stood_still(self._began)
+        return error
+
+    def _failed(self, error: Exception) -> PeerError:
+        return peer_error(error, self._deadline, self._client.limits.connect, self._state)
+
+    async def _send_in_time(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T], end: float
+    ) -> Response[T]:
+        try:
+            async with asyncio.timeout_at(end):
+                return await self._answered(request, body, reader)
+        except FAILURES as error:
+            failure = self._failed(error)
+            if failure.outcome is Outcome.CANCELLED:
+                await asyncio.sleep(SHORTAGE_PAUSE)  # the lane would try the next article at once
+            raise failure from error
+
+    async def _answered(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
+    ) -> Response[T]:
+        """Send the request until there is an answer to it.
+
+        A kept-alive connection that was closed before any byte of the answer says nothing about
+        the request, so it is sent again.
+        """
+        while True:
+            self._exchange.restart()
+            try:
+                return await self._send_once(request, body, reader)
+            except LOST:
+                if not self._exchange.stale:
+                    raise
+
+    async def _send_once(
+        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
+    ) -> Response[T]:
+        """Send the request once; a status that is not allowed may still carry a fault."""
+        exchange, target = self._exchange, self._target
+        place, headers = target.at(request.url)
+        body.exchange = exchange
+        exchange.mark("begin")
+        async with self._client.session.request(
+            request.method,
+            place,
+            headers={**headers, "Accept": request.accept} if request.accept else headers,
+            data=None if request.body is None else body,
+            timeout=self._client.timeout,
+            ssl=target.ssl,
+            allow_redirects=False,
+        ) as response:
+            exchange.mark("header")
+            allowed = request.statuses
+            if response.status == 200 or (allowed is None and not self._is_refusal(response)):
+                value = await read(response, exchange, self.limits, reader)
+                exchange.answered()
+                return Response(response.status, response.headers, value, str(place))
+            raise await self._failure(response, reader)
+
+    @staticmethod
+    def _is_refusal(response: aiohttp.ClientResponse) -> bool:
+        """Return whether the status means the same in every protocol: no credentials, or busy."""
+        return response.status in REFUSED or response.status in BUSY
+
+    async def _failure(
+        self, response: aiohttp.ClientResponse, reader: ReaderFactory[T]
+    ) -> PeerError:
+        """Return the error of an answer with a status that is not allowed."""
+        failure = status_error(response)
+        try:
+            await read(response, self._exchange, self.limits, reader)
+        except FaultError as fault:
+            failure = failure if response.status in REFUSED else fault
+        except PeerError:
+            pass
+        wait = requested_wait(response.status, response.headers)
+        return failure if wait is None else BusyError(failure, wait)

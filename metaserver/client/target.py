@@ -1,0 +1,100 @@
+"""The place that requests to a server go to, with what proves the hub to it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import aiohttp
+from yarl import URL
+
+from metaserver.client.credentials import Keyring
+from metaserver.client.urls import masked
+from metaserver.model.access import Access, AuthKind
+from metaserver.protocols.plugin import BodyLogin
+from metaserver.protocols.polling import origin_of
+
+HIDDEN = "***"
+MIN_HIDDEN = 4
+"""The fewest characters of a secret that is looked for in what a server sends."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerTarget:
+    """A server's address without a login, and what is sent to it with each request.
+
+    `secrets` are the texts that must not be kept if the server sends them back.
+    """
+
+    url: URL
+    headers: Mapping[str, str]
+    ssl: aiohttp.Fingerprint | bool = True
+    login: BodyLogin | None = None
+    query: Mapping[str, str] | None = None
+    secrets: Sequence[bytes] = ()
+
+    def at(self, url: str | None) -> tuple[URL, Mapping[str, str]]:
+        """Return the place of a request and its headers; secrets go to the server's own origin."""
+        if url is None:
+            place = self.url
+        else:
+            place = URL(url)
+            if origin_of(place) != origin_of(self.url):
+                return place, {}
+        return (place.update_query(self.query) if self.query else place), self.headers
+
+    def hide(self, text: str) -> str:
+        """Return a text without the secrets."""
+        for secret in self.secrets:
+            text = text.replace(secret.decode(), HIDDEN)
+        return text
+
+
+def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
+    """Return the target of a server; raises `aiohttp.InvalidURL`, or `PeerError` for its secret."""
+    place, headers = _place(url)
+    pinned: aiohttp.Fingerprint | bool = True
+    if access.certificate:
+        pinned = aiohttp.Fingerprint(bytes.fromhex(access.certificate))
+    if access.auth is AuthKind.NONE:
+        return ServerTarget(url=place, headers=headers, ssl=pinned)
+    secret = keyring.open(access.sealed)
+    texts = [secret]
+    login, query = None, None
+    match access.auth:
+        case AuthKind.BASIC:
+            value = aiohttp.encode_basic_auth(access.name, secret, "utf-8")
+            headers = {"Authorization": value}
+            texts.append(value.partition(" ")[2])
+        case AuthKind.BEARER:
+            headers = {"Authorization": f"Bearer {secret}"}
+        case AuthKind.HEADER:
+            headers = {**headers, access.name: secret}
+        case AuthKind.QUERY:
+            query = {access.name: secret}
+            texts.append(URL.build(query=query).raw_query_string.partition("=")[2])
+        case AuthKind.BODY:
+            login = BodyLogin(access.name, secret)
+    texts.append(base64.b64encode(secret.encode()).decode())
+    hidden = sorted({one.encode() for one in texts if len(one) >= MIN_HIDDEN}, key=len)
+    return ServerTarget(
+        url=place,
+        headers=headers,
+        ssl=pinned,
+        login=login,
+        query=query,
+        secrets=tuple(reversed(hidden)),
+    )
+
+
+def _place(url: str) -> tuple[URL, Mapping[str, str]]:
+    """Return a URL without its login, and the login's header: in UTF-8 (RFC 7617, 2.1)."""
+    try:
+        place = URL(url)
+        if place.user is None:
+            return place, {}
+        login = aiohttp.encode_basic_auth(place.user, place.password or "", "utf-8")
+    except ValueError as error:
+        raise aiohttp.InvalidURL(masked(url)) from error
+    return place.with_user(None), {"Authorization": login}

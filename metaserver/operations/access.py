@@ -1,0 +1,101 @@
+"""Credentials of servers, as operations are given them: checked, sealed, never returned."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, Protocol
+
+from yarl import URL
+
+from metaserver.model.access import NO_ACCESS, Access, AuthKind
+from metaserver.model.errors import HubError, Refusal, RefusedError
+from metaserver.operations.context import HubContext
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_OWN_HEADERS: Final = frozenset({"accept", "connection", "expect", "host", "te", "trailer"})
+"""Headers that the client writes; so are all that begin with `_OWN_PREFIXES`."""
+_OWN_PREFIXES: Final = ("accept-", "content-", "transfer-", "upgrade", "user-agent")
+
+
+class AccessRequest(Protocol):
+    """The fields of a request that have to do with access; None or empty for no change."""
+
+    @property
+    def auth(self) -> AuthKind | None:
+        """The kind of credentials."""
+
+    @property
+    def auth_name(self) -> str | None:
+        """The user, or the name of the header, parameter or member."""
+
+    @property
+    def secret(self) -> str | None:
+        """The new secret."""
+
+    @property
+    def certificate(self) -> str | None:
+        """The SHA-256 of the certificate."""
+
+
+def access_of(
+    hub: HubContext, stored: Access, request: AccessRequest, url: str, *, moved: bool = False
+) -> Access:
+    """Return the access to store; `RefusedError` names the field.
+
+    A stored secret is kept where no new one is given, unless the server `moved` to another scheme,
+    host or port: whoever may change the address would be sent it there.
+    """
+    kind = stored.auth if request.auth is None else request.auth
+    certificate = stored.certificate if request.certificate is None else request.certificate
+    certificate = certificate.replace(":", "").lower()
+    if certificate and URL(url).scheme != "https":
+        raise _refused("certificate", "only a server at https has a certificate")
+    if kind is AuthKind.NONE:
+        if request.secret:
+            raise _refused("auth", "say how the secret is sent")
+        return Access(certificate=certificate) if certificate else NO_ACCESS
+    name = stored.name if request.auth_name is None else request.auth_name.strip()
+    _check_name(kind, name)
+    sealed = stored.sealed
+    if request.secret:
+        sealed = _sealed(hub, request.secret)
+    elif not sealed:
+        raise _refused("secret", "is required: none is stored")
+    elif moved:
+        raise _refused("secret", "the stored one is of another address; enter the secret again")
+    return Access(auth=kind, name=name, sealed=sealed, certificate=certificate)
+
+
+def secret_state(access: Access) -> str:
+    """Return all that is shown of a secret: whether it is set."""
+    if access.auth is AuthKind.NONE:
+        return "none"
+    return "set" if access.sealed else "needed"
+
+
+def _check_name(kind: AuthKind, name: str) -> None:
+    if kind is AuthKind.BEARER:
+        return
+    if not name or not name.isprintable():
+        raise _refused("auth_name", f"is required with {kind}")
+    if kind is AuthKind.BASIC and ":" in name:  # RFC 7617, section 2
+        raise _refused("auth_name", "a user has no colon")
+    lower = name.lower()
+    own = lower in _OWN_HEADERS or lower.startswith(_OWN_PREFIXES)
+    if kind is AuthKind.HEADER and (own or not _TOKEN.fullmatch(name)):
+        raise _refused("auth_name", "is no header that can be set")
+
+
+def _sealed(hub: HubContext, secret: str) -> str:
+    if not secret.isprintable():  # a line end would begin another header
+        raise _refused("secret", "has a character that cannot be sent")
+    try:
+        return hub.client.keyring.seal(secret)
+    except HubError as error:
+        raise RefusedError(
+            Refusal.STATE, "the hub cannot store secrets now", field="secret"
+        ) from error
+
+
+def _refused(field: str, message: str) -> RefusedError:
+    return RefusedError(Refusal.INVALID, message, field=field)

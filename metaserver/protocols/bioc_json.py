@@ -1,0 +1,375 @@
+"""BioC-JSON over REST: an article as a collection of passages, which comes back annotated.
+
+The answer comes at once, or (`style = session`, as PubTator's services for texts) the server
+answers with the number of a session, and its result is looked for at `result_url`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final, Literal
+
+import msgspec
+
+from metaserver.model.conformance import ConformanceStep, StepState
+from metaserver.model.errors import PeerError
+from metaserver.model.records import Server, ServerReport
+from metaserver.model.states import Outcome
+from metaserver.protocols.findings import Findings
+from metaserver.protocols.json_body import (
+    ACCEPT,
+    CONTENT_TYPE,
+    array,
+    as_type,
+    failed,
+    member,
+    number,
+    read_json,
+    whole_body,
+)
+from metaserver.protocols.offsets import Places, Unit
+from metaserver.protocols.options import Words, read_options
+from metaserver.protocols.plugin import ArticleCall, OpenChannel, Request, Response, ServerChannel
+from metaserver.protocols.polling import Pauses, job_address
+from metaserver.wire.report import Report
+from metaserver.wire.values import Limits, Value
+
+SESSION: Final = "{session}"
+WAITING: Final = frozenset({202, 404})
+_TOKEN: Final = re.compile(rb"[A-Za-z0-9-]{4,64}")
+_SHOWN: Final = 1_000
+_BETWEEN: Final = re.compile(r"[,;|]")
+_TRUE: Final = frozenset({"1", "true", "yes"})
+
+
+class BiocOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Options of a BioC-JSON server."""
+
+    style: Literal["sync", "session"] = "sync"
+    result_url: str = ""  # of a session's result, with {session} in it
+    offsets: Unit = Unit.CODE_POINT
+    id_keys: Words = ("identifier", "UniProt", "uniprot")
+    score_keys: Words = ("score", "confidence")
+    pair_types: Words = ("ppi", "PPI", "interaction", "bind", "Association")
+    relevance_keys: Words = ("interaction", "relevant")
+    poll_origins: Words = ()
+    score_min: float = 0.0
+    score_max: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.score_min >= self.score_max:
+            raise ValueError("score_min must be below score_max")
+        if self.style == "session" and SESSION not in self.result_url:
+            raise ValueError(f"a session needs result_url with {SESSION} in it")
+
+    def score(self, infons: Mapping[str, Any]) -> float | None:
+        """Return the score among the infons, on the scale of the contract; None without one."""
+        for key in self.score_keys:
+            found = number(infons.get(key))
+            if found is not None:
+                return (found - self.score_min) / (self.score_max - self.score_min)
+        return None
+
+
+class BiocJson:
+    """BioC-JSON over REST, as the services of the PubTator family speak it."""
+
+    name: Final = "bioc"
+    title: Final = "BioC-JSON"
+    reports_state: Final = False
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where the options are not valid."""
+        read_options(server.options, BiocOptions)
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value:
+        """Send the article as a collection, and read the annotations that come back."""
+        options = read_options(call.server.options, BiocOptions)
+        text = await call.text.plain()
+        sent = await _submit(channel, call.article, text)
+        response = await _result(channel, call.server, options, sent)
+        reading = _Reading(text, call.article, options, channel.limits, channel.report)
+        return await channel.work(reading.read, response.value, size=len(response.value))
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Return None: the protocol has no states."""
+        return None
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Send an empty document: any answer but a failure of the server shows that it is there."""
+        response = await _submit(channel, "probe", "")
+        if response.status >= 500:
+            raise failed(response)
+        return f"the protocol has no states; an empty document was answered by {response.status}"
+
+    async def examine(
+        self, open_channel: OpenChannel, server: Server
+    ) -> AsyncIterator[ConformanceStep]:
+        """Yield the steps of a document that comes back as it was sent."""
+        options = read_options(server.options, BiocOptions)
+        yield await _comes_back(open_channel(), server, options)
+
+
+BIOC_JSON: Final = BiocJson()
+
+
+def collection(article: str, text: str) -> dict[str, Any]:
+    """Return an article as a collection: offsets are those of the text, title and rest passages."""
+    title, _, rest = text.partition("\n")
+    passages = [_passage("title", 0, title)]
+    if rest:
+        passages.append(_passage("abstract", len(title) + 1, rest))
+    document = {"id": article, "infons": {}, "passages": passages}
+    empty: dict[str, Any] = {"annotations": [], "relations": []}
+    return {
+        "source": "BCMS",
+        "date": "",
+        "key": "bcms.key",
+        "infons": {},
+        "documents": [document | empty],
+    }
+
+
+def _passage(kind: str, offset: int, text: str) -> dict[str, Any]:
+    return {
+        "infons": {"type": kind},
+        "offset": offset,
+        "text": text,
+        "sentences": [],
+        "annotations": [],
+        "relations": [],
+    }
+
+
+async def _submit(channel: ServerChannel, article: str, text: str) -> Response[bytes]:
+    login = {channel.login.name: channel.login.secret} if channel.login else {}
+    body = msgspec.json.encode(collection(article, text) | login)
+    request = Request(body, CONTENT_TYPE, statuses=None, accept=ACCEPT)
+    return await channel.send(request, whole_body(channel.limits))
+
+
+async def _result(
+    channel: ServerChannel, server: Server, options: BiocOptions, sent: Response[bytes]
+) -> Response[bytes]:
+    """Return the answer with the annotations; raises `PeerError` where there is none."""
+    if sent.status not in (200, 201, 202):
+        raise failed(sent)
+    if options.style == "sync":
+        return sent
+    address = options.result_url.replace(SESSION, _session(sent.value))
+    place = job_address(address, server.url, server.url, options.poll_origins, "result_url")
+    request = Request(None, "", method="GET", url=place, statuses=None, accept=ACCEPT)
+    pauses, headers, state = Pauses(), sent.headers, "session begun"
+    while True:
+        await channel.wait(pauses.next(headers), state)
+        response = await channel.send(request, whole_body(channel.limits))
+        if response.status == 200:
+            return response
+        if response.status not in WAITING:
+            raise failed(response)
+        headers, state = response.headers, f"not ready ({response.status})"
+
+
+def _session(body: bytes) -> str:
+    """Return the number of a session: the first word of the body, or the id in an object."""
+    head = body[:_SHOWN]
+    if head.lstrip().startswith(b"{"):
+        try:
+            head = str(msgspec.json.decode(body[:_SHOWN], type=dict[str, Any])["id"]).encode()
+        except (msgspec.DecodeError, KeyError):
+            head = b""
+    found = _TOKEN.search(head)
+    if found is None:
+        shown = body[:200].decode("utf-8", "replace")
+        raise PeerError(Outcome.SHAPE, f"expected the number of a session, got {shown!r}")
+    return found[0].decode()
+
+
+class _Reading:
+    """The reading of one answer."""
+
+    def __init__(
+        self, text: str, article: str, options: BiocOptions, limits: Limits, report: Report
+    ) -> None:
+        self._text = text
+        self._article = article
+        self._options = options
+        self._limits = limits
+        self._report = report
+        self._found = Findings(text, report, limits.values)
+        self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
+
+    def read(self, body: bytes) -> Value:
+        """Return the values of the contract; its time grows with the size of the body."""
+        pointer, document = self.document(read_json(body, self._limits))
+        passages = list(_objects(document, "passages", pointer))
+        for at, passage in passages:
+            self._passage(at, passage)
+        for at, holder in [(pointer, document), *passages]:
+            for where, relation in _objects(holder, "relations", at):
+                self._relation(where, relation)
+        infons = _infons(document, pointer)
+        for key in self._options.relevance_keys:
+            if key in infons:
+                relevant = str(infons[key]).lower() in _TRUE
+                score = self._options.score(infons)
+                self._found.interaction = (relevant, 1.0 if score is None else score)
+        return self._found.answer()
+
+    def document(self, value: Any) -> tuple[str, Mapping[str, Any]]:
+        """Return our document with its pointer: in a collection, in a list, or by itself."""
+        pointer = ""
+        if isinstance(value, dict) and "passages" not in value:
+            key = next((key for key in ("documents", "PubTator3") if key in value), "documents")
+            value, pointer = member(value, key, list, ""), f"/{key}"
+        if isinstance(value, dict):
+            return pointer, value
+        documents = list(_each(as_type(value, list, pointer), pointer))
+        own = [one for one in documents if str(one[1].get("id")) == self._article]
+        if len(documents) != 1 and len(own) != 1:
+            message = f"{pointer or '/'}: {len(documents)} documents, {len(own)} of them ours"
+            raise PeerError(Outcome.SHAPE, message)
+        return own[0] if own else documents[0]
+
+    def _passage(self, pointer: str, passage: Mapping[str, Any]) -> None:
+        start = member(passage, "offset", int, pointer)
+        text = passage.get("text")
+        text = text if isinstance(text, str) else self._text[max(0, start) :]
+        places = Places(text, self._options.offsets)
+        annotations = list(_objects(passage, "annotations", pointer))
+        for at, sentence in _objects(passage, "sentences", pointer):
+            annotations += _objects(sentence, "annotations", at)
+        shift = self._shift(start, text, [one for _, one in annotations])
+        if shift:
+            self._report.note(f"{pointer}/annotations", f"offsets in the passage: moved by {shift}")
+        for at, annotation in annotations:
+            self._annotation(at, annotation, start - shift, start, places)
+
+    def _shift(self, start: int, text: str, annotations: Sequence[Mapping[str, Any]]) -> int:
+        """Return the offset of a passage whose annotations count from its own beginning, else 0."""
+        places = [
+            (location.get("offset"), one.get("text"))
+            for one in annotations
+            for location in one.get("locations") or ()
+            if isinstance(location, dict)
+        ]
+        own = [
+            isinstance(at, int)
+            and isinstance(words, str)
+            and text.startswith(words, at)
+            and not self._text.startswith(words, at)
+            for at, words in places
+        ]
+        return start if start and own and all(own) else 0
+
+    def _annotation(
+        self,
+        pointer: str,
+        annotation: Mapping[str, Any],
+        origin: int,
+        place: int,
+        places: Places,
+    ) -> None:
+        """Read an annotation whose offsets count from `origin`, in a passage at `place`."""
+        options, infons = self._options, _infons(annotation, pointer)
+        score = options.score(infons)
+        locations = list(_objects(annotation, "locations", pointer))
+        if len(locations) > 1:
+            self._report.note(f"{pointer}/locations", "in pieces: the first is read")
+        words = annotation.get("text")
+        if locations:
+            at, location = locations[0]
+            first = member(location, "offset", int, at) - origin
+            last = first + member(location, "length", int, at)
+            self._found.mention(
+                pointer,
+                places.code_point(first) + place,
+                places.code_point(last) + place,
+                str(infons.get("type") or "unknown"),
+                score,
+                words if isinstance(words, str) and len(locations) == 1 else None,
+            )
+        name = str(annotation.get("id", ""))
+        for accession in self._named(infons, pointer):
+            self._accessions[name].append(accession)
+            self._found.normalization(accession, score)
+
+    def _named(self, infons: Mapping[str, Any], pointer: str) -> Iterator[str]:
+        """Yield the accessions that the infons name."""
+        for key in self._options.id_keys:
+            for text in filter(None, map(str.strip, _BETWEEN.split(str(infons.get(key) or "")))):
+                accession = self._found.accession(text, f"{pointer}/infons/{key}")
+                if accession is None:
+                    self._report.note(f"{pointer}/infons/{key}", "names no UniProt accession")
+                else:
+                    yield accession
+
+    def _relation(self, pointer: str, relation: Mapping[str, Any]) -> None:
+        infons = _infons(relation, pointer)
+        if str(infons.get("type", "")) not in self._options.pair_types:
+            return
+        ends: list[Sequence[str]] = [
+            self._accessions.get(str(node.get("refid", "")), ())
+            for _, node in _objects(relation, "nodes", pointer)
+        ]
+        if not ends:
+            ends = [self._role(infons, role, pointer) for role in ("role1", "role2")]
+        score = self._options.score(infons)
+        if len(ends) < 2 or not all(ends):
+            self._report.note(pointer, "relates what has no accession")
+        for one_end, other_end in combinations(ends, 2):
+            for one in one_end:
+                for other in other_end:
+                    self._found.pair(one, other, score)
+
+    def _role(self, infons: Mapping[str, Any], role: str, pointer: str) -> Sequence[str]:
+        """Return the accession of a role such as `Gene|P04637`."""
+        text = str(infons.get(role, "")).rpartition("|")[2]
+        accession = self._found.accession(text, f"{pointer}/infons/{role}")
+        return () if accession is None else (accession,)
+
+
+def _objects(
+    holder: Mapping[str, Any], name: str, pointer: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects of an array with their pointers; an absent array is empty."""
+    return _each(array(holder, name, pointer), f"{pointer}/{name}")
+
+
+def _each(values: Sequence[Any], pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for place, value in enumerate(values):
+        yield f"{pointer}/{place}", as_type(value, dict, f"{pointer}/{place}")
+
+
+def _infons(holder: Mapping[str, Any], pointer: str) -> Mapping[str, Any]:
+    found = holder.get("infons")
+    return {} if found is None else as_type(found, dict, f"{pointer}/infons")
+
+
+async def _comes_back(
+    channel: ServerChannel, server: Server, options: BiocOptions
+) -> ConformanceStep:
+    """Return the step of a document's id and texts: both must come back as they were sent."""
+    name, article, text = "document comes back", "conformance-bioc", "α-Synuclein\nbinds 𝛽 Parkin."
+    try:
+        sent = await _submit(channel, article, text)
+        response = await _result(channel, server, options, sent)
+        value = read_json(response.value, channel.limits)
+        reading = _Reading(text, article, options, channel.limits, channel.report)
+        _, document = reading.document(value)
+    except PeerError as error:
+        return ConformanceStep(
+            name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome
+        )
+    expected = [one["text"] for one in collection(article, text)["documents"][0]["passages"]]
+    found = [one.get("text") for one in document.get("passages") or () if isinstance(one, dict)]
+    wrong = []
+    if str(document.get("id")) != article:
+        wrong.append("its id is another one")
+    if found != expected:
+        wrong.append("its passages have another text: offsets are moved to where the words are")
+    state = StepState.WARNING if wrong else StepState.PASSED
+    return ConformanceStep(name=name, state=state, message="; ".join(wrong) or "unchanged")

@@ -1,0 +1,27 @@
+"""The installed protocols: those of this package, and plug-ins of others.
+
+A plug-in is registered by its name under the entry point group `metaserver.protocols`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Final
+
+from metaserver.protocols.bioc_json import BIOC_JSON
+from metaserver.protocols.plugin import ServerProtocol
+from metaserver.protocols.pubannotation import PUBANNOTATION
+from metaserver.protocols.xmlrpc import XMLRPC
+
+GROUP: Final = "metaserver.protocols"
+OWN: Final[Sequence[ServerProtocol]] = (XMLRPC, PUBANNOTATION, BIOC_JSON)
+
+
+@cache
+def installed_protocols() -> Mapping[str, ServerProtocol]:
+    """Return every installed protocol by name, this package's first."""
+    found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    own = {protocol.name: protocol for protocol in OWN}
+    return own | {entry.name: entry.load() for entry in found if entry.name not in own}

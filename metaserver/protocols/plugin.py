@@ -1,0 +1,172 @@
+"""The interface of a protocol.
+
+A protocol is one object that contains everything that differs between XML-RPC and any other: it
+encodes an article, exchanges messages over a channel, and decodes the answer to the values of
+the contract (docs/wire.md). What follows is the same for all: the check, the outcome, the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from metaserver.model.conformance import ConformanceStep
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import ArticleId, Server, ServerReport
+from metaserver.wire.report import Report
+from metaserver.wire.validation import Part, Vocabulary
+from metaserver.wire.values import Limits, Value
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedBody:
+    """A request's body that is rendered only while it is written; its size is known before."""
+
+    size: int
+    render: Callable[[], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request; `url` is None for the address that the server is registered at.
+
+    An answer of another status than those of `statuses` is an error, `http`, unless its body is a
+    fault; None accepts any.
+    """
+
+    body: RenderedBody | bytes | None
+    content_type: str
+    method: str = "POST"
+    url: str | None = None
+    statuses: Collection[int] | None = frozenset({200})
+    accept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Response(Generic[T]):
+    """An answer: its status, its headers (names in any case), and what its reader returned."""
+
+    status: int
+    headers: Mapping[str, str]
+    value: T
+    url: str
+
+
+class BodyReader(Protocol[T_co]):
+    """A reader of an answer's body; both methods raise `PeerError`."""
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes, after decompression."""
+
+    def close(self) -> T_co:
+        """Return the value of the whole body."""
+
+
+ReaderFactory: TypeAlias = Callable[[str, Report], BodyReader[T]]
+"""Makes a reader of a body from its `Content-Type` and the report that its notes go to."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyLogin:
+    """A secret that goes into the body of each request, under a name."""
+
+    name: str
+    secret: str
+
+
+class ServerChannel(Protocol):
+    """The exchange with one server for one article or query: one deadline, one limit of bytes."""
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of an answer."""
+
+    @property
+    def login(self) -> BodyLogin | None:
+        """The secret of the server that belongs into the body, if it is of that kind."""
+
+    @property
+    def report(self) -> Report:
+        """The report of notes on the answer."""
+
+    async def send(self, request: Request, reader: ReaderFactory[T]) -> Response[T]:
+        """Send a request and read its answer; raises `PeerError` with the outcome of a failure.
+
+        A busy server is waited for. The secrets of the server are added to requests to the place
+        where it is registered, and to no other.
+        """
+
+    async def wait(self, seconds: float, state: str) -> None:
+        """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
+
+    async def work(self, function: Callable[..., T], *arguments: Any, size: int) -> T:
+        """Call a function whose time grows with `size` bytes; in a thread where they are many."""
+
+
+class ArticleText(Protocol):
+    """The text of one article."""
+
+    @property
+    def wire_bytes(self) -> int:
+        """The size of `escaped`."""
+
+    async def escaped(self) -> bytes:
+        """Return the text escaped for XML, in UTF-8."""
+
+    async def plain(self) -> str:
+        """Return the text: the same characters that an XML-RPC server is sent."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleCall:
+    """One attempt for one article; `tasks` are those that the server is asked for."""
+
+    server: Server
+    article: ArticleId
+    number: int
+    time_limit: float  # seconds
+    tasks: Sequence[Part]
+    vocabulary: Vocabulary
+    text: ArticleText
+
+
+OpenChannel: TypeAlias = Callable[[], ServerChannel]
+"""Opens a channel for one more exchange with the same server."""
+
+
+class ServerProtocol(Protocol):
+    """A protocol of annotation servers."""
+
+    @property
+    def name(self) -> str:
+        """The name in requests and files: "xmlrpc"."""
+
+    @property
+    def title(self) -> str:
+        """The name for readers: "XML-RPC"."""
+
+    @property
+    def reports_state(self) -> bool:
+        """True where `state` asks the server for its state."""
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where the server's settings do not fit the protocol."""
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value | CheckedAnswer:
+        """Return an article's answer as the values of the contract, or checked already.
+
+        Raises `PeerError` with the outcome of a failure.
+        """
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Return the state that the server reports, None where its answer is none."""
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Send a request that any working server answers; return one line on the answer."""
+
+    def examine(self, open_channel: OpenChannel, server: Server) -> AsyncIterator[ConformanceStep]:
+        """Yield the steps of a conformance run that only servers of this protocol pass through."""

@@ -1,0 +1,160 @@
+"""XML-RPC, the protocol of BioCreative II.5: one call, one answer, read while it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from functools import lru_cache, partial
+from typing import Final, TypeAlias
+
+from metaserver.model.conformance import ConformanceStep
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Server, ServerReport
+from metaserver.model.states import ReportedState
+from metaserver.protocols.plugin import (
+    ArticleCall,
+    OpenChannel,
+    RenderedBody,
+    Request,
+    ServerChannel,
+)
+from metaserver.wire.charset import charset_of
+from metaserver.wire.report import Report
+from metaserver.wire.usual import usual_answer
+from metaserver.wire.xmlrpc import CallTemplate, Decoder, Limits, Value, call_template, encode_call
+
+GET_STATE: Final = "Annotator.getState"
+LIST_METHODS: Final = "system.listMethods"
+CONTENT_TYPE: Final = "text/xml; charset=utf-8"
+ASCII: Final = "ascii"
+
+Shortcut: TypeAlias = Callable[[bytes | bytearray], CheckedAnswer | None]
+"""A reader of an answer's whole body, in one step; it raises nothing and declines with None."""
+
+
+class ValueReader:
+    """A reader of an XML-RPC answer; `close` raises `FaultError` where it is a fault."""
+
+    def __init__(self, limits: Limits, content_type: str, report: Report) -> None:
+        self.decoder = Decoder(limits, charset=charset_of(content_type), report=report)
+        self.feed = self.decoder.feed
+
+    def close(self) -> Value:
+        """Return the value of the answer."""
+        return self.decoder.response()
+
+
+class AnswerReader(ValueReader):
+    """A reader of an article's answer, which checks a usual one in the same step."""
+
+    def __init__(self, limits: Limits, usual: Shortcut, content_type: str, report: Report) -> None:
+        super().__init__(limits, content_type, report)
+        self._usual = usual
+
+    def close(self) -> Value | CheckedAnswer:  # type: ignore[override]
+        """Return the checked answer where it has the usual form, else its value."""
+        held = self.decoder.held
+        checked = self._usual(held) if held else None
+        return self.decoder.response() if checked is None else checked
+
+
+class XmlRpc:
+    """XML-RPC over HTTP POST."""
+
+    name: Final = "xmlrpc"
+    title: Final = "XML-RPC"
+    reports_state: Final = True
+
+    def check(self, server: Server) -> None:
+        """Raise `ValueError` where there are options: it has none."""
+        if server.options:
+            raise ValueError("XML-RPC has no options")
+
+    async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value | CheckedAnswer:
+        """Call the registered method with the article's text."""
+        body = await _body(channel, call)
+        limits = channel.limits
+
+        def usual(body: bytes | bytearray) -> CheckedAnswer | None:
+            return usual_answer(body, call.tasks, call.vocabulary, limits)
+
+        reader = partial(AnswerReader, limits, usual)
+        response = await channel.send(Request(body, CONTENT_TYPE), reader)
+        return response.value
+
+    async def state(self, channel: ServerChannel, server: Server) -> ServerReport | None:
+        """Ask for the state; None where the answer is no struct."""
+        value = await query(channel, GET_STATE)
+        return server_report(value) if isinstance(value, dict) else None
+
+    async def touch(self, channel: ServerChannel, server: Server) -> str:
+        """Ask for the methods."""
+        await query(channel, LIST_METHODS)
+        return f"{LIST_METHODS} was answered"
+
+    async def examine(
+        self, open_channel: OpenChannel, server: Server
+    ) -> AsyncIterator[ConformanceStep]:
+        """Yield nothing: the common steps are those of XML-RPC."""
+        steps: Sequence[ConformanceStep] = ()
+        for step in steps:
+            yield step
+
+
+XMLRPC: Final = XmlRpc()
+
+
+async def query(channel: ServerChannel, method: str) -> Value:
+    """Return the answer of a method without an article."""
+    login = [channel.login.secret] if channel.login else []
+    request = Request(encode_call(method, login), CONTENT_TYPE)
+    return (await channel.send(request, partial(ValueReader, channel.limits))).value
+
+
+def server_report(value: Value) -> ServerReport:
+    """Return the valid parts of a server's reported state, and defaults for the rest."""
+    struct = value if isinstance(value, dict) else {}
+    state, most = struct.get("state"), struct.get("max_concurrent")
+    return ServerReport(
+        state=ReportedState(state) if state in list(ReportedState) else ReportedState.RUNNING,
+        max_concurrent=most if type(most) is int and most >= 1 else None,
+    )
+
+
+async def _body(channel: ServerChannel, call: ArticleCall) -> RenderedBody | bytes:
+    template = _template(channel, call)
+    text = call.text
+    if call.server.encoding == ASCII:  # its size is known only with the text
+        return ascii_body(template.body(await text.escaped()))
+
+    async def render() -> bytes:
+        return template.body(await text.escaped())
+
+    return RenderedBody(len(template.prefix) + text.wire_bytes + len(template.suffix), render)
+
+
+def ascii_body(body: bytes) -> bytes:
+    """Return a request with a character reference for each character beyond ASCII.
+
+    Libraries that take bytes for characters (Tcl's) read it rightly; so does every other.
+    """
+    return body.decode().encode("ascii", "xmlcharrefreplace")
+
+
+def _template(channel: ServerChannel, call: ArticleCall) -> CallTemplate:
+    server = call.server
+    login = channel.login
+    if server.parameters != "text+context":
+        return _plain_template(server.method, login.secret if login else None)
+    context: dict[str, Value] = {
+        "article_id": call.article,
+        "tasks": [task.name for task in call.tasks],
+        "timeout": call.time_limit,
+        "attempt": call.number,
+    }
+    return call_template(server.method, context, login.secret if login else None)
+
+
+@lru_cache(maxsize=1_024)
+def _plain_template(method: str, secret: str | None) -> CallTemplate:
+    """Return the request for a text alone: the same for all of a server's articles."""
+    return call_template(method, secret=secret)

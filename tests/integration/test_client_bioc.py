@@ -1,0 +1,167 @@
+"""BioC-JSON servers: both styles are answered alike, every fault ends in its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from metaserver.client.http import open_client
+from metaserver.conformance.procedure import conformance
+from metaserver.model.conformance import StepState
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import Attempt
+from metaserver.model.states import Outcome
+from metaserver.protocols.bioc_json import BIOC_JSON, collection
+from metaserver.tasks.plugin import answered_tasks
+from tests.fakes.bioc import BiocPeer, bioc_peer
+from tests.integration.callers import VOCABULARY, article_caller, server
+
+TEXT = "𝛼 of TP53.\nIt interacts with BRCA1."
+TASKS = ("ACT", "INT", "IPT", "NER")
+SESSION = "style = session\nresult_url = results/{session}"
+PAYLOADS = {
+    "ACT": [True, 0.25],
+    "INT": [["P04637", 1, 0.5], ["P38398", 2, 0.5]],
+    "IPT": [["P04637", "P38398", 1, 0.25]],
+    "NER": [[5, "TP53", "Gene"], [29, "BRCA1", "Gene"]],
+}
+
+
+async def sent(
+    peer: BiocPeer, *, options: str = "", time_limit: float = 60.0
+) -> tuple[Attempt, CheckedAnswer | None]:
+    """Send the article to a peer."""
+    async with article_caller(TEXT, time_limit=time_limit) as caller:
+        registered = server(peer.url, protocol="bioc", options=options, tasks=TASKS)
+        return await caller.call(registered, 0, 1)
+
+
+@pytest.mark.parametrize("session", [False, True])
+async def test_both_styles_give_the_same_answer(session: bool) -> None:
+    async with bioc_peer(session=session) as peer:
+        ended, answer = await sent(peer, options=SESSION if session else "")
+    assert (ended.outcome, ended.message) == (Outcome.OK, "")
+    assert answer is not None
+    assert answer.payloads == PAYLOADS
+    assert peer.sent == [collection("a0", TEXT)]
+    title, rest = peer.sent[0]["documents"][0]["passages"]
+    assert (rest["offset"], TEXT[rest["offset"] :]) == (len(title["text"]) + 1, rest["text"])
+
+
+def _each(answer: dict[str, Any], change: Callable[[dict[str, Any], dict[str, Any]], None]) -> Any:
+    for passage in answer["documents"][0]["passages"]:
+        for annotation in passage["annotations"]:
+            change(passage, annotation["locations"][0])
+    return answer
+
+
+def _in_passage(answer: dict[str, Any]) -> Any:
+    """Count from the beginning of each passage."""
+    return _each(answer, lambda passage, at: at.update(offset=at["offset"] - passage["offset"]))
+
+
+def _moved(answer: dict[str, Any]) -> Any:
+    """Count a few characters too many, as where the text was changed."""
+    return _each(answer, lambda _, at: at.update(offset=at["offset"] + 3))
+
+
+def _bytes(answer: dict[str, Any]) -> Any:
+    """Count bytes in each passage."""
+
+    def change(passage: dict[str, Any], at: dict[str, int]) -> None:
+        before = passage["text"][: at["offset"] - passage["offset"]]
+        at["offset"] = passage["offset"] + len(before.encode())
+
+    return _each(answer, change)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "note"),
+    [
+        (_in_passage, "", "moved by 11"),
+        (_moved, "", "moved by -3"),
+        (_bytes, "offsets = utf8", ""),
+        (lambda answer: answer["documents"], "", ""),
+        (lambda answer: answer["documents"][0], "", ""),
+        (lambda answer: {"PubTator3": answer["documents"]}, "", ""),
+    ],
+)
+async def test_other_forms_are_read_alike(
+    change: Callable[..., Any], options: str, note: str
+) -> None:
+    async with bioc_peer(change=change) as peer:
+        ended, answer = await sent(peer, options=options)
+    assert answer is not None, ended.message
+    assert answer.payloads == PAYLOADS
+    assert note in ended.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "outcome", "message"),
+    [
+        ({"documents": []}, Outcome.SHAPE, "/documents: 0 documents, 0 of them ours"),
+        ({}, Outcome.SHAPE, "/documents: missing"),
+        ({"passages": [{"text": "x"}]}, Outcome.SHAPE, "/passages/0/offset: missing"),
+        ({"passages": 1}, Outcome.SHAPE, "/passages: expected an array"),
+        ({"passages": [], "infons": []}, Outcome.SHAPE, "/infons: expected an object"),
+    ],
+)
+async def test_another_shape_is_named_at_its_place(
+    answer: Any, outcome: Outcome, message: str
+) -> None:
+    async with bioc_peer(change=lambda _: answer) as peer:
+        ended, _ = await sent(peer)
+    assert ended.outcome is outcome
+    assert message in ended.message
+
+
+@pytest.mark.parametrize(
+    ("reply", "options", "outcome", "message"),
+    [
+        (web.Response(text="[Warning] : wait"), "", Outcome.SYNTAX, "[Warning] : wait"),
+        (web.Response(text="no"), SESSION, Outcome.SHAPE, "number of a session, got 'no'"),
+        (web.Response(text='{"id": 1}'), SESSION, Outcome.SHAPE, "number of a session"),
+        (web.Response(status=400), "", Outcome.HTTP, "HTTP status 400"),
+        (
+            web.Response(text="1000"),
+            "style=session\nresult_url=http://127.0.0.2:9/{session}",
+            Outcome.HTTP,
+            "poll_origins",
+        ),
+    ],
+)
+async def test_what_is_no_answer_is_a_failure(
+    reply: web.Response, options: str, outcome: Outcome, message: str
+) -> None:
+    async with bioc_peer(reply=lambda _: reply) as peer:
+        ended, _ = await sent(peer, options=options)
+    assert ended.outcome is outcome
+    assert message in ended.message
+
+
+async def test_a_session_that_never_ends_is_a_timeout() -> None:
+    async with bioc_peer(session=True, looks=10**9) as peer:
+        ended, _ = await sent(peer, options=SESSION, time_limit=1.0)
+    assert ended.outcome is Outcome.TIMEOUT
+    assert ended.message.endswith("the server last reported: not ready (404)")
+
+
+async def test_a_conformance_run_passes() -> None:
+    async with bioc_peer() as peer, open_client() as client:
+        registered = server(peer.url, protocol="bioc")
+        tasks = list(answered_tasks().values())
+        found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+    states = {step.name: step.state for step in found.steps}
+    assert found.passed, found.reasons()
+    assert states["document comes back"] is StepState.PASSED
+
+
+@pytest.mark.parametrize(
+    "options", ["style=session", "score_min=1", "style=later", "nonsense", "extra=1"]
+)
+def test_unusable_options_are_refused(options: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        BIOC_JSON.check(server("http://a.example/", protocol="bioc", options=options))

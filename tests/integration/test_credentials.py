@@ -1,0 +1,254 @@
+"""Credentials of servers: sent as agreed, refused as such, and found nowhere else."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import stat
+import zipfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from metaserver.archive.writing import export_store
+from metaserver.cli.doctor import examine
+from metaserver.client.credentials import KEY_FILE, Keyring
+from metaserver.client.http import open_client
+from metaserver.files.compression import unpack
+from metaserver.model.access import Access, AuthKind
+from metaserver.model.errors import HubError, InputError, PeerError, Refusal, RefusedError
+from metaserver.model.states import Outcome
+from metaserver.store.copies import copy_store, sealed_secrets
+from tests.fakes.web_peer import web_peer
+from tests.hubs.inside import Running, at_work, settings
+from tests.hubs.sites import organiser_token, token_of, visiting
+from tests.integration.callers import article_caller, server
+from tests.integration.peers import GOOD, answering, peer
+
+SECRET = "s3cret/+word ünd"
+BASIC = base64.b64encode(f"team:{SECRET}".encode()).decode()
+
+
+def access(keyring: Keyring, kind: str, name: str = "X-Key") -> Access:
+    return Access(auth=AuthKind(kind), name=name, sealed=keyring.seal(SECRET))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "where", "value"),
+    [
+        ("basic", "team", "authorization", f"Basic {BASIC}"),
+        ("bearer", "", "authorization", f"Bearer {SECRET}"),
+        ("header", "X-Key", "x-key", SECRET),
+    ],
+)
+async def test_a_secret_is_sent_in_its_header(kind: str, name: str, where: str, value: str) -> None:
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        keyring = caller._client.keyring
+        ended, _ = await caller.call(server(there.url, access=access(keyring, kind, name)), 0, 1)
+    assert ended.outcome is Outcome.OK
+    assert there.requests[0].headers[where].encode("latin-1").decode() == value
+
+
+async def test_a_secret_is_sent_in_the_address_or_the_body() -> None:
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        keyring = caller._client.keyring
+        for kind in ("query", "body"):
+            ended, _ = await caller.call(server(there.url, access=access(keyring, kind)), 0, 1)
+            assert ended.outcome is Outcome.OK
+    query, body = there.requests
+    assert "?X-Key=s3cret/%2Bword+%C3%BCnd" in query.line
+    assert f"<string>{SECRET}</string>" in body.body.decode()
+    assert body.body.decode().index(SECRET) < body.body.decode().index("TP53")
+
+
+async def test_what_a_server_sends_back_of_a_secret_is_not_kept() -> None:
+    async def echo(request: web.Request) -> web.Response:
+        told = request.headers["Authorization"]
+        padding = "x" * 65_530  # the secret is in two pieces of what is kept
+        return web.Response(status=500, text=f"{padding}{told} {SECRET}", reason=SECRET)
+
+    async with web_peer(echo) as url, article_caller() as caller:
+        keyring = caller._client.keyring
+        ended, _ = await caller.call(server(url, access=access(keyring, "basic", "team")), 0, 1)
+    kept = unpack(ended.raw).decode()
+    assert ended.outcome is Outcome.HTTP
+    assert "***" in ended.message
+    for secret in (SECRET, BASIC):
+        assert secret not in ended.message
+        assert secret not in kept
+    assert kept.endswith("Basic *** ***")
+
+
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_refusal_opens_the_circuit_and_is_not_charged(status: int) -> None:
+    async def refuse(_request: web.Request) -> web.Response:
+        return web.Response(status=status)
+
+    async with web_peer(refuse) as url, article_caller() as caller:
+        ended, _ = await caller.call(server(url), 0, 1)
+        probed = await caller.probe(server(url))
+    assert ended.outcome is Outcome.CREDENTIALS
+    assert "the server needs credentials" in ended.message
+    assert probed is not None
+    assert probed.startswith(f"credentials: HTTP status {status}")
+
+
+async def test_a_secret_of_another_key_must_be_entered_again() -> None:
+    async with peer(answering(GOOD)) as there, article_caller() as caller:
+        ended, _ = await caller.call(server(there.url, access=access(Keyring(), "bearer")), 0, 1)
+        none = Access(auth=AuthKind.BEARER)
+        lost, _ = await caller.call(server(there.url, access=none), 0, 1)
+    assert (ended.outcome, lost.outcome) == (Outcome.CREDENTIALS, Outcome.CREDENTIALS)
+    assert there.requests == []
+
+
+def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    path = tmp_path / KEY_FILE
+    sealed = Keyring(path).seal(SECRET)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert SECRET not in sealed
+    assert Keyring(path).open(sealed) == SECRET
+    assert Keyring(path).seal(SECRET) != sealed
+    assert list(tmp_path.iterdir()) == [path]
+    path.write_bytes(b"no key")
+    with pytest.raises(PeerError, match="cannot be read"):
+        Keyring(path).open(sealed)
+    with pytest.raises(HubError, match="no key of Fernet"):
+        Keyring(path).seal(SECRET)
+
+
+async def test_a_file_of_certificates_must_have_some(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text("none")
+    with pytest.raises(InputError, match="not certificates in PEM"):
+        async with open_client(ca_file=path):
+            pass
+
+
+@pytest.fixture
+async def running(tmp_path: Path) -> AsyncIterator[Running]:
+    async with at_work(await settings(tmp_path)) as running:
+        await running.do("teams.create", team="blue")
+        yield running
+
+
+REGISTERED: dict[str, Any] = {
+    "server": "blue-1",
+    "url": "https://annotate.example.org/RPC2",
+    "team": "blue",
+    "auth": "bearer",
+    "secret": SECRET,
+}
+
+
+async def test_a_secret_is_found_nowhere(running: Running, tmp_path: Path) -> None:
+    log = tmp_path / "seen"
+    log.mkdir()
+    await running.do("servers.register", **REGISTERED)
+    await running.do("servers.update", server="blue-1", secret=f"{SECRET}2")
+    for token in (await token_of(running, "blue"), await organiser_token(running)):
+        async with visiting(running) as visitor:
+            await visitor.sign_in(token)
+            for path in (
+                "/team/servers/blue-1",
+                "/team/servers/blue-1/edit",
+                "/organise/servers",
+                "/organise/audit",
+            ):
+                page = await visitor.get(path)
+                (log / path.replace("/", "_")).write_text(page.text)
+            wrong = {"url": "nowhere", "auth": "bearer", "secret": SECRET}
+            page = await visitor.post("/team/servers/blue-1/edit", wrong)
+            assert page.status == 422
+            (log / "refused").write_text(page.text)
+    found = await running.do("servers.get", server="blue-1")
+    (log / "detail").write_text(repr(found))
+    assert (found.auth, found.secret) == ("bearer", "set")
+    entries = await running.do("audit.list")
+    (log / "audit").write_text(repr(entries))
+    folder = Path(running.service.settings.folder)
+    store = folder / "metaserver.sqlite"
+    copy_store(store, log / "backup.sqlite")
+    out = log / "export.zip"
+    await asyncio.to_thread(export_store, store, out, running.service.settings)
+    sealed = Keyring(folder / KEY_FILE)
+    assert sealed.open(sealed_secrets(log / "backup.sqlite")["blue-1"]) == f"{SECRET}2"
+    key = (folder / KEY_FILE).read_bytes().strip()
+    forms = [SECRET, SECRET.replace("ü", "&#252;"), json.dumps(SECRET)[1:-1]]
+    hidden = [key, *(form.encode() for form in forms), base64.b64encode(SECRET.encode())]
+    files = [*log.iterdir(), *folder.glob("metaserver.sqlite*")]
+    assert len(files) >= 9
+    for file in files:
+        content = file.read_bytes()
+        if file.suffix == ".zip":
+            with zipfile.ZipFile(file) as archive:
+                content = b"".join(archive.read(name) for name in archive.namelist())
+        for secret in hidden:
+            assert secret not in content, file
+
+
+async def refused(running: Running, operation: str, **values: Any) -> tuple[Refusal, str]:
+    with pytest.raises(RefusedError) as caught:
+        await running.do(operation, **values)
+    return caught.value.refusal, caught.value.field
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"secret": ""}, "secret"),
+        ({"secret": "a\nb"}, "secret"),
+        ({"auth": "none"}, "auth"),
+        ({"auth": "basic"}, "auth_name"),
+        ({"auth": "basic", "auth_name": "a:b"}, "auth_name"),
+        ({"auth": "header", "auth_name": "Content-Length"}, "auth_name"),
+        ({"auth": "header", "auth_name": "a b"}, "auth_name"),
+        ({"protocol": "telepathy"}, "protocol"),
+        ({"options": "body=text"}, "options"),
+        ({"protocol": "pubannotation", "options": "body=xml"}, "options"),
+        ({"url": "http://a.example/", "certificate": "00" * 32}, "certificate"),
+    ],
+)
+async def test_unusable_settings_are_refused(
+    running: Running, values: dict[str, str], field: str
+) -> None:
+    answer = await refused(running, "servers.register", **(REGISTERED | values))
+    assert answer == (Refusal.INVALID, field)
+
+
+async def test_a_secret_does_not_follow_to_another_address(running: Running) -> None:
+    await running.do("servers.register", **REGISTERED)
+    for url in ("https://evil.example/", "http://annotate.example.org/"):
+        answer = await refused(running, "servers.update", server="blue-1", url=url)
+        assert answer == (Refusal.INVALID, "secret")
+    moved = "https://annotate.example.org/other"
+    await running.do("servers.update", server="blue-1", url=moved)
+    found = await running.do("servers.update", server="blue-1", auth="none")
+    assert (found.auth, found.secret) == ("none", "none")
+    folder = Path(running.service.settings.folder)
+    assert not sealed_secrets(folder / "metaserver.sqlite")
+
+
+async def test_the_doctor_looks_at_the_key(running: Running) -> None:
+    known = running.service.settings
+
+    def said() -> list[str]:
+        return [str(one) for one in examine(known) if one.place == "security.key_file"]
+
+    assert "made with the first secret" in said()[0]
+    await running.do("servers.register", **REGISTERED)
+    assert "opens the credentials of 1 servers" in said()[0]
+    path = known.key_file()
+    path.chmod(0o644)
+    assert "others may open it" in said()[0]
+    path.chmod(0o600)
+    key = path.read_bytes()
+    path.unlink()
+    assert "1 servers need their credentials again" in said()[0]
+    Keyring(path).seal("x")
+    assert "another key sealed the credentials of blue-1" in said()[0]
+    path.write_bytes(key)

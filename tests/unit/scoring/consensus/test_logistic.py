@@ -1,0 +1,67 @@
+"""The regression finds what scikit-learn's finds, and the maximum entropy classifier with it."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+
+from scoring import OptionError
+from scoring.consensus import logistic
+from scoring.consensus.logistic import fit
+from scoring.consensus.training import train_weights
+from scoring.consensus.votes import Votes
+from scoring.files import item_hits
+from tests.unit.scoring.campaign import campaign
+
+
+@pytest.mark.parametrize("strength", [0.01, 0.5, 1.0, 100.0])
+def test_coefficients_are_those_of_scikit_learn(strength: float) -> None:
+    rng = np.random.default_rng(7)
+    features = rng.normal(size=(400, 6)) * (rng.random((400, 6)) < 0.4)
+    labels = rng.random(400) < logistic.logistic(features @ [2, -1, 0, 0.5, 3, 0] - 1)
+    peer = LogisticRegression(C=strength, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    peer.fit(features, labels)
+    found, bias = fit(csr_array(features), labels, strength)
+    assert found == pytest.approx(peer.coef_[0], abs=1e-8)
+    assert bias == pytest.approx(peer.intercept_[0], abs=1e-8)
+
+
+def test_separable_labels_have_finite_coefficients() -> None:
+    features = csr_array(np.array([[1.0], [2.0], [-1.0], [-2.0]]))
+    found, bias = fit(features, np.array([True, True, False, False]), 1.0)
+    assert 0 < found[0] < 10
+    assert bias == pytest.approx(0, abs=1e-9)
+
+
+def test_extreme_scores_do_not_overflow() -> None:
+    assert logistic.logistic(np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_maxent_is_the_overviews_classifier() -> None:
+    """Three features a run, each candidate of each article a row, by plain loops."""
+    gold, runs = campaign(articles=25)
+    rows, labels = [], []
+    for article, correct in gold.items.items():
+        best = [item_hits(run)[article][:30] for run in runs]
+        for item in sorted({hit.item for hits in best for hit in hits}):
+            row = []
+            for hits in best:
+                found = {hit.item: (1.0, 1 / hit.rank, hit.confidence) for hit in hits}
+                row += found.get(item, (0.0, 0.0, 0.0))
+            rows.append(row)
+            labels.append(item in correct)
+    peer = LogisticRegression(solver="newton-cholesky", tol=1e-12, max_iter=1000).fit(rows, labels)
+    answers = {run.name: item_hits(run) for run in runs}
+    votes = Votes.of(answers, list(gold.items), gold=gold.items)
+    found = train_weights("maxent", votes)
+    weights = np.array([found.servers[run.name] for run in runs])
+    assert weights.ravel() == pytest.approx(peer.coef_[0], abs=1e-7)
+    assert found.bias == pytest.approx(peer.intercept_[0], abs=1e-7)
+    assert not found.panel.any()
+
+
+def test_labels_of_one_kind() -> None:
+    gold, runs = campaign(systems=1, articles=3)
+    answers = {run.name: item_hits(run) for run in runs}
+    with pytest.raises(OptionError, match="no correct and wrong candidates"):
+        train_weights("stacked", Votes.of(answers, list(gold.items)))
