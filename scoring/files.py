@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from scoring.biocreative import Answer
 from scoring.bulk import read_hits
@@ -210,19 +211,27 @@ def gold_lines(gold: Gold) -> Iterator[str]:
 
 
 def result_lines(task: Task | str, answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:
-    """Yield a run's result file line by line, with line ends, ranks closed up from 1.
+    """Yield a run's result file in texts of whole lines, with line ends, ranks closed up from 1.
 
     ACT articles without a rank are ranked within their class by falling confidence, ties by
-    article id: positives first, then negatives.
+    article id: positives first, then negatives. Hits may be any triples of item, rank and
+    confidence.
     """
     if Task(task) is Task.ACT:
         yield from _act_lines(answers)
         return
+    texts = _name_lines if Task(task) is Task.INT else _pair_lines
     for article, answer in answers:
         assert not isinstance(answer, Classification)
-        for rank, hit in enumerate(sorted(answer, key=by_rank), start=1):
-            item = hit.item if isinstance(hit.item, str) else "\t".join(hit.item)
-            yield f"{article}\t{item}\t{rank}\t{hit.confidence!r}\n"
+        yield "".join(texts(article, enumerate(sorted(answer, key=by_rank), start=1)))
+
+
+def _name_lines(article: str, hits: Iterable[tuple[int, Any]]) -> list[str]:
+    return [f"{article}\t{name}\t{rank}\t{at!r}\n" for rank, (name, _, at) in hits]
+
+
+def _pair_lines(article: str, hits: Iterable[tuple[int, Any]]) -> list[str]:
+    return [f"{article}\t{a}\t{b}\t{rank}\t{at!r}\n" for rank, ((a, b), _, at) in hits]
 
 
 def _act_lines(answers: Iterable[tuple[str, Answer]]) -> Iterator[str]:

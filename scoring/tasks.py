@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 Accession: TypeAlias = str
@@ -43,9 +45,8 @@ class Classification(NamedTuple):
     rank: int | None = None
 
 
-def by_rank(hit: Hit) -> int:
-    """Return a hit's rank, the key that hits are sorted by wherever their order counts."""
-    return hit.rank
+by_rank: Callable[[Hit], int] = itemgetter(1)
+"""Returns a hit's rank, the key that hits are sorted by wherever their order counts."""
 
 
 def pair(a: Accession, b: Accession) -> Pair:

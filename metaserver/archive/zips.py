@@ -11,7 +11,7 @@ import hashlib
 import struct
 import tempfile
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import islice
@@ -27,7 +27,7 @@ from metaserver.files import private
 CHUNK = 2**18
 """The bytes that are compressed at a time."""
 AHEAD = 8
-"""The most chunks that wait for the compressor."""
+"""The most works that wait for the compressor: each has a chunk at most."""
 LARGE = 2**32 - 1
 """The least number that is given with 64 bits."""
 LINES = 1_000
@@ -51,12 +51,16 @@ _END = struct.Struct("<4s4H2IH")
 
 
 class ZipWriter:
-    """A writer of entries into a file that only its owner may read; `finish` closes it."""
+    """A writer of entries into a file that only its owner may read; `finish` closes it.
+
+    A thread compresses, sums and writes, one entry after another, while the next are made.
+    """
 
     def __init__(self, out: Path) -> None:
         self._file = private.create(out)
         self._sums = tempfile.TemporaryFile("w+b")  # noqa: SIM115 (closed by `abandon`)
         self._thread = ThreadPoolExecutor(1, "zip")
+        self._ahead: deque[Future[None]] = deque()
         self._directory: list[bytes] = []
         self.count = 0
 
@@ -66,7 +70,7 @@ class ZipWriter:
             out.write(content)
 
     def write_lines(self, name: str, lines: Iterable[str]) -> None:
-        """Write an entry from lines with their ends."""
+        """Write an entry from texts of whole lines."""
         left = iter(lines)
         with self.entry(name) as out:
             while text := "".join(islice(left, LINES)):
@@ -75,19 +79,21 @@ class ZipWriter:
     @contextmanager
     def entry(self, name: str) -> Iterator[_Entry]:
         """Yield a file for one entry; no other may be open."""
-        out = self._begun(name)
+        out = _Entry(self._file, self._submit, name.encode())
+        self._submit(out.begin)
         yield out
-        self._end(out)
-        self._sums.write(f"{out.sha.hexdigest()}\t{out.size}\t{name}\n".encode())
+        out.hand_over()
+        self._submit(self._end, out)
         self.count += 1
 
     def finish(self) -> None:
         """Write the checksums, and close the zip."""
+        self._wait(0)
         self._sums.seek(0)
-        out = self._begun(CHECKSUMS)
-        while chunk := self._sums.read(CHUNK):
-            out.write(chunk)
-        self._end(out)
+        with self.entry(CHECKSUMS) as out:
+            while chunk := self._sums.read(CHUNK):
+                out.write(chunk)
+        self._wait(0)
         self._file.write(self._index())
         self.abandon()
 
@@ -97,22 +103,22 @@ class ZipWriter:
         self._sums.close()
         self._file.close()
 
-    def _begun(self, name: str) -> _Entry:
-        """Write an entry's local header, whose checksum and sizes are not known yet."""
-        place, encoded = self._file.tell(), name.encode()
-        self._file.write(_local_header(encoded))
-        self._file.write(_SIZES.pack(1, _SIZES.size - 4, 0, 0))
-        return _Entry(self._file, self._thread, encoded, place)
+    def _submit(self, work: Callable[..., None], *args: Any) -> None:
+        """Have the thread do a work after those before it."""
+        self._ahead.append(self._thread.submit(work, *args))
+        self._wait(AHEAD)
+
+    def _wait(self, most: int) -> None:
+        """Wait until at most so many works are left; raises what one of the others raised."""
+        while len(self._ahead) > most:
+            self._ahead.popleft().result()
 
     def _end(self, entry: _Entry) -> None:
         entry.finish()
-        end = self._file.tell()
-        self._file.seek(entry.place + _LOCAL_CRC)
-        self._file.write(struct.pack("<I", entry.crc))
-        self._file.seek(entry.place + _LOCAL.size + len(entry.name))
-        self._file.write(_SIZES.pack(1, _SIZES.size - 4, entry.size, entry.packed))
-        self._file.seek(end)
         self._directory.append(_central_header(entry))
+        if entry.name != CHECKSUMS.encode():
+            line = f"{entry.sha.hexdigest()}\t{entry.size}\t".encode()
+            self._sums.write(line + entry.name + b"\n")
 
     def _index(self) -> bytes:
         """Return the directory of all entries, which is a zip's end."""
@@ -130,21 +136,21 @@ class ZipWriter:
 
 
 class _Entry:
-    """A file whose data is compressed, summed and written by a thread; small writes are joined."""
+    """A file whose data is compressed, summed and written by a thread; small writes are joined.
 
-    def __init__(
-        self, file: IO[bytes], thread: ThreadPoolExecutor, name: bytes, place: int
-    ) -> None:
+    `begin`, `finish` and what `hand_over` submits run in the thread.
+    """
+
+    def __init__(self, file: IO[bytes], submit: Callable[..., None], name: bytes) -> None:
         self.name = name
-        self.place = place  # of its local header
+        self.place = 0  # of its local header
         self.sha = hashlib.sha256()
         self.crc = 0
         self.size = 0
         self.packed = 0
         self._file = file
-        self._thread = thread
+        self._submit = submit
         self._compressor = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, -isal_zlib.MAX_WBITS)
-        self._ahead: deque[Future[None]] = deque()
         self._held: list[bytes] = []
         self._held_size = 0
 
@@ -153,21 +159,29 @@ class _Entry:
         self._held.append(data)
         self._held_size += len(data)
         if self._held_size >= CHUNK:
-            self._hand_over()
+            self.hand_over()
 
-    def finish(self) -> None:
-        """Write all that is left, and wait until it is written."""
-        self._hand_over()
-        while self._ahead:
-            self._ahead.popleft().result()
-        self._keep(self._compressor.flush())
-
-    def _hand_over(self) -> None:
+    def hand_over(self) -> None:
+        """Have the thread compress what is held."""
         data = b"".join(self._held)
         self._held, self._held_size = [], 0
-        self._ahead.append(self._thread.submit(self._take, data))
-        if len(self._ahead) > AHEAD:
-            self._ahead.popleft().result()
+        self._submit(self._take, data)
+
+    def begin(self) -> None:
+        """Write the local header, whose checksum and sizes are not known yet."""
+        self.place = self._file.tell()
+        self._file.write(_local_header(self.name))
+        self._file.write(_SIZES.pack(1, _SIZES.size - 4, 0, 0))
+
+    def finish(self) -> None:
+        """Write what the compressor holds, and complete the local header."""
+        self._keep(self._compressor.flush())
+        end = self._file.tell()
+        self._file.seek(self.place + _LOCAL_CRC)
+        self._file.write(struct.pack("<I", self.crc))
+        self._file.seek(self.place + _LOCAL.size + len(self.name))
+        self._file.write(_SIZES.pack(1, _SIZES.size - 4, self.size, self.packed))
+        self._file.seek(end)
 
     def _take(self, data: bytes) -> None:
         self.sha.update(data)

@@ -687,7 +687,7 @@ async def test_everything_is_exported_as_one_archive(running: Running, ana: Visi
         archive = zipfile.ZipFile(io.BytesIO(await response.read()))
     assert "manifest.json" in archive.namelist()
     entries = await running.do("audit.list", subject="hub")
-    assert [entry.action for entry in entries] == ["hub.export"]
+    assert {entry.action for entry in entries} == {"hub.export"}  # twice, if the first was quick
 
 
 async def test_an_export_that_fails_says_why(running: Running, ana: Visitor) -> None:

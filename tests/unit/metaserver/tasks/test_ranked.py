@@ -189,7 +189,7 @@ def test_a_gold_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_result_files_have_consecutive_ranks() -> None:
     answers = [(ArticleId("1"), [["P1", 2, 0.5], ["P3", 7, 0.25]]), (ArticleId("2"), [])]
-    assert list(INT.result_lines(answers)) == ["1\tP1\t1\t0.5\n", "1\tP3\t2\t0.25\n"]
+    assert "".join(INT.result_lines(answers)) == "1\tP1\t1\t0.5\n1\tP3\t2\t0.25\n"
     pair = [(ArticleId("1"), [["P1", "P2", 1, 0.5]])]
     assert list(IPT.result_lines(pair)) == ["1\tP1\tP2\t1\t0.5\n"]
 
