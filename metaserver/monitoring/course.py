@@ -47,7 +47,7 @@ class KeptCourse(msgspec.Struct, frozen=True, array_like=True):
     counts: dict[int, bytes] = {}
 
 
-class Course:
+class AttemptCourse:
     """The counts of attempts by interval, which merge and can be subtracted again."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Course:
             place = int(AN_OCTAVE * math.log2(max(seconds, FINEST) / FINEST))
             counts[TIMES + min(place, BINS - 1)] += 1
 
-    def merge(self, other: Course) -> None:
+    def merge(self, other: AttemptCourse) -> None:
         """Add the counts of another course."""
         while self._level < other._level:
             self._widen()
@@ -74,7 +74,7 @@ class Course:
             interval = self._interval(number >> self._level - other._level)
             interval += counts
 
-    def subtract(self, other: Course) -> None:
+    def subtract(self, other: AttemptCourse) -> None:
         """Remove the counts of another course, all of which were added before."""
         for number, counts in other._counts.items():
             mine = number >> self._level - other._level
@@ -108,7 +108,7 @@ class Course:
         return KeptCourse(self._level, counts)
 
     @classmethod
-    def load(cls, kept: KeptCourse) -> Course:
+    def load(cls, kept: KeptCourse) -> AttemptCourse:
         """Return the course that `dump` returned."""
         course = cls()
         course._level = kept.level

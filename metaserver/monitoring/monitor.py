@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import Attempt, Server, ServerName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
-from metaserver.monitoring.course import Course
+from metaserver.monitoring.course import AttemptCourse
 from metaserver.monitoring.histogram import TimeHistogram
 from metaserver.monitoring.snapshots import ErrorEntry, KeptMonitor, Monitor, ServerStatus, Tick
 
@@ -46,7 +46,7 @@ class _Measured:
     answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
     recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
     times: TimeHistogram = field(default_factory=TimeHistogram)
-    course: Course = field(default_factory=Course)
+    course: AttemptCourse = field(default_factory=AttemptCourse)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
@@ -97,7 +97,7 @@ class ServerMonitor:
         self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
-        self._course = Course()
+        self._course = AttemptCourse()
         self._began = clock()
         self._changed: set[ServerName] = set()  # until `take_changed`
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
@@ -147,7 +147,7 @@ class ServerMonitor:
             network=kept.network,
             total=kept.total,
             over=bytearray(kept.over),
-            course=Course.load(kept.course),
+            course=AttemptCourse.load(kept.course),
         )
         measured.recent.extend(kept.recent)
         self._measure(server, measured, kept.errors)

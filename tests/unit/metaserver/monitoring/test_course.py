@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from metaserver.model.states import Outcome
-from metaserver.monitoring.course import MOST, SHORTEST, Course, KeptCourse
+from metaserver.monitoring.course import MOST, SHORTEST, AttemptCourse, KeptCourse
 
 BEGIN = 1_790_000_000.0
 DAY = 86_400.0
@@ -26,8 +26,8 @@ def drawn(count: int, length: float, seed: int = 1) -> Sequence[Attempt]:
     ]
 
 
-def course_of(attempts: Iterable[Attempt]) -> Course:
-    course = Course()
+def course_of(attempts: Iterable[Attempt]) -> AttemptCourse:
+    course = AttemptCourse()
     for attempt in attempts:
         course.add(*attempt)
     return course
@@ -68,7 +68,7 @@ def test_a_checkpoint_continues() -> None:
     kept = course_of(attempts[:150]).dump()
     stored = msgspec.msgpack.decode(msgspec.msgpack.encode(kept), type=KeptCourse)
     assert stored == kept
-    course = Course.load(stored)
+    course = AttemptCourse.load(stored)
     for attempt in attempts[150:]:
         course.add(*attempt)
     assert course.read() == course_of(attempts).read()

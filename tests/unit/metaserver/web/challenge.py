@@ -16,7 +16,7 @@ from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import ArticleLevel, RunIntervals, Score
 from metaserver.model.states import Outcome, ServerState
 from metaserver.model.viewer import ANYBODY, Viewer
-from metaserver.monitoring.course import Course, CourseReading
+from metaserver.monitoring.course import AttemptCourse, CourseReading
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin, installed_tasks
 
@@ -103,7 +103,7 @@ class Challenge:
         self._errors: deque[ErrorEntry] = deque(maxlen=200)
         self._throughput: deque[float] = deque(maxlen=60)
         self._histogram = [0] * (len(EDGES) - 1)
-        self._course = Course()
+        self._course = AttemptCourse()
         self.finished = False
         self.uploads: list[Lane] = []
         self.behind = 0.0  # how much less the runs scored when the intervals were made
