@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -12,17 +13,21 @@ from pathlib import Path
 
 import msgspec
 
+from metaserver.cli.arguments import SERVER_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
+from metaserver.client.credentials import Keyring
 from metaserver.client.http import HttpLimits, open_client
 from metaserver.client.urls import check_url
 from metaserver.config import Settings
 from metaserver.conformance.articles import ARTICLES
 from metaserver.conformance.procedure import conformance
+from metaserver.model.access import NO_ACCESS, Access, AuthKind
 from metaserver.model.conformance import Conformance, ConformanceStep, Terms
 from metaserver.model.errors import InputError
 from metaserver.model.plans import Count, Seconds
 from metaserver.model.records import Server, ServerName, TaskName
 from metaserver.model.states import Outcome
+from metaserver.protocols.installed import installed_protocols
 from metaserver.tasks.plugin import AnsweredTask, answered_tasks
 from metaserver.uniprot import FormatVocabulary, Release, ReleaseVocabulary
 from metaserver.wire.validation import Vocabulary
@@ -35,7 +40,8 @@ _NAME_WIDTH = max(len(article.name) for article in ARTICLES)
 def main(args: argparse.Namespace) -> int:
     """Run the command; return its exit status."""
     phase = _ask_phase(args.hub, args.phase) if args.phase is not None else None
-    server, settings = _read_server(args), _read_settings(args, phase)
+    keyring = Keyring()
+    server, settings = _read_server(args, keyring), _read_settings(args, phase)
     release = Release.open(args.uniprot) if args.uniprot else None
     vocabulary = ReleaseVocabulary(release=release) if release else FormatVocabulary()
     known = answered_tasks()
@@ -51,6 +57,7 @@ def main(args: argparse.Namespace) -> int:
         tasks=tasks,
         vocabulary=vocabulary,
         limits=settings.http_limits(),
+        keyring=keyring,
     )
     if phase and phase.release not in _names(args.uniprot, release):
         message = f"the hub checks accessions by release {phase.release}: --uniprot gives it"
@@ -90,15 +97,39 @@ def _ask_phase(hub: str, name: str) -> AskedPhase:
     return phase
 
 
-def _read_server(args: argparse.Namespace) -> Server:
-    return Server(
+def _read_server(args: argparse.Namespace, keyring: Keyring) -> Server:
+    server = Server(
         name=ServerName("probed"),
         url=check_url(args.url, "URL"),
         method=_read_method(args.method),
         parameters=args.parameters,
         tasks=_read_tasks(args.tasks),
         concurrency=args.concurrency,
+        protocol=args.protocol,
+        options="\n".join(args.options),
+        access=_read_access(args, keyring),
     )
+    if server.protocol not in installed_protocols():
+        known = ", ".join(installed_protocols())
+        raise InputError("--protocol", f"{server.protocol!r} is none of {known}")
+    try:
+        installed_protocols()[server.protocol].check(server)
+    except ValueError as error:
+        raise InputError("--options", str(error)) from error
+    return server
+
+
+def _read_access(args: argparse.Namespace, keyring: Keyring) -> Access:
+    """Return the credentials, whose secret is in the environment: others see a command line."""
+    kind = AuthKind(args.auth)
+    if kind is AuthKind.NONE:
+        return NO_ACCESS
+    secret = os.environ.get(SERVER_VARIABLE, "")
+    if not secret or not secret.isprintable():
+        raise InputError(SERVER_VARIABLE, "has no secret that can be sent")
+    if not args.auth_name and kind is not AuthKind.BEARER:
+        raise InputError("--auth-name", f"is required with {kind}")
+    return Access(auth=kind, name=args.auth_name, sealed=keyring.seal(secret))
 
 
 def _read_method(name: str) -> str:
@@ -141,6 +172,7 @@ class Given:
     tasks: Sequence[AnsweredTask]
     vocabulary: Vocabulary
     limits: HttpLimits
+    keyring: Keyring
 
 
 async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
@@ -152,7 +184,7 @@ async def _probe(server: Server, given: Given, *, as_json: bool) -> Conformance:
             say(line)
 
     say(given.terms.words())
-    async with open_client(given.limits) as client:
+    async with open_client(given.limits, keyring=given.keyring) as client:
         found = await conformance(
             client,
             server,

@@ -5,12 +5,10 @@ from __future__ import annotations
 import msgspec
 
 
-class DataPackage(msgspec.Struct, frozen=True, kw_only=True):
-    """A released package; its file is named by `sha256`, the checksum of the whole zip.
+class PackedData(msgspec.Struct, frozen=True, kw_only=True):
+    """A data package's file, named by `sha256`, the checksum of the whole zip.
 
     `gold` has the version of each task's gold in it, `articles` the number of articles.
-    `confirmed`: its organiser knew that it has articles of a test phase that is not over. `public`:
-    everybody may read it, not teams alone.
     """
 
     sha256: str
@@ -19,6 +17,15 @@ class DataPackage(msgspec.Struct, frozen=True, kw_only=True):
     articles: int
     corpus_id: int
     gold: dict[str, int]
+
+
+class DataPackage(PackedData, frozen=True, kw_only=True):
+    """A released package.
+
+    `confirmed`: its organiser knew that it has articles of a test phase that is not over. `public`:
+    everybody may read it, not teams alone.
+    """
+
     license: str
     public: bool
     confirmed: bool

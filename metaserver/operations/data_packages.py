@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from metaserver.concurrency import run_uncancelled
-from metaserver.model.data_packages import DataPackage
+from metaserver.model.data_packages import DataPackage, PackedData
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import JobState, PhaseState, Role
 from metaserver.operations.caller import Caller
@@ -132,12 +132,7 @@ async def _store(hub: HubContext, caller: Caller, request: DataRelease, made: Ma
             message = f"the plan or the gold of phase {running.name} changed meanwhile: try again"
             raise RefusedError(Refusal.STATE, message, field="phase")
         package = DataPackage(
-            sha256=made.sha256,
-            size=made.size,
-            files=made.files,
-            articles=made.articles,
-            corpus_id=made.corpus_id,
-            gold=made.gold,
+            **{name: getattr(made, name) for name in PackedData.__struct_fields__},
             license=request.license,
             public=request.public,
             confirmed=request.test_articles,

@@ -16,6 +16,7 @@ from metaserver.archive.counting import OnProgress, RowCounter
 from metaserver.corpus.writing import TextNames, bioc_collections
 from metaserver.files.private import FOLDER_MODE
 from metaserver.leaderboards.gold import read_gold
+from metaserver.model.data_packages import PackedData
 from metaserver.model.errors import HubError
 from metaserver.model.phases import Challenge, GoldVersion, Phase
 from metaserver.model.records import Article, ArticleId, PhaseName, TaskName
@@ -43,16 +44,10 @@ class DataOrder(msgspec.Struct, frozen=True, kw_only=True):
     terms: str = ""
 
 
-class MadeData(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished data package, with the versions of its sources."""
+class MadeData(PackedData, frozen=True, kw_only=True):
+    """A finished data package of a phase."""
 
     phase: str
-    sha256: str
-    size: int
-    files: int
-    articles: int
-    corpus_id: int
-    gold: dict[str, int]
 
 
 class DataMaker:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from aiohttp.abc import AbstractResolver
@@ -19,6 +20,7 @@ from metaserver.client.http import HttpLimits, open_client
 from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.records import ArticleId, Attempt, Server, ServerName
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.wire.historic import Completion
 from metaserver.wire.validation import Vocabulary
 from metaserver.wire.xmlrpc import escape_text
 from tests.fakes.vocabulary import FakeVocabulary
@@ -39,6 +41,8 @@ async def article_caller(
     resolver: AbstractResolver | None = None,
     calls: int | None = None,
     vocabulary: Vocabulary = VOCABULARY,
+    ca_file: Path | None = None,
+    completion: Completion | None = None,
 ) -> AsyncIterator[ArticleCaller]:
     """Open a caller for a phase of `texts`, named "a0", "a1", ..."""
     texts = texts or (TEXT,)
@@ -51,9 +55,13 @@ async def article_caller(
         wire_bytes=[len(escape_text(text)) for text in texts],
         texts=ArticleTexts(load),
     )
-    async with open_client(limits, guard, resolver=resolver, calls=calls) as client:
+    async with open_client(
+        limits, guard, resolver=resolver, calls=calls, ca_file=ca_file
+    ) as client:
         tasks = list(answered_tasks().values())
-        yield ArticleCaller(client, articles, tasks, vocabulary, time_limit=time_limit)
+        yield ArticleCaller(
+            client, articles, tasks, vocabulary, time_limit=time_limit, completion=completion
+        )
 
 
 def server(url: str, **options: Any) -> Server:

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import zlib
+from hashlib import sha256
 from pathlib import Path
 from xmlrpc.client import Fault
 
@@ -16,10 +17,11 @@ import pytest
 
 from metaserver.client.http import HttpLimits
 from metaserver.files.compression import unpack
+from metaserver.model.access import Access
 from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
-from metaserver.wire.xmlrpc import Limits
-from tests.integration.callers import call, call_in_another_process
+from metaserver.wire.xmlrpc import Limits, decode_call
+from tests.integration.callers import article_caller, call, call_in_another_process, server
 from tests.integration.peers import (
     ANSWER,
     GOOD,
@@ -214,6 +216,41 @@ async def test_a_certificate_that_the_system_trusts_is_ok(
     async with peer(answering(GOOD), tls=self_signed) as there:
         said = await call_in_another_process(there.url, SSL_CERT_FILE=str(certificate))
     assert said == "ok"
+
+
+async def test_a_certificate_of_the_hubs_own_file_is_ok(
+    self_signed: ssl.SSLContext, certificate: Path
+) -> None:
+    trusting = article_caller(ca_file=certificate)
+    async with peer(answering(GOOD), tls=self_signed) as there, trusting as caller:
+        ended, _ = await caller.call(server(there.url), 0, 1)
+    assert ended.outcome is Outcome.OK
+
+
+async def test_a_registered_certificate_is_trusted_and_no_other(
+    self_signed: ssl.SSLContext, certificate: Path
+) -> None:
+    pem = certificate.read_text().partition("-----BEGIN CERTIFICATE")
+    digest = sha256(ssl.PEM_cert_to_DER_cert("".join(pem[1:]))).hexdigest()
+    async with peer(answering(GOOD), tls=self_signed) as there, article_caller() as caller:
+        ended, _ = await caller.call(server(there.url, access=Access(certificate=digest)), 0, 1)
+        assert ended.outcome is Outcome.OK
+        other = Access(certificate="00" * 32)
+        ended, _ = await caller.call(server(there.url, access=other), 0, 1)
+    assert ended.outcome is Outcome.TLS
+    assert digest in ended.message
+    assert len(there.requests) == 1
+
+
+async def test_a_request_in_ascii_has_the_same_text() -> None:
+    text = "α-Synuclein & 𝛽 < Parkin"
+    async with peer(answering(GOOD)) as there, article_caller(text) as caller:
+        ended, _ = await caller.call(server(there.url, encoding="ascii"), 0, 1)
+    assert ended.outcome is Outcome.OK
+    body = there.requests[0].body
+    assert body.isascii()
+    assert ended.bytes_out == len(body)
+    assert decode_call(body).params == [text]
 
 
 async def test_plain_http_where_https_is_expected_is_tls() -> None:

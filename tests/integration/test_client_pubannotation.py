@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -250,3 +254,26 @@ async def test_a_probe_needs_no_state() -> None:
         assert await caller.state(registered) is None
         peer.reply = lambda _: web.Response(status=500)
         assert await caller.probe(registered) == "http: HTTP status 500; expected a result"
+
+
+async def test_the_command_tests_a_server_behind_a_password() -> None:
+    def guarded(request: web.Request) -> web.Response | None:
+        told = request.headers.get("Authorization")
+        return None if told == "Bearer open sesame" else web.Response(status=401)
+
+    async with pubannotation_peer(reply=guarded) as peer:
+        command = [sys.executable, "-m", "metaserver.cli.main", "probe", peer.url]
+        command += ["--protocol", "pubannotation", "--auth", "bearer", "--json"]
+        ended = []
+        for secret in ("open sesame", "wrong"):
+            run = await asyncio.to_thread(
+                subprocess.run,
+                command,
+                env=os.environ | {"METASERVER_SERVER_SECRET": secret},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert "sesame" not in run.stdout + run.stderr
+            ended.append((run.returncode, json.loads(run.stdout)["passed"]))
+    assert ended == [(0, True), (1, False)]

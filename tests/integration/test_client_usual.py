@@ -13,12 +13,26 @@ from metaserver.model.lanes import CheckedAnswer
 from metaserver.model.states import Outcome
 from metaserver.protocols.plugin import Request
 from metaserver.protocols.xmlrpc import CONTENT_TYPE, AnswerReader, Shortcut
+from metaserver.wire.historic import Completion
 from metaserver.wire.validation import check
 from metaserver.wire.xmlrpc import CHUNK, Value
-from tests.integration.callers import SECONDS, VOCABULARY, call, server
+from tests.integration.callers import SECONDS, VOCABULARY, article_caller, call, server
 from tests.integration.peers import GOOD, Connection, Script, answering, peer, response
 
 NO_HITS = check({}, (), VOCABULARY)
+
+
+async def test_an_answer_of_a_historic_server_is_completed() -> None:
+    old = {"normalizations": [{"dbid": "P38398", "rank": 2}, {"dbid": "P04637", "rank": 1}]}
+    async with peer(answering(response(old))) as there:
+        async with article_caller() as caller:
+            ended, _ = await caller.call(server(there.url), 0, 1)
+        assert ended.outcome is Outcome.SHAPE
+        async with article_caller(completion=Completion(by_rank=True)) as caller:
+            ended, answer = await caller.call(server(there.url), 0, 1)
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert answer.payloads["INT"] == [["P04637", 1, 1.0], ["P38398", 2, 0.5]]
 
 
 class Reader:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import io
 import json
+import re
 import zipfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -21,7 +22,7 @@ from metaserver.results.data import FOLDER
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
 from tests.hubs.inside import ORGANISER, Running, at_work, plan_phase, settings
-from tests.hubs.sites import client_of, organiser_token, visiting
+from tests.hubs.sites import Visitor, client_of, organiser_token, visiting
 
 ANYBODY = Caller()
 TERMS = "For research in the challenge alone."
@@ -224,3 +225,27 @@ async def test_an_organiser_releases_and_withdraws_it_on_its_page(running: Runni
         page = await ana.post(f"{path}/withdraw")
         assert (page.path, "None is released" in page.said) == (path, True)
         assert (await ana.get("/c/bc/test/data")).status == 404
+
+
+async def test_a_release_whose_file_is_gone_is_linked_nowhere(running: Running) -> None:
+    """As where the store was restored from a copy."""
+    await running.do("data-package.release", phase="test")
+    assert (await running.do("phases.get", phase="test")).data
+    [file] = (Path(running.service.settings.folder) / FOLDER).iterdir()
+    file.unlink()
+    assert not (await running.do("phases.get", phase="test")).data
+    assert not (await running.do("data-package.get", ANYBODY, phase="test")).outdated
+    assert "is gone" in (await running.do("data-package.get", phase="test")).outdated
+    async with visiting(running) as ana:
+        assert "data" not in await hrefs(ana, "/c/bc")
+        await ana.sign_in(await organiser_token(running))
+        page = await ana.get("/organise/phases/test/data")
+        assert "is gone, as after a restore: nobody can read it: release it again" in page.said
+    await running.do("data-package.release", phase="test")
+    assert (await running.do("phases.get", phase="test")).data
+
+
+async def hrefs(visitor: Visitor, path: str) -> str:
+    """Return the addresses of a page's links to data."""
+    page = await visitor.get(path)
+    return " ".join(re.findall(r'href="([^"]*/data[^"]*)"', page.text))

@@ -9,8 +9,10 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.model.errors import RefusedError
+from metaserver.model.records import ServerName
 from metaserver.store.tables import metadata
 from tests.hubs.command import metaserver
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -74,6 +76,35 @@ async def test_one_with_answers_is_refused_with_the_reason(running: Running) -> 
         assert page.status == 409
         assert "has answers of servers" in page.said
     assert running.service.phase("test").name == "test"
+
+
+def fail(_text: str, _context: Context) -> Answer:
+    """Fail with a message."""
+    raise ValueError("the model is not loaded")
+
+
+async def test_one_whose_servers_only_failed_is_deleted_with_their_attempts(
+    running: Running,
+) -> None:
+    failing = False
+
+    def once(text: str, context: Context) -> Answer:
+        return fail(text, context) if failing else annotate(text, context)
+
+    async with served(Kit(once)) as url:
+        await registered(running, url)
+        failing = True
+        await running.do("phases.open", phase="test")
+        await running.do("servers.next", running.team("blue"), server="blue-1")
+        monitor = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: sum(monitor.status("blue-1").outcomes.values()) > 0)
+        await running.do("phases.freeze", phase="test")
+        engine, phase = running.service.scheduler.lanes.engine, running.service.phase("test")
+        key = phase.key(phase.servers[ServerName("blue-1")])
+        await running.until(lambda: not engine.at_work(key))
+    assert "attempts" in await rows(running, "phase_id")
+    await running.do("phases.delete", phase="test")
+    assert await rows(running, "phase_id") == {}
 
 
 async def test_a_challenge_goes_with_its_phases_and_an_archive_is_whole(

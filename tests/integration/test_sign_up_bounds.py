@@ -99,6 +99,23 @@ async def test_one_address_does_not_close_sign_up_for_others(
     assert not any(one and "10.0" in one for one in origins)  # addresses are not kept
 
 
+async def test_the_networks_of_one_ipv6_site_count_as_one(door: Door) -> None:
+    for number in range(OF_ORIGIN):
+        await door.begin(f"2001:db8:1:{number:x}::/64")
+    found = await refused(door.begin("2001:db8:1:ffff::/64"))
+    assert found.refusal is Refusal.TOO_MANY
+    await door.begin("2001:db8:2::/64")
+    await door.begin("192.0.2.1")
+
+
+async def test_a_name_that_looks_like_a_team_is_taken(door: Door) -> None:
+    await door.running.do("teams.create", team="blue")
+    await door.begin(team="BLUE")
+    found = await refused(door.confirm())
+    assert "there is a team 'BLUE' already" in found.message
+    assert (await door.confirm(team="blue-2")).team == "blue-2"
+
+
 @pytest.mark.slow
 async def test_who_has_confirmed_leaves_room_for_others_of_the_address(door: Door) -> None:
     for number in range(OPEN_OF_ORIGIN + 2):

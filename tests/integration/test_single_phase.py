@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import zipfile
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import sqlalchemy as sa
 from aiohttp.test_utils import TestClient, TestServer, make_mocked_request
 
 from annotators.contract import Answer, Context
 from annotators.server import Kit
-from metaserver.cli.results import write_results
+from metaserver.archive.writing import export_store
+from metaserver.cli.results import leave_package, write_results
+from metaserver.cli.serve import open_service
 from metaserver.cli.single_phase import SinglePhase, work_to_end
 from metaserver.config import CircuitSettings, MetricsReaders, Settings, WebSettings, read_settings
 from metaserver.lanes.events import LaneEnd
@@ -34,6 +40,7 @@ from tests.hubs.inside import at_work, settings
 from tests.hubs.process import write_config
 from tests.hubs.single import begun, single_phase
 from tests.integration.kits import asked_server, served
+from tests.waiting import until
 
 ARTICLES = len(list((DEMO / "articles").iterdir()))
 IMPATIENT = CircuitSettings(failures=2, probe_base=0.05, probe_cap=0.1, patience=0.5)
@@ -117,6 +124,36 @@ async def test_a_folder_of_a_run_is_served_and_goes_on_as_a_run(tmp_path: Path) 
     async with at_work(known) as service:
         phase = service.service.phase("run")
         assert boards_json(phase.boards.scoreboard) == leaderboard(tmp_path / "hub")
+
+
+async def test_a_server_that_is_left_half_way_is_scored_on_all_articles(tmp_path: Path) -> None:
+    """On the boards that a run leaves; while its phase is open, what is over for it counts."""
+    package, archive = tmp_path / "package", tmp_path / "all.zip"
+    async with AsyncExitStack() as stack:
+        one = await stack.enter_async_context(asked_server(0.2))
+        known, phase = await given(tmp_path, one=one.url)
+        async with begun(known, phase) as (hub, running):
+            working = asyncio.create_task(work_to_end(hub, running))
+            await until(lambda: running.boards.server_monitor.status(ONE).done >= 3)
+            await stack.aclose()  # the server is gone
+            assert (await working)[ONE] is LaneEnd.ABANDONED
+            assert running.boards.server_monitor.status(ONE).done < ARTICLES
+            board = (await write_results(hub, running))[INT]
+            await leave_package(hub, running, package)
+    [row] = board.rows
+    assert (row.place, row.below, row.counted) == (None, True, row.articles_in_gold)
+    assert not board.provisional
+    assert json.loads((package / "boards" / "INT.json").read_text())["provisional"] is False
+    async with open_service(known) as service:  # nothing works: as it was left
+        running = service.phase("run")
+        async with running.scoring:
+            await running.catch_up()
+        live = running.boards.scoreboard
+        [row] = live.board(INT).rows
+        assert row.counted < row.articles_in_gold
+        await asyncio.to_thread(export_store, service.store.place, archive, known)
+        found = json.loads(zipfile.ZipFile(archive).read("phases/run/leaderboard.json"))
+        assert found["boards"] == json.loads(msgspec.json.encode(boards_json(live)))
 
 
 async def test_the_other_commands_work_on_the_folder_of_a_run(tmp_path: Path) -> None:

@@ -126,6 +126,24 @@ async def test_results_have_score_place_change_coverage_and_curve(running: Runni
     }  # fmt: skip
 
 
+async def test_a_curve_ends_at_the_score_of_the_board_by_its_measure(running: Running) -> None:
+    first = GOOD.splitlines(keepends=True)[:3]
+    await running.do("phases.update", phase="test", ranking={"measure": "recall"})
+    await upload(running, "blue-run", "".join(first))
+    board = await running.do("boards.get", phase="test", task="INT")
+    [row] = board.rows
+    [found] = await running.do("runs.mine", running.team("blue"))
+    assert (found.measure, found.score) == ("R", row.values["recall"])
+    assert found.curve[-1] == (32, pytest.approx(row.values["recall"]))
+    highest = max(score for _, score in found.curve)
+    assert highest > found.curve[-1][1]  # articles without a hit are zero
+    published = {"measure": "recall", "articles": "answered"}
+    await running.do("phases.update", phase="test", ranking=published)
+    [found] = await running.do("runs.mine", running.team("blue"))
+    assert found.curve[-1][1] == pytest.approx(found.score)
+    assert found.score > row.values["recall"]
+
+
 async def test_what_is_hidden_says_when_it_is_shown_and_a_test_phase_has_no_curve(
     running: Running,
 ) -> None:

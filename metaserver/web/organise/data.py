@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from multidict import MultiMapping
 
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState
-from metaserver.operations import data_packages, phases
+from metaserver.operations import data_packages
 from metaserver.operations.data_packages import DataRelease, kept_data
 from metaserver.operations.fields import OnePhase
+from metaserver.operations.jobs import JobDetail
+from metaserver.operations.phases import PhaseDetail
 from metaserver.web.organise.form_helpers import OperationForm, tried
 from metaserver.web.organise.jobs import job_path
 from metaserver.web.organise.overview import phase_path
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.organise.packages import PackagePages
 from metaserver.web.ui.forms import Wording
 
 WORDING = {
@@ -37,56 +39,35 @@ WORDING = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataPages:
+class DataPages(PackagePages):
     """The handlers of data packages."""
 
-    console: ConsoleContext
+    kind = "data"
 
-    def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        one = "/organise/phases/{phase}/data"
+    def _more(self, one: str) -> list[web.RouteDef]:
         return [
-            web.get(one, self.show),
-            web.post(one, self.release),
             web.get(f"{one}/withdraw", self.ask_withdraw),
             web.post(f"{one}/withdraw", self.withdraw),
         ]
 
-    async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
-        """Keep packages for as long as an application serves."""
-        async with kept_data(self.console.hub):
-            yield
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        return kept_data(self.console.hub)
 
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the state of a phase's package, and the form that releases one."""
-        return await self._show(request)
+    def _form(self, phase: PhaseDetail) -> OperationForm:
+        """Return the form of a phase: gold is asked about where it is not as usual."""
+        gold = "without_gold" if phase.kind is PhaseState.TRAINING else "gold"
+        names = (gold, "test_articles", "public", "license", "terms")
+        return OperationForm(request=DataRelease, names=names, wording=WORDING)
 
-    async def _show(
-        self,
-        request: web.Request,
-        sent: MultiMapping[Any] | None = None,
-        refused: RefusedError | None = None,
-    ) -> web.Response:
-        asked = OnePhase(phase=request.match_info["phase"])
-        phase = await self.console.ask(request, phases.get, asked)
-        return self.console.answer(
-            "organise_data.html",
-            status=refused.refusal if refused else 200,
-            phase=phase,
-            package=await self.console.ask(request, data_packages.get, asked),
-            form=_form(phase.kind).form(sent, refused),
-        )
+    async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
+        asked = OnePhase(phase=phase.phase)
+        return {"package": await self.console.ask(request, data_packages.get, asked)}
 
-    async def release(self, request: web.Request) -> web.Response:
-        """Begin to make and release a package, and lead to its job."""
-        sent = await posted(request)
-        asked = OnePhase(phase=request.match_info["phase"])
-        phase = await self.console.ask(request, phases.get, asked)
-        values = {**_form(phase.kind).values(sent), "phase": phase.phase}
-        done = await tried(self.console.submit(request, data_packages.release, values))
-        if isinstance(done, RefusedError):
-            return await self._show(request, sent, done)
-        raise web.HTTPSeeOther(job_path(done))
+    def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
+        return self.console.submit(request, data_packages.release, values)
+
+    def _after(self, job: JobDetail) -> str:
+        return job_path(job)
 
     async def ask_withdraw(self, request: web.Request) -> web.Response:
         """Ask whether a package is to be withdrawn."""
@@ -95,8 +76,7 @@ class DataPages:
     async def _ask_withdraw(
         self, request: web.Request, refused: RefusedError | None = None
     ) -> web.Response:
-        asked = OnePhase(phase=request.match_info["phase"])
-        phase = await self.console.ask(request, phases.get, asked)
+        phase = await self._phase(request)
         return self.console.answer(
             "organise_withdraw.html",
             status=refused.refusal if refused else 200,
@@ -111,10 +91,3 @@ class DataPages:
         if isinstance(done, RefusedError):
             return await self._ask_withdraw(request, done)
         raise web.HTTPSeeOther(f"{phase_path(asked.phase)}/data")
-
-
-def _form(kind: PhaseState) -> OperationForm:
-    """Return the form of a phase of a kind: gold is asked about where it is not as usual."""
-    gold = "without_gold" if kind is PhaseState.TRAINING else "gold"
-    names = (gold, "test_articles", "public", "license", "terms")
-    return OperationForm(request=DataRelease, names=names, wording=WORDING)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
 from aiohttp import web
-from multidict import MultiMapping
 
-from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState
-from metaserver.operations import phases, results
+from metaserver.operations import results
 from metaserver.operations.fields import OnePhase
+from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
 from metaserver.operations.results import NewPackage, PackageDetail, kept_packages, package_of
 from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
-from metaserver.web.organise.form_helpers import OperationForm, tried
+from metaserver.web.organise.form_helpers import OperationForm
 from metaserver.web.organise.overview import phase_path
-from metaserver.web.ui.console import ConsoleContext, posted
+from metaserver.web.organise.packages import PackagePages
 from metaserver.web.ui.forms import Wording
 from metaserver.web.ui.live import LiveParts
 
@@ -41,58 +41,35 @@ FORM = OperationForm(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultsPages:
+class ResultsPages(PackagePages):
     """The handlers of results packages."""
 
-    console: ConsoleContext
+    kind = "results"
 
-    def routes(self) -> list[web.RouteDef]:
-        """Return their routes."""
-        one = "/organise/phases/{phase}/results"
-        return [
-            web.get(one, self.show),
-            web.post(one, self.begin),
-            web.get(f"{one}/package", self.fetch),
-        ]
+    def _more(self, one: str) -> list[web.RouteDef]:
+        return [web.get(f"{one}/package", self.fetch)]
 
-    async def while_serving(self, _: web.Application) -> AsyncIterator[None]:
-        """Keep packages for as long as an application serves."""
-        async with kept_packages(self.console.hub):
-            yield
+    def _kept(self) -> AbstractAsyncContextManager[None]:
+        return kept_packages(self.console.hub)
 
-    async def show(self, request: web.Request) -> web.Response:
-        """Answer with the state of a phase's package."""
-        return await self._show(request)
+    def _form(self, phase: PhaseDetail) -> OperationForm:
+        return FORM
 
-    async def _show(
-        self,
-        request: web.Request,
-        sent: MultiMapping[Any] | None = None,
-        refused: RefusedError | None = None,
-    ) -> web.Response:
-        asked = OnePhase(phase=request.match_info["phase"])
-        phase: PhaseDetail = await self.console.ask(request, phases.get, asked)
-        return self.console.answer(
-            "organise_results.html",
-            status=refused.refusal if refused else 200,
-            phase=phase,
-            over=phase.state in (PhaseState.FROZEN, PhaseState.CLOSED),
-            package=await self._package(request, phase.phase),
-            form=FORM.form(sent, refused),
-            now=time.time(),
-        )
+    async def _shown(self, request: web.Request, phase: PhaseDetail) -> Mapping[str, Any]:
+        return {
+            "over": phase.state in (PhaseState.FROZEN, PhaseState.CLOSED),
+            "package": await self._package(request, phase.phase),
+            "now": time.time(),
+        }
+
+    def _make(self, request: web.Request, values: Mapping[str, Any]) -> Awaitable[JobDetail]:
+        return self.console.submit(request, results.make, values)
+
+    def _after(self, job: JobDetail) -> str:
+        return f"{phase_path(job.subject)}/results"
 
     async def _package(self, request: web.Request, phase: str) -> PackageDetail:
         return await self.console.ask(request, results.get, OnePhase(phase=phase))
-
-    async def begin(self, request: web.Request) -> web.Response:
-        """Begin a package."""
-        sent = await posted(request)
-        asked = {**FORM.values(sent), "phase": request.match_info["phase"]}
-        done = await tried(self.console.submit(request, results.make, asked))
-        if isinstance(done, RefusedError):
-            return await self._show(request, sent, done)
-        raise web.HTTPSeeOther(f"{phase_path(done.subject)}/results")
 
     async def fetch(self, request: web.Request) -> web.StreamResponse:
         """Answer with the package."""

@@ -1,6 +1,7 @@
 from metaserver.uniprot import FormatVocabulary, ReleaseVocabulary, Ruling, SecondaryPolicy
 from metaserver.uniprot.intent import Intent
-from metaserver.uniprot.verdicts import INTENTS
+from metaserver.uniprot.verdicts import INTENTS, Normalisation
+from metaserver.uniprot.vocabulary import Policies, split_name
 
 
 def test_only_strings_not_accepted_unchanged_have_a_ruling(release):
@@ -55,3 +56,22 @@ def test_without_a_release_the_form_of_an_accession_decides():
         7: Ruling(None, "is not in upper case: perhaps P04637 is meant"),
     }
     assert FormatVocabulary().rulings([]) == {}
+
+
+def test_mend_reads_the_accession_that_a_string_contains(release):
+    vocabulary = ReleaseVocabulary(release=release, normalise=Normalisation.MEND)
+    sent = ["P04637-2", " p04637", "uniprot:P04637", "https://www.uniprot.org/uniprot/P04637"]
+    rulings = vocabulary.rulings([*sent, "P04637", "P99999-1", "Q15086-2", "P53_HUMAN", "TP53"])
+    assert [rulings[i].accession for i in range(4)] == ["P04637"] * 4
+    assert rulings[0].note == "names an isoform, not an entry: read as P04637"
+    assert [rulings[i].accession for i in range(5, 9)] == [None] * 4
+    assert 4 not in rulings
+
+
+def test_mend_and_map_work_together(release):
+    policies = Policies(SecondaryPolicy.MAP, Normalisation.MEND)
+    vocabulary = ReleaseVocabulary(release=release, **policies._asdict())
+    assert vocabulary.rulings(["Q15086-2"])[0].accession == "P04637"
+    assert vocabulary.name == "2025_04+map+mend"
+    assert split_name(vocabulary.name, Policies()) == ("2025_04", policies)
+    assert split_name("2025_04", Policies()) == ("2025_04", Policies())
