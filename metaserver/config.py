@@ -146,6 +146,31 @@ class SecuritySettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
             read_network(network, "allow_networks")
 
 
+class ServersForCurators(StrEnum):
+    """The servers of open phases that are sent curators' requests; the others always are."""
+
+    IDLE = "idle"  # those whose lane is not at work
+    SHARE = "share"  # all, one request at a time beside a lane at work
+    NEVER = "never"  # none
+
+
+class CurationSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Requests of curators: which servers are asked, and how much each token may ask.
+
+    `release` is the UniProt release that answers are checked by; empty: that of the newest phase.
+    """
+
+    servers: ServersForCurators = ServersForCurators.IDLE
+    release: str = ""
+    models: dict[str, str] = {}  # files of `scoring consensus train` by task
+    requests_a_day: Count = 200  # of one token
+    in_flight: Count = 3  # requests of one token that servers are asked about at a time
+    at_once: Count = 20  # of all tokens together
+    queue: Count = 100  # of all tokens together, with those that wait
+    text_bytes: Count = 2 * 2**20  # of an article
+    keep_days: Count = 90  # after which a request is deleted
+
+
 class PhaseSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A phase to create, or to update when its settings change (docs/organisers.md).
 
@@ -193,6 +218,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     notices: NoticeSettings = NoticeSettings()
     logs: LogSettings = LogSettings()
     security: SecuritySettings = SecuritySettings()
+    curation: CurationSettings = CurationSettings()
     challenges: list[ChallengeSettings] = []
 
     def release_folder(self, name: str) -> Path:

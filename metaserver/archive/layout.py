@@ -181,8 +181,8 @@ TABLES = (
 """The archived tables, in the order in which rows refer to each other.
 
 Tokens, one-time links and sessions are left out, because a reader of the archive could try them; so
-are notices, alerts and channels, and what is made from the rest: checkpoints, and the data packages
-of phases, whose files are beside the store.
+are notices, alerts and channels, requests of curators with their texts, and what is made from the
+rest: checkpoints, and the data packages of phases, whose files are beside the store.
 """
 
 LEFT_OUT = frozenset(
@@ -195,6 +195,8 @@ LEFT_OUT = frozenset(
         t.notices.name,
         t.checkpoints.name,
         t.data_packages.name,
+        t.requests.name,
+        t.request_answers.name,
     }
 )
 

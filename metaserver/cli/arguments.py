@@ -242,7 +242,7 @@ def add_token(parser: ArgumentParser) -> None:
 
 
 def add_uniprot(parser: ArgumentParser) -> None:
-    """Add what `uniprot` is given: one of seven actions."""
+    """Add what `uniprot` is given: one of eight actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="COMMAND")
     build = actions.add_parser("build", help="build a release directory from UniProt's files")
     build.add_argument("--from", dest="sources", nargs="+", required=True, type=Path,
@@ -251,6 +251,8 @@ def add_uniprot(parser: ArgumentParser) -> None:
     build.add_argument("--release", required=True, metavar="NAME", help="such as 2025_04")
     build.add_argument("--out", required=True, type=Path, metavar="DIR",
         help="the new release directory")  # fmt: skip
+    build.add_argument("--names", action="store_true",
+        help="add names, symbols and organisms of the reviewed entries")  # fmt: skip
     lookup = actions.add_parser(
         "lookup", help="judge accessions: a line each of accession, verdict and reason"
     )
@@ -259,6 +261,14 @@ def add_uniprot(parser: ArgumentParser) -> None:
         help="none: one a line from standard input")  # fmt: skip
     lookup.add_argument("--details", action="store_true",
         help="add each entry's species and UniRef50 cluster")  # fmt: skip
+    names = actions.add_parser("names", help="find reviewed entries by symbol or name")
+    _add_release(names)
+    names.add_argument(
+        "text", nargs="+", metavar="TEXT", help="accession, symbol or words of a name"
+    )
+    names.add_argument("--taxon", type=int, metavar="N", help="entries of this NCBI taxon alone")
+    names.add_argument("--limit", type=int, default=20, metavar="N",
+        help="entries at most (default 20, 100 at most)")  # fmt: skip
     info = actions.add_parser("info", help="print a release's counts, sources and checksums")
     info.add_argument("release", type=Path, metavar="DIR", help="a release directory")
     diff = actions.add_parser("diff", help="say what became of a release's entries in another")

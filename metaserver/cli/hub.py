@@ -20,9 +20,13 @@ from metaserver.client.guard import AddressGuard
 from metaserver.client.http import open_client
 from metaserver.config import Settings
 from metaserver.conformance.runner import ConformanceRunner
+from metaserver.curation.candidates import read_models
+from metaserver.curation.desk import RequestDesk
+from metaserver.curation.texts import GuardedArticles
 from metaserver.files import descriptors
 from metaserver.monitoring.metrics import Metrics, Sources
 from metaserver.operations.context import HubContext
+from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
 from metaserver.operations.sign_ups import OF_ORIGIN, ORIGIN_SECONDS
 from metaserver.operations.uploads import READS, READS_SECONDS
@@ -79,6 +83,8 @@ async def open_hub(
         )
         scheduler.listeners.append(metrics.publish)
         state_recorder = ServerStateRecorder(store, scheduler.phases.values, clock)
+        rules = ChallengeRules(scheduler, settings, clock)
+        desk = RequestDesk(store, client, rules, settings, clock)
         notifier = Notifier(store, client, settings.notices, clock)
         state_recorder.listeners.append(notifier.seen)
         hub = HubContext(
@@ -98,6 +104,10 @@ async def open_hub(
             sign_ups=RecentCounts(OF_ORIGIN, ORIGIN_SECONDS, clock),
             file_reads=RecentCounts(READS, READS_SECONDS, clock),
             curves=ScoreCurves(store),
+            rules=rules,
+            requests=desk,
+            guarded=GuardedArticles(store, rules),
+            models=read_models(settings.curation.models),
             clock=clock,
         )
         try:
@@ -119,6 +129,7 @@ async def work(hub: HubContext, *, notices: bool = True) -> None:
             group.create_task(hub.state_recorder.run(), name="states")
             group.create_task(hub.archiver.run(), name="archiver")
             group.create_task(hub.keeper.run(), name="keeper")
+            group.create_task(hub.requests.run(), name="requests")
             if notices:
                 group.create_task(hub.sign_up_mailer.run(), name="sign-ups")
                 group.create_task(hub.notifier.run(), name="notices")

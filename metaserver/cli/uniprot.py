@@ -1,10 +1,11 @@
-"""`metaserver uniprot build | lookup | info | diff | use | taxa | orthologs`."""
+"""`metaserver uniprot build | lookup | names | info | diff | use | taxa | orthologs`."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -14,6 +15,8 @@ import msgspec
 from metaserver.uniprot.activation import use
 from metaserver.uniprot.build import build_release
 from metaserver.uniprot.diff import compare, gone
+from metaserver.uniprot.directory import NameDirectory
+from metaserver.uniprot.names_writer import NAMES
 from metaserver.uniprot.progress import progress_bar
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import AccessionVerdict, Status
@@ -55,7 +58,9 @@ def main(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     with progress_bar(args.sources) as begun:
-        release = build_release(args.sources, name=args.release, out=args.out, begun=begun)
+        release = build_release(
+            args.sources, name=args.release, out=args.out, names=args.names, begun=begun
+        )
     print("\n".join(_summary(release)))
     return 0
 
@@ -70,6 +75,21 @@ def _lookup(args: argparse.Namespace) -> int:
         if args.details:
             lines = map("\t".join, zip(lines, *_details(release, batch), strict=True))
         sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
+
+
+def _names(args: argparse.Namespace) -> int:
+    with closing(NameDirectory.open(args.release)) as directory:
+        for one in directory.search(" ".join(args.text), taxon=args.taxon, limit=args.limit):
+            cells = (
+                one.accession,
+                one.entry_name,
+                "; ".join(one.names),
+                " ".join(one.symbols),
+                str(one.taxon or ""),
+                one.organism,
+            )
+            print("\t".join(cell.translate(_CONTROL) for cell in cells))
     return 0
 
 
@@ -97,6 +117,9 @@ def _summary(release: Release) -> Iterator[str]:
     size = sum(path.stat().st_blocks * 512 for path in release.directory.iterdir())
     yield f"UniProt {release.name}, format {release.meta.format}: {release.directory}"
     yield f"{size / 1e6:,.1f} MB on disk"
+    if (release.directory / NAMES).exists():
+        with closing(NameDirectory.open(release.directory)) as directory:
+            yield f"{len(directory):>15,} entries with names"
     for name, count in msgspec.structs.asdict(release.meta.counts).items():
         yield f"{count:>15,} {_COUNTS[name]}"
 
@@ -154,6 +177,7 @@ def _line(verdict: AccessionVerdict) -> str:
 ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "build": _build,
     "lookup": _lookup,
+    "names": _names,
     "info": _info,
     "diff": _diff,
     "use": _use,

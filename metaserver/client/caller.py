@@ -55,9 +55,11 @@ class PhaseArticles:
 class ArticleCaller:
     """The caller that sends a phase's articles; implements `lanes.ports.ServerCaller`.
 
-    `time_limit` bounds an article's request and answer together, in seconds; the wait for one of
-    the server's slots, taken for `use`, comes before. `completion` is for servers from before the
-    contract.
+    `time_limit` bounds an article's request and answer together, in seconds, of which servers are
+    sent `announced`. The wait for one of the server's slots, taken for `use`, comes before; None:
+    the slot is held already. With `asides` answers also have what is not scored, which the reader
+    of usual answers leaves out.
+    `completion` is for servers from before the contract.
     """
 
     def __init__(
@@ -70,7 +72,9 @@ class ArticleCaller:
         time_limit: float,
         completion: Completion | None = None,
         clock: Callable[[], float] = time.time,
-        use: SlotUse = SlotUse.LANE,
+        use: SlotUse | None = SlotUse.LANE,
+        asides: bool = False,
+        announced: float | None = None,
     ) -> None:
         self._client = client
         self._articles = articles
@@ -80,20 +84,30 @@ class ArticleCaller:
         self._completion = completion
         self._clock = clock
         self._use = use
+        self._asides = asides
+        self._announced = time_limit if announced is None else announced
         self._voided: dict[tuple[ServerName, int], int] = {}  # in a row, of an article
 
     async def call(
         self, server: Server, position: int, number: int
     ) -> tuple[Attempt, CheckedAnswer | None]:
         """Send one article and check the answer; raises the error of loading its text, if any."""
-        article, slots = self._articles.ids[position], self._client.slots
+        if self._use is None:
+            return await self._traced(server, position, number)
+        slots = self._client.slots
         await slots.take(server, self._use)
         try:
-            with span("attempt", server=server.name, article=article, number=number) as current:
-                attempt, checked = await self._attempt(server, position, number)
-                current.set_attribute("outcome", attempt.outcome)
+            return await self._traced(server, position, number)
         finally:
             slots.give(server, self._use)
+
+    async def _traced(
+        self, server: Server, position: int, number: int
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        article = self._articles.ids[position]
+        with span("attempt", server=server.name, article=article, number=number) as current:
+            attempt, checked = await self._attempt(server, position, number)
+            current.set_attribute("outcome", attempt.outcome)
         return attempt, checked if attempt.outcome in ANSWERED else None
 
     async def _attempt(
@@ -163,7 +177,7 @@ class ArticleCaller:
     def _check(self, value: Value, tasks: Sequence[AnsweredTask], report: Report) -> CheckedAnswer:
         if self._completion is not None:
             value = self._completion.completed(value, report)
-        return check(value, tasks, self._vocabulary, report)
+        return check(value, tasks, self._vocabulary, report, asides=self._asides)
 
     def _call(self, server: Server, position: int, number: int) -> ArticleCall:
         articles = self._articles
@@ -171,7 +185,8 @@ class ArticleCaller:
             server=server,
             article=articles.ids[position],
             number=number,
-            time_limit=self._time_limit,
+            time_limit=self._announced,
+            usual=not self._asides,
             tasks=self._tasks_of(server),
             vocabulary=self._vocabulary,
             text=PhaseText(articles.texts, position, articles.wire_bytes[position]),

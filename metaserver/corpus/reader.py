@@ -7,23 +7,24 @@ from pathlib import Path
 
 from metaserver.corpus.bioc import read_bioc_json
 from metaserver.corpus.draft import ArticleDraft
-from metaserver.corpus.files import article_files, read_bytes, stem_and_suffix
+from metaserver.corpus.files import MAX_BYTES, article_files, read_bytes, stem_and_suffix
 from metaserver.corpus.markup import read_xml
 from metaserver.model.errors import InputError
 from metaserver.model.records import Article, ArticleId
 
 
-def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
+def read_articles(paths: Iterable[Path], *, limit: int = MAX_BYTES) -> Iterator[Article]:
     """Yield the articles of files and folders, in order; a folder's are sorted by path.
 
     Reads text files (UTF-8), JATS, Elsevier, PubMed and BioC XML and BioC JSON, each also gzipped.
     An article's id is its PubMed id, else its PMCID, else its DOI, else the file's name without
     suffix; in BioC it is the document's id. Raises `InputError`, with file and line, for a file
-    that cannot be read completely, an article without text, and a repeated id.
+    that cannot be read completely or has more than `limit` bytes when it is unpacked, an article
+    without text, and a repeated id.
     """
     sources: dict[ArticleId, str] = {}
     for path in list(article_files(paths)):
-        for draft in _read_drafts(path):
+        for draft in _read_drafts(path, limit):
             article = _article(path, draft)
             if article.id in sources:
                 message = f"article {article.id} is in {sources[article.id]} too; an id comes once"
@@ -32,9 +33,9 @@ def read_articles(paths: Iterable[Path]) -> Iterator[Article]:
             yield article
 
 
-def _read_drafts(path: Path) -> Iterator[ArticleDraft]:
+def _read_drafts(path: Path, limit: int) -> Iterator[ArticleDraft]:
     """Yield a file's articles; the first byte shows the kind, except that `.txt` is always text."""
-    data = read_bytes(path)
+    data = read_bytes(path, limit)
     _, suffix = stem_and_suffix(path)
     start = data[:64].removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if suffix != ".txt" and (start == b"<" or suffix in {".xml", ".nxml"}):

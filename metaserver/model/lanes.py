@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -94,6 +94,17 @@ class StoredAttempt(NamedTuple):
     final: bool
 
 
+class Asides(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of an answer that is not scored, for people who read it.
+
+    `hits` has evidence and taxon (None: none) of each hit of a task's payload, in its order.
+    `mentions` have offset, words, type, and the accession (each empty where it was not sent).
+    """
+
+    hits: Mapping[TaskName, Sequence[tuple[str, int | None]]] = {}
+    mentions: Sequence[tuple[int, str, str, str]] = ()
+
+
 class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The valid part of an answer, and the problems found in it.
 
@@ -101,6 +112,7 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     task the server answered; it is empty where the attempt failed. `problems` are the first 100,
     worst first, notes that cost nothing (a value read as another type) last; `problem_count` is
     the number of all of them. `message` is the worst one in one line, empty where there is none.
+    `asides` are there where they were asked for; lanes do not keep them.
     """
 
     outcome: Outcome
@@ -110,3 +122,4 @@ class CheckedAnswer(msgspec.Struct, frozen=True, kw_only=True):
     problem_count: int
     hits_kept: int
     hits_dropped: int
+    asides: Asides | None = None

@@ -13,6 +13,8 @@ from metaserver.model.states import Control
 class RegisteredServer:
     """A stored server; `verdicts` is JSON of its conformance runs, by the phase's name.
 
+    `serves_curators`: its team agrees that curators' requests are sent to it.
+
     Two values of a server that differ in its verdicts alone are equal.
     """
 
@@ -21,6 +23,7 @@ class RegisteredServer:
     team: TeamName | None
     created_at: float
     retired_at: float | None = None
+    serves_curators: bool = False
     verdicts: Mapping[str, bytes] = field(default_factory=dict, compare=False)
 
 

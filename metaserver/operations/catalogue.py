@@ -10,6 +10,7 @@ from metaserver.operations import (
     challenge_pages,
     challenges,
     conformance,
+    consents,
     control_room,
     corpora,
     data_packages,
@@ -22,6 +23,7 @@ from metaserver.operations import (
     monitoring,
     phases,
     releases,
+    requests,
     results,
     run_previews,
     runs,
@@ -53,6 +55,7 @@ MODULES = tuple(
         teams,
         tokens,
         servers,
+        consents,
         conformance,
         lanes,
         attempts,
@@ -68,6 +71,7 @@ MODULES = tuple(
         methods,
         boards,
         annotations,
+        requests,
     )
 )
 

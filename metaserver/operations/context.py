@@ -12,12 +12,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
 from metaserver.conformance.runner import ConformanceRunner
+from metaserver.curation.candidates import Models
+from metaserver.curation.desk import RequestDesk
+from metaserver.curation.texts import GuardedArticles
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.records import PhaseName, ServerName, TeamName
 from metaserver.model.servers import RegisteredServer
 from metaserver.model.states import OPEN_STATES
 from metaserver.monitoring.metrics import Metrics
 from metaserver.operations.caller import Caller
+from metaserver.operations.curation_rules import ChallengeRules
 from metaserver.operations.recent import RecentCounts
 from metaserver.phases.alerting import AlertSender
 from metaserver.phases.archiver import BoardArchiver
@@ -61,6 +65,10 @@ class HubContext:
     sign_ups: RecentCounts
     file_reads: RecentCounts  # of result files, by team
     curves: ScoreCurves
+    rules: ChallengeRules
+    requests: RequestDesk
+    guarded: GuardedArticles
+    models: Models
     last_export: LastExport = field(default_factory=LastExport)
     last_packages: dict[PhaseName, Job] = field(default_factory=dict)
     clock: Callable[[], float] = time.time

@@ -141,6 +141,8 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     `tested` is the state of its newest test, for whichever phase, and `reasons` are the problems
     found; `tests` has one entry for each phase that is not over. `testing`: a test is under way.
 
+    `serves_curators`: curators' requests are sent to it (`servers serve-curators`).
+
     In `url`, *** replaces user info, query and fragment: these can be written, not read. Of a
     secret, `secret` says only whether one is "set" or "none" is.
     """
@@ -159,6 +161,7 @@ class ServerDetail(msgspec.Struct, frozen=True, kw_only=True):
     auth_name: str
     secret: str
     certificate: str
+    serves_curators: bool
     retired: bool
     tested: TestState
     tested_for: str
@@ -186,6 +189,7 @@ def detail(hub: HubContext, registered: RegisteredServer) -> ServerDetail:
         auth_name=server.access.name,
         secret=secret_state(server.access),
         certificate=server.access.certificate,
+        serves_curators=registered.serves_curators,
         retired=registered.retired_at is not None,
         tested=newest.state,
         tested_for=newest.phase,

@@ -129,7 +129,7 @@ async def _confirmed(
         raise RefusedError(Refusal.STATE, f"{message}: ask the organisers for another")
     values = _corrected(one, challenge, kind, request)
     name = values.get("team", one.team)
-    if await teams.get(connection, TeamName(name)) is not None:
+    if await teams.is_taken(connection, name):
         await sign_ups.count_try(connection, request.secret)
         return taken(name)
     await _use(connection, request.secret, now)

@@ -6,8 +6,9 @@ later, by `phases.sign_up_mail`. `sign_up_links` has what is done with a link.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
+from ipaddress import ip_network
 from typing import Annotated
 
 import msgspec
@@ -43,6 +44,8 @@ OF_ADDRESS = 3
 """The most sign-ups of one e-mail address in a day; more are answered alike, and not kept."""
 OF_ORIGIN, ORIGIN_SECONDS = 10, 3600.0
 """The most trials from one network address within so many seconds."""
+SITE_BITS = 48
+"""The bits of an IPv6 network that counts as one address here: a customer may have all of it."""
 OPEN_OF_ORIGIN = 20
 """The most sign-ups of a day from one network address that are not decided yet."""
 KEPT = 7 * DAY
@@ -130,7 +133,8 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
     The answer is the same for every address.
     """
     challenge = await seen_challenge(hub, caller, request.challenge)
-    if wait := hub.sign_ups.take(caller.origin):
+    site = _site(caller.origin)
+    if wait := hub.sign_ups.take(site):
         message = f"too many sign-ups from here: try again in {wait / 60:.0f} min"
         raise RefusedError(Refusal.TOO_MANY, message, retry_after=wait)
     _require_open(challenge, request)
@@ -138,7 +142,7 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
     async with hub.store.writing() as connection:
         await sign_ups.purge(connection, now, KEPT)
         key = await digest_key(connection)
-        origin = keyed_digest(key, f"origin {caller.origin}".encode())
+        origin = keyed_digest(key, f"origin {site}".encode())
         await _require_room(connection, challenge, origin, now - DAY)
         known = await sign_ups.count(connection, tuple(SignUpState), email=email, since=now - DAY)
         if known < OF_ADDRESS:
@@ -158,6 +162,16 @@ async def begin(hub: HubContext, caller: Caller, request: NewSignUp) -> SignUpAn
             )
     hub.sign_up_mailer.wake()
     return SignUpAnswer(message=_words(able=hub.sign_up_mailer.able))
+
+
+def _site(origin: Hashable) -> str:
+    """Return the network of an origin that one party may have: of IPv6 a /48 (RFC 6177)."""
+    try:
+        network = ip_network(str(origin))
+    except ValueError:
+        return str(origin)
+    wide = network.version == 6 and network.prefixlen > SITE_BITS
+    return str(network.supernet(new_prefix=SITE_BITS) if wide else network)
 
 
 async def _require_room(
@@ -306,7 +320,7 @@ async def let_in(
     automatic: bool = False,
 ) -> None:
     """Make the team of a sign-up; `RefusedError` where its name is taken."""
-    if await teams.get(connection, TeamName(name)) is not None:
+    if await teams.is_taken(connection, name):
         raise taken(name)
     team_id = await teams.add(connection, TeamName(name), one.affiliation, one.email)
     await sign_ups.change(

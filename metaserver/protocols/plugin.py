@@ -123,7 +123,11 @@ class ArticleText(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ArticleCall:
-    """One attempt for one article; `tasks` are those that the server is asked for."""
+    """One attempt for one article; `tasks` are those that the server is asked for.
+
+    `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not
+    scored is needed too, so that the answer must be decoded as a whole.
+    """
 
     server: Server
     article: ArticleId
@@ -132,6 +136,7 @@ class ArticleCall:
     tasks: Sequence[Part]
     vocabulary: Vocabulary
     text: ArticleText
+    usual: bool = True
 
 
 OpenChannel: TypeAlias = Callable[[], ServerChannel]

@@ -75,6 +75,8 @@ class XmlRpc:
         limits = channel.limits
 
         def usual(body: bytes | bytearray) -> CheckedAnswer | None:
+            if not call.usual:
+                return None
             return usual_answer(body, call.tasks, call.vocabulary, limits)
 
         reader = partial(AnswerReader, limits, usual)

@@ -60,6 +60,13 @@ async def retire(connection: AsyncConnection, server_id: int) -> None:
     )
 
 
+async def serve_curators(connection: AsyncConnection, server_id: int, agreed: bool) -> None:
+    """Store whether curators' requests are sent to a server."""
+    await connection.execute(
+        sa.update(servers).where(servers.c.id == server_id).values(serves_curators=agreed)
+    )
+
+
 async def get(connection: AsyncConnection, name: ServerName) -> RegisteredServer | None:
     """Return a server by name."""
     row = (await connection.execute(_servers().where(servers.c.name == name))).first()
@@ -109,6 +116,7 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
         team=None if row.team is None else TeamName(row.team),
         created_at=row.created_at or 0.0,
         retired_at=row.retired_at,
+        serves_curators=row.serves_curators,
         verdicts=verdicts,
     )
 

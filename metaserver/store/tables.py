@@ -247,6 +247,8 @@ servers = sa.Table(
     sa.Column("auth_name", sa.String, nullable=False, server_default=""),
     sa.Column("secret", sa.String),  # encrypted with the key in the hub's key file; none: not set
     sa.Column("certificate", sa.String(64), nullable=False, server_default=""),  # its SHA-256
+    # Its team agrees that curators' requests are sent to it.
+    sa.Column("serves_curators", sa.Boolean, nullable=False, server_default=sa.false()),
 )
 
 conformance_runs = sa.Table(
@@ -417,4 +419,44 @@ notices = sa.Table(
     sa.Column("message", sa.String, nullable=False),
     sa.Column("sent_at", sa.Double),
     sa.Column("failures", sa.Integer, nullable=False),
+)
+
+requests = sa.Table(
+    "requests",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),
+    sa.Column("token_id", sa.ForeignKey("tokens.id"), nullable=False),
+    sa.Column("caller", sa.String, nullable=False),
+    sa.Column("at", sa.Double, nullable=False),
+    sa.Column("deadline_at", sa.Double),  # none: no server was asked yet
+    sa.Column("state", sa.String(16), nullable=False),  # `requests.RequestState`
+    sa.Column("message", sa.String, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),  # grows with each change
+    sa.Column("article", sa.String, nullable=False),  # its id; empty: a text without one
+    sa.Column("title", sa.String, nullable=False),
+    sa.Column("length", sa.Integer, nullable=False),  # of the text, in characters
+    sa.Column("text", sa.LargeBinary),  # zstd; none: forgotten
+    sa.Column("options", sa.LargeBinary, nullable=False),  # JSON: `requests.RequestOptions`
+    sa.Column("servers", sa.LargeBinary),  # JSON of `requests.AskedServer` when it ended
+    sa.Column("release", sa.String, nullable=False),  # that answers are checked by
+    sa.Column("expires_at", sa.Double, nullable=False, index=True),
+    sa.Index("ix_requests_token_at", "token_id", "at"),
+)
+
+request_answers = sa.Table(
+    "request_answers",
+    metadata,
+    sa.Column("request_id", sa.ForeignKey("requests.id"), primary_key=True),
+    sa.Column("server_id", sa.ForeignKey("servers.id"), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True),  # of the attempt
+    sa.Column("started_at", sa.Double, nullable=False),
+    sa.Column("ended_at", sa.Double, nullable=False),
+    sa.Column("outcome", sa.String(16), nullable=False),
+    sa.Column("message", sa.String, nullable=False),
+    sa.Column("hits", sa.Integer, nullable=False),
+    sa.Column("payloads", sa.LargeBinary),  # zstd of JSON: {task: payload}, its first hits
+    sa.Column("asides", sa.LargeBinary),  # zstd of JSON: `lanes.Asides`
+    sa.Column("raw", sa.LargeBinary),  # zstd of the bytes as received, of short answers
+    sa.Column("version", sa.Integer, nullable=False),  # of the request with which it came
+    sa.Column("late", sa.Boolean, nullable=False),
 )

@@ -57,6 +57,12 @@ async def get(connection: AsyncConnection, name: TeamName) -> Team | None:
     return None if row is None else _team(row)
 
 
+async def is_taken(connection: AsyncConnection, name: str) -> bool:
+    """Return whether a team has this name, or one that looks like it: in other letter case."""
+    query = sa.select(sa.func.count()).where(sa.func.lower(teams.c.name) == name.lower())
+    return bool((await connection.execute(query)).scalar_one())
+
+
 async def list_all(connection: AsyncConnection) -> Sequence[Team]:
     """Return all teams by name."""
     return [_team(row) for row in await connection.execute(sa.select(teams).order_by(teams.c.name))]

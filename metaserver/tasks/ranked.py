@@ -42,6 +42,9 @@ from scoring.views import members
 
 RankedPayload: TypeAlias = list[list[Any]]
 
+EVIDENCE = 2_000
+"""The most characters of a hit's evidence that are kept for curators."""
+
 COLUMNS = (
     Column(key="tp", heading="TP", count=True, help="Hits that are in the gold"),
     Column(key="fp", heading="FP", count=True, help="Hits that are not in the gold"),
@@ -64,6 +67,7 @@ class _Sent(NamedTuple):
     names: Sequence[str]
     rank: int | None
     confidence: float
+    struct: Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +87,24 @@ class RankedTask:
 
     def check(self, value: object, report: Report, vocabulary: Vocabulary) -> RankedPayload | None:
         """Return the valid hits, None where a value is not of the agreed type."""
+        return self.check_with_asides(value, report, vocabulary)[0]
+
+    def check_with_asides(
+        self, value: object, report: Report, vocabulary: Vocabulary
+    ) -> tuple[RankedPayload | None, Sequence[_Sent]]:
+        """Return the same, and the hits as they were sent, in the order of the payload."""
         array = read(value, list, self.key, report)
         if array is None:
-            return None
+            return None, ()
         report.hits_sent += len(array)
         sent = [self._read(hit, f"{self.key}[{place}]", report) for place, hit in enumerate(array)]
         readable = [hit for hit in sent if hit is not None]
-        payload = _unique(self._accepted(readable, report, vocabulary), report)
-        return payload if len(readable) == len(array) else None
+        payload, kept = _unique(self._accepted(readable, report, vocabulary), report)
+        return (payload, kept) if len(readable) == len(array) else (None, ())
+
+    def asides(self, sent: Sequence[_Sent]) -> Sequence[tuple[str, int | None]]:
+        """Return the evidence and taxon of hits, as far as they are of the agreed type."""
+        return [(_evidence(hit.struct), _taxon(hit.struct)) for hit in sent]
 
     def check_usual(
         self, array: str, report: Report, vocabulary: Vocabulary
@@ -217,7 +231,7 @@ class RankedTask:
         if confidence is None or not readable:
             return None
         found = [name for name in names if name is not None]
-        return _Sent(path, found, rank, confidence) if len(found) == len(names) else None
+        return _Sent(path, found, rank, confidence, struct) if len(found) == len(names) else None
 
     def _accepted(
         self, hits: Sequence[_Sent], report: Report, vocabulary: Vocabulary
@@ -251,7 +265,17 @@ class RankedTask:
         return None if refused else names
 
 
-def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
+def _evidence(struct: Mapping[str, Any]) -> str:
+    evidence = struct.get("evidence")
+    return evidence[:EVIDENCE] if isinstance(evidence, str) else ""
+
+
+def _taxon(struct: Mapping[str, Any]) -> int | None:
+    taxon = struct.get("taxid")
+    return taxon if type(taxon) is int and 0 < taxon < 2**31 else None
+
+
+def _unique(hits: Sequence[_Sent], report: Report) -> tuple[RankedPayload, Sequence[_Sent]]:
     """Return the hits by rank, without repetitions: the better ranked, then the first, is kept."""
     ordered = sorted(hits, key=_order)
     items: dict[tuple[str, ...], _Sent] = {}
@@ -267,7 +291,7 @@ def _unique(hits: Sequence[_Sent], report: Report) -> RankedPayload:
         else:
             items[item] = ranks[rank] = hit
             payload.append([*item, rank, hit.confidence])
-    return payload
+    return payload, list(items.values())
 
 
 def _valid(names: Sequence[tuple[str, ...]], hits: HitColumns) -> RankedPayload | None:

@@ -4,6 +4,7 @@ Releases are folders of files outside the store. It may import model.
 """
 
 from metaserver.uniprot.build import build_release
+from metaserver.uniprot.directory import NamedEntry, NameDirectory
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.verdicts import AccessionVerdict, Ruling, SecondaryPolicy, Status
 from metaserver.uniprot.vocabulary import FormatVocabulary, ReleaseVocabulary
@@ -11,6 +12,8 @@ from metaserver.uniprot.vocabulary import FormatVocabulary, ReleaseVocabulary
 __all__ = [
     "AccessionVerdict",
     "FormatVocabulary",
+    "NameDirectory",
+    "NamedEntry",
     "Release",
     "ReleaseVocabulary",
     "Ruling",

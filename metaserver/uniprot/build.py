@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from metaserver.model.errors import InputError
 from metaserver.uniprot.intake import Intake
 from metaserver.uniprot.layout import FORMAT, Meta, ReleaseSource, write_meta
+from metaserver.uniprot.names_writer import NamesWriter
 from metaserver.uniprot.placement import place
 from metaserver.uniprot.release import Release
 from metaserver.uniprot.sources import SourceFile, SourceKind, recognise
@@ -30,9 +32,16 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def build_release(
-    sources: Sequence[Path], *, name: str, out: Path, begun: Begun = lambda stage: unwatched
+    sources: Sequence[Path],
+    *,
+    name: str,
+    out: Path,
+    names: bool = False,
+    begun: Begun = lambda stage: unwatched,
 ) -> Release:
     """Build the release `name` from `sources` (any order) as the directory `out`, and open it.
+
+    With `names`, the release also has the names of its reviewed entries (`directory`).
 
     Nothing is at `out` until the release is complete and verified. Files left by a killed build of
     `out` are removed. Raises `InputError`, with file and line, for a wrong or truncated source;
@@ -48,12 +57,14 @@ def build_release(
     try:
         _remove_abandoned(nearest, out.name)
         beside.mkdir()
-        _build(sources, name, beside, begun)
+        _build(sources, name, beside, begun, names=names)
         _sync(beside)
         out.parent.mkdir(parents=True, exist_ok=True)
         beside.rename(out)
     except OSError as error:
         raise InputError(out, f"cannot be written: {error.strerror}") from error
+    except sqlite3.OperationalError as error:  # the disk is full
+        raise InputError(out, f"the names cannot be written: {error}") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return Release.open(out)
@@ -78,8 +89,12 @@ def _runs(pid: int) -> bool:
     return pid != os.getpid()
 
 
-def _build(sources: Sequence[Path], name: str, directory: Path, begun: Begun) -> None:
-    with closing(Intake(directory)) as intake:
+def _build(
+    sources: Sequence[Path], name: str, directory: Path, begun: Begun, *, names: bool
+) -> None:
+    with ExitStack() as stack:
+        writer = stack.enter_context(closing(NamesWriter(directory))) if names else None
+        intake = stack.enter_context(closing(Intake(directory, writer)))
         kinds = _taxonomy_first(sources)
         read = [_take(intake, path, kind, begun(path.name)) for path, kind in kinds]
         if not intake.live.rows:
@@ -87,6 +102,8 @@ def _build(sources: Sequence[Path], name: str, directory: Path, begun: Begun) ->
             raise InputError(files, "no entries; expected a file that lists primary accessions")
         begun(WRITING)
         counts = place(directory, intake)
+        if writer:
+            writer.finish(intake.taxonomy.official_names())
         write_meta(directory, Meta(format=FORMAT, name=name, counts=counts, sources=read))
         verify(Release.open(directory), intake)
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from metaserver.uniprot.codec import MALFORMED, Codes, encode
 from metaserver.uniprot.names import cluster_keys, name_key
+from metaserver.uniprot.names_writer import NamesWriter
 from metaserver.uniprot.pages import prefixes_of
 from metaserver.uniprot.sources import SourceFile
 from metaserver.uniprot.sources.records import Deleted, Membership, ProteinEntry, Secondary
@@ -26,10 +27,13 @@ _BUCKETS = 128
 class Intake:
     """The intake of the records of one file after another; it keeps its data in `directory`.
 
-    Names are spread over buckets by their hash, so that homonyms meet in one bucket.
+    Names are spread over buckets by their hash, so that homonyms meet in one bucket. With a
+    `writer`, entries go there too.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, writer: NamesWriter | None = None) -> None:
+        self._writer = writer
+
         def spill(name: str, width: int) -> Spill:
             return Spill(directory / f"{name}.spill", width)
 
@@ -81,6 +85,8 @@ class Intake:
         named = np.flatnonzero(keys > 0)
         self.entry_names.add(np.stack([keys[named], codes[named]], axis=1))
         self._names(codes, batch)
+        if self._writer:
+            self._writer.add(batch, taxa)
         merged = [
             Secondary(entry.line, old, entry.accession)
             for entry in batch

@@ -25,6 +25,7 @@ _OF_A_MENTION: Final[Mapping[str, type]] = {
     "length": int,
     "section": str,
     "confidence": float,
+    "dbid": str,
 }
 
 _EXACT: Final = 2**53  # up to here a double holds every int

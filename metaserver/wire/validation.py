@@ -8,13 +8,15 @@ duplicate, accession) is dropped, and the rest kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from metaserver.model.lanes import CheckedAnswer
+import msgspec
+
+from metaserver.model.lanes import Asides, CheckedAnswer
 from metaserver.model.records import TaskName
 from metaserver.model.states import ANSWERED, Outcome
 from metaserver.uniprot.verdicts import Ruling
-from metaserver.wire.contract import MENTIONS, described, read_mentions
+from metaserver.wire.contract import MENTIONS, described, read, read_mentions
 from metaserver.wire.report import MAX_PROBLEMS, Report, Severity
 
 __all__ = [
@@ -28,6 +30,9 @@ __all__ = [
     "check",
     "checked_answer",
 ]
+
+MOST_MENTIONS, WORDS = 5_000, 500
+"""The most mentions of an answer, and characters of each, that are kept for curators."""
 
 
 class Vocabulary(Protocol):
@@ -55,33 +60,68 @@ class Part(Protocol):
         """Return the number of hits in the valid part."""
 
 
+@runtime_checkable
+class PartWithAsides(Part, Protocol):
+    """The port to a task whose hits have more than what is scored: evidence, a taxon."""
+
+    def check_with_asides(
+        self, value: object, report: Report, vocabulary: Vocabulary
+    ) -> tuple[Any | None, Any]:
+        """Return what `check` returns, and the kept hits for `asides`."""
+
+    def asides(self, sent: Any) -> Sequence[tuple[str, int | None]]:
+        """Return the evidence and taxon of each kept hit, in the order of the payload."""
+
+
 def check(
     value: object,
     parts: Collection[Part],
     vocabulary: Vocabulary,
     report: Report | None = None,
+    *,
+    asides: bool = False,
 ) -> CheckedAnswer:
     """Check a decoded answer for the tasks its server is registered for.
 
     Members of other tasks and unknown members are ignored; `mentions` that no task reads are
     checked for display only. An empty struct, empty arrays and nil are answers without hits; so is
     an empty array, which PHP writes for an empty struct. `report` has the notes of the decoder.
+    With `asides` the answer also has what is not scored (`Asides`).
     """
     report = report or Report()
     payloads: dict[TaskName, Any] = {}
+    beside: dict[TaskName, Sequence[tuple[str, int | None]]] = {}
+    mentions: Sequence[Mapping[str, object]] = ()
     kept = 0
     if isinstance(value, dict):
         for part in parts:
             sent = value.get(part.key)
-            payload = None if sent is None else part.check(sent, report, vocabulary)
+            if sent is None:
+                continue
+            if asides and isinstance(part, PartWithAsides):
+                payload, hits = part.check_with_asides(sent, report, vocabulary)
+                beside[part.name] = part.asides(hits)
+            else:
+                payload = part.check(sent, report, vocabulary)
             if payload is not None:
                 payloads[part.name] = payload
                 kept += part.count(payload)
         if MENTIONS in value and all(part.key != MENTIONS for part in parts):
-            read_mentions(value[MENTIONS], report)
+            mentions = read_mentions(value[MENTIONS], report)
     elif value is not None and value != []:
         report.shape("", f"expected struct, got {described(value)}")
-    return checked_answer(report, payloads, kept)
+    answer = checked_answer(report, payloads, kept)
+    if not asides or answer.outcome not in ANSWERED:
+        return answer
+    hits_of = {task: beside[task] for task in answer.payloads if task in beside}
+    shown = [_mention(one) for one in mentions[:MOST_MENTIONS]]
+    return msgspec.structs.replace(answer, asides=Asides(hits=hits_of, mentions=shown))
+
+
+def _mention(mention: Mapping[str, object]) -> tuple[int, str, str, str]:
+    offset = read(mention["offset"], int, "", Report())  # as it was read before: never None
+    texts = [text if isinstance(text := mention.get(key), str) else "" for key in ("type", "dbid")]
+    return offset or 0, str(mention["mention"])[:WORDS], texts[0][:WORDS], texts[1][:WORDS]
 
 
 def checked_answer(report: Report, payloads: Mapping[TaskName, Any], kept: int) -> CheckedAnswer:

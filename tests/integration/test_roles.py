@@ -20,6 +20,7 @@ from annotators.server import Kit
 from metaserver.config import WebSettings
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
@@ -66,6 +67,11 @@ def organisers(**values: Any) -> Row:
 def own(**values: Any) -> Row:
     """Return the row of an object of team blue: for other teams it is unknown."""
     return Row(values)
+
+
+def curators(**values: Any) -> Row:
+    """Return the row of an operation on requests, which belong to their token; no team may."""
+    return Row(values, curator=DONE, red=FORBIDDEN, blue=FORBIDDEN)
 
 
 def each(**values: Any) -> Row:
@@ -118,6 +124,20 @@ ROWS: Mapping[str, Row] = {
     "methods.get": Row({"phase": "test", "run": BLUE}, anyone=UNKNOWN, reader=UNKNOWN),
     "runs.get": own(phase="test", run="blue-run"),
     "runs.list": each(phase="test"),
+    "consensus.ask": curators(text="EGFR binds GRB2 in {who}'s cells."),
+    "consensus.list": curators(),
+    "consensus.get": curators(request="{request}"),
+    "consensus.explain": Row(
+        {"request": "{request}", "item": "P99999"},
+        curator=UNKNOWN,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=UNKNOWN,
+    ),
+    "consensus.cancel": Row(
+        {"request": "{request}"}, curator=STATE, red=FORBIDDEN, blue=FORBIDDEN, organiser=STATE
+    ),
+    "consensus.forget": curators(request="{request}"),
     "runs.mine": Row({"team": "blue"}, red=FORBIDDEN),
     "runs.preview": Row(
         {"phase": "test", "task": "INT", "run": "blue-run", "team": "blue", "content": b"{run}"},
@@ -185,6 +205,7 @@ ROWS: Mapping[str, Row] = {
     "servers.test": own(server=BLUE),
     "servers.start": own(**SERVER),
     "servers.next": own(**SERVER),
+    "servers.serve-curators": own(server=BLUE, serve=True),
     "servers.pause": own(**SERVER),
     "servers.cancel": own(**SERVER),
     "servers.requeue": organisers(**SERVER),
@@ -213,6 +234,7 @@ class HubOfRoles:
     running: Running
     client: TestClient[Any, Any]
     tokens: dict[str, str] = field(default_factory=dict)
+    curator_id: int = 0
     board: str = ""
     job: str = ""  # one that has ended
 
@@ -228,6 +250,8 @@ class HubOfRoles:
         values = dict(row.values)
         if values.get("id") == "{token}":
             values["id"], _ = await self.token(Role.TEAM, "blue")
+        if values.get("request") == "{request}":
+            values["request"] = await self._request()
         if values.get("content") == b"{run}":
             values["content"] = result_file()
         known = {"{board}": self.board, "{job}": self.job}
@@ -235,6 +259,12 @@ class HubOfRoles:
             name: known.get(one, one.replace("{who}", who)) if isinstance(one, str) else one
             for name, one in values.items()
         }
+
+    async def _request(self) -> str:
+        """Return an ended request of the curator: no server was there that could be asked."""
+        ana = Caller(role=Role.CURATOR, token_id=self.curator_id, name="curator")
+        asked = await self.running.do("consensus.ask", ana, text="A text of nobody.", wait=20.0)
+        return str(asked.request)
 
 
 def result_file() -> bytes:
@@ -335,6 +365,7 @@ async def _tokens(hub: HubOfRoles) -> None:
         "expired": await hub.token(Role.ORGANISER, expires_at=1.0),
         "retired": await hub.token(Role.TEAM, "retired"),
     }
+    hub.curator_id, _ = made["curator"]
     hub.tokens |= {who: secret for who, (_, secret) in made.items()}
     await hub.running.do("tokens.revoke", id=made["revoked"][0])
     await hub.running.do("teams.retire", team="retired")
@@ -374,12 +405,12 @@ def _answered(told: str, values: Mapping[str, Any]) -> str:
     return told
 
 
-def test_what_is_of_files_is_of_teams_and_organisers() -> None:
+def test_what_is_of_files_is_of_those_who_may_send_much() -> None:
     """But for the data that an organiser released to everybody, which are read in parts."""
     given = set()
     for name, operation in OPERATIONS.items():
         outline = Outline.of(operation)
-        if operation.role not in (Role.TEAM, Role.ORGANISER):
+        if operation.role not in (Role.CURATOR, Role.TEAM, Role.ORGANISER):
             fields = outline.result.fields if outline.result else ()
             assert not any(one.kind is ValueKind.FILE for one in outline.parameters), name
             given |= {name} if any(one.kind is ValueKind.FILE for one in fields) else set()

@@ -99,6 +99,23 @@ async def test_one_address_does_not_close_sign_up_for_others(
     assert not any(one and "10.0" in one for one in origins)  # addresses are not kept
 
 
+async def test_the_networks_of_one_ipv6_site_count_as_one(door: Door) -> None:
+    for number in range(OF_ORIGIN):
+        await door.begin(f"2001:db8:1:{number:x}::/64")
+    found = await refused(door.begin("2001:db8:1:ffff::/64"))
+    assert found.refusal is Refusal.TOO_MANY
+    await door.begin("2001:db8:2::/64")
+    await door.begin("192.0.2.1")
+
+
+async def test_a_name_that_looks_like_a_team_is_taken(door: Door) -> None:
+    await door.running.do("teams.create", team="blue")
+    await door.begin(team="BLUE")
+    found = await refused(door.confirm())
+    assert "there is a team 'BLUE' already" in found.message
+    assert (await door.confirm(team="blue-2")).team == "blue-2"
+
+
 @pytest.mark.slow
 async def test_who_has_confirmed_leaves_room_for_others_of_the_address(door: Door) -> None:
     for number in range(OPEN_OF_ORIGIN + 2):
@@ -259,7 +276,6 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
 
 async def test_gold_outside_the_corpus_needs_a_look_and_is_told(door: Door) -> None:
     running = door.running
-    await running.do("phases.open", phase="test")
     article = running.service.phase("test").corpus.ids[0]
     gold = f"{article}\t1\nnowhere-1\t1\nnowhere-2\t0\n".encode()
     await running.do("gold.set", phase="test", task="ACT", source="g.tsv", content=gold)
@@ -268,8 +284,9 @@ async def test_gold_outside_the_corpus_needs_a_look_and_is_told(door: Door) -> N
     assert [one.name for one in found.subjects] == ["ACT"]
     assert "2 articles that are not in the corpus" in found.subjects[0].text
     assert "nowhere-1, nowhere-2" in found.subjects[0].text
-    await running.service.alerts.look()
+    await running.service.alerts.look()  # before the phase opens
     assert "gold_outside" in {one.kind for one in await running.do("alerts.list")}
+    await running.do("phases.open", phase="test")
     async with visiting(running) as ana:
         await ana.sign_in(await organiser_token(running))
         shown = await ana.get("/organise/phases/test/watch")

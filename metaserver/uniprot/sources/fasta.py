@@ -40,7 +40,8 @@ def _entry(source: SourceFile, header: str) -> ProteinEntry:
     accession, entry_name, rest = match.groups()
     name, *fields = _FIELD.split(" " + (rest or ""))
     found = dict(zip(fields[::2], fields[1::2], strict=True))
-    names = (_FRAGMENT.sub("", name.strip()), found.get("GN", "").strip())
+    names = [_FRAGMENT.sub("", name.strip())]
+    symbols = [found.get("GN", "").strip()]
     taxon = found.get("OX", "")  # since 2018; before, only the organism's name
     return ProteinEntry(
         line=source.line,
@@ -48,5 +49,6 @@ def _entry(source: SourceFile, header: str) -> ProteinEntry:
         entry_name=entry_name,
         taxon=int(taxon) if taxon.isascii() and taxon.isdecimal() else 0,
         organism=found.get("OS", "").strip(),
-        names=[name for name in names if name],
+        names=[name for name in (*names, *symbols) if name],
+        symbols=[name for name in symbols if name],
     )

@@ -10,7 +10,7 @@ from metaserver.uniprot.sources.names import gene_names, protein_names, without_
 from metaserver.uniprot.sources.reader import SourceFile
 from metaserver.uniprot.sources.records import ProteinEntry
 
-_TAGS = frozenset({b"ID", b"AC", b"DE", b"GN", b"OX", b"//"})
+_TAGS = frozenset({b"ID", b"AC", b"DE", b"GN", b"OS", b"OX", b"//"})
 _TAXON = re.compile(r"NCBI_TaxID=([0-9]+)")
 _DESCRIBED = re.compile(
     r" *(?:(?:RecName|AltName|SubName): +)?"
@@ -27,16 +27,20 @@ class _Draft:
     accessions: list[str] = field(default_factory=list)
     description: list[str] = field(default_factory=list)
     genes: list[str] = field(default_factory=list)
+    organism: list[str] = field(default_factory=list)
     taxon: int = 0
 
     def entry(self) -> ProteinEntry:
+        symbols = [*gene_names(" ".join(self.genes))]
         return ProteinEntry(
             line=self.line,
             accession=self.accessions[0],
             entry_name=self.entry_name,
             taxon=self.taxon,
-            names=[*_protein_names(self.description), *gene_names(" ".join(self.genes))],
+            organism=" ".join(self.organism).removesuffix("."),
+            names=[*_protein_names(self.description), *symbols],
             secondaries=self.accessions[1:],
+            symbols=symbols,
         )
 
 
@@ -80,6 +84,8 @@ def _add(source: SourceFile, draft: _Draft, tag: bytes, text: str) -> None:
     elif tag == b"GN":
         if text.strip() != "and":  # a line between the genes of one entry
             draft.genes.append(text)
+    elif tag == b"OS":
+        draft.organism.append(text.strip())
     elif (match := _TAXON.search(text)) and not draft.taxon:
         draft.taxon = int(match[1])
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 class ProteinEntry(NamedTuple):
     """A UniProtKB entry, as far as its source has it; `line` is that of its accession.
 
-    `names` are its own protein and gene names, without those of its parts. `organism` is used only
-    where `taxon` is 0.
+    `names` are its own protein and gene names, without those of its parts; `symbols` are the gene
+    names alone. `organism` is its name; where `taxon` is 0 the taxon follows from it.
     """
 
     line: int
@@ -21,6 +21,7 @@ class ProteinEntry(NamedTuple):
     names: Sequence[str] = ()
     secondaries: Sequence[str] = ()
     cluster: str = ""
+    symbols: Sequence[str] = ()
 
 
 class Secondary(NamedTuple):

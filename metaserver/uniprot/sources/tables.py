@@ -93,16 +93,16 @@ def _entry(
     if taxon and not (taxon.isascii() and taxon.isdecimal()):
         raise source.error(f"expected a taxon number, got {taxon[:40]!r}")
     names = protein_names(cell("proteins")) if "proteins" in roles else []
-    for place in roles.get("genes", ()):
-        names += [name.rstrip(";") for name in row[place].split()]
+    symbols = [name.rstrip(";") for place in roles.get("genes", ()) for name in row[place].split()]
     return ProteinEntry(
         line=source.line,
         accession=cell("accession"),
         entry_name=cell("entry_name"),
         taxon=int(taxon or 0),
         organism=cell("organism"),
-        names=names,
+        names=[*names, *symbols],
         cluster=cell("cluster"),
+        symbols=symbols,
     )
 
 

@@ -112,6 +112,10 @@ class Taxonomy:
             organism = organism.rpartition(" (")[0]
         return self._taxa.get(organism, 0)
 
+    def official_names(self) -> Mapping[int, str]:
+        """Return the official name of each listed taxon."""
+        return {record.taxon: record.name for record in self._official}
+
     def strains(self) -> Taxa:
         """Return the (taxon, species) pairs of all taxa known to be below a species, ascending."""
         listed = {(record.kingdom, record.name): record.taxon for record in self._official}

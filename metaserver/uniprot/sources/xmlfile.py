@@ -49,14 +49,25 @@ def _entry(source: SourceFile, element: _Element) -> ProteinEntry:
     number = "" if taxon is None else taxon.get("id", "")
     if not accessions or not (number.isascii() and number.isdecimal()):
         raise source.error("an entry without an accession or a taxon", line)
+    symbols = [*_gene_names(element)]
     return ProteinEntry(
         line=line,
         accession=accessions[0],
         entry_name=next(iter(_texts(element, "{*}name")), ""),
         taxon=int(number),
-        names=[*_protein_names(element), *_gene_names(element)],
+        organism=_organism(element),
+        names=[*_protein_names(element), *symbols],
         secondaries=accessions[1:],
+        symbols=symbols,
     )
+
+
+def _organism(element: _Element) -> str:
+    """Return the organism as flat files name it: `Homo sapiens (Human)`."""
+    names = element.findall("{*}organism/{*}name")
+    found = {name.get("type"): name.text.strip() for name in reversed(names) if name.text}
+    scientific, common = found.get("scientific", ""), found.get("common", "")
+    return f"{scientific} ({common})" if scientific and common else scientific
 
 
 def _protein_names(element: _Element) -> Iterator[str]:

@@ -337,7 +337,7 @@ def _caller(token: Token, request: web.Request, origin: Origin) -> Caller:
 
 def may_upload(request: web.Request, caller: Caller) -> bool:
     """Return whether a request may bring more than others: it says it does, and may."""
-    uploader = caller.role in (Role.TEAM, Role.ORGANISER)
+    uploader = caller.may_act_as(Role.TEAM) or caller.may_act_as(Role.CURATOR)
     return uploader and bodies.is_large(request) and bodies.takes_upload(request.match_info.handler)
 
 

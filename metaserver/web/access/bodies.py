@@ -30,7 +30,7 @@ _MARK = "takes_upload"
 
 
 def upload(handler: H) -> H:
-    """Let a handler take bodies of up to `web.upload_bytes`, of teams and organisers."""
+    """Let a handler take bodies of up to `web.upload_bytes`, of teams, curators and organisers."""
     vars(handler)[_MARK] = True
     return handler
 

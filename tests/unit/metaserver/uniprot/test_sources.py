@@ -171,8 +171,10 @@ def test_xml_and_flat_files_give_the_same_entries(tmp_path):
         accession="P04637",
         entry_name="P53_HUMAN",
         taxon=9606,
+        organism="Homo sapiens",
         names=["Cellular tumor antigen p53", "p53 & more", "p53", "CD0", "TP53", "P53"],
         secondaries=["Q15086"],
+        symbols=["TP53", "P53"],
     )
     assert (other.accession, other.taxon, other.names) == ("A0A023GPI8", 232301, [])
 
@@ -208,6 +210,7 @@ SQ   SEQUENCE   4 AA;
         names=["Cellular tumor antigen p53", "p53", "Antigen NY-CO-13", "CD0",
                "TP53", "P53", "LFS1", "TP53B"],
         secondaries=["Q15086", "Q15087"],
+        symbols=["TP53", "P53", "LFS1", "TP53B"],
     )  # fmt: skip
 
 
@@ -220,6 +223,7 @@ def test_fasta_headers_give_names_and_organism(tmp_path):
         taxon=9606,
         organism="Homo sapiens",
         names=["Cellular tumor antigen p53", "TP53"],
+        symbols=["TP53"],
     )
     assert (second.accession, second.names, second.line) == (
         "A0A023GPI8",

@@ -1,0 +1,347 @@
+"""The fan-out of a request: each server asked once, in its own task, until the deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from metaserver.client.articles import ArticleTexts
+from metaserver.client.caller import ArticleCaller, PhaseArticles
+from metaserver.client.http import HttpClient
+from metaserver.client.slots import SlotUse
+from metaserver.concurrency import run_uncancelled
+from metaserver.config import Settings
+from metaserver.curation.ports import Challenges, Obstacle
+from metaserver.files.compression import pack_json, unpack
+from metaserver.model.errors import UnavailableError
+from metaserver.model.lanes import CheckedAnswer
+from metaserver.model.records import ArticleId, Attempt, ServerName
+from metaserver.model.requests import ENDED, UNFINISHED, AskedServer, AskedState, RequestState
+from metaserver.model.servers import RegisteredServer
+from metaserver.model.states import ANSWERED, RULES
+from metaserver.store import requests, servers
+from metaserver.store.requests import RequestAnswer, StoredRequest
+from metaserver.store.store import Store
+from metaserver.tasks.plugin import AnsweredTask, answered_tasks
+from metaserver.wire.contract import MENTIONS
+from metaserver.wire.xmlrpc import escape_text
+
+TRIES = 2
+"""Times that a server is sent a request's article at most."""
+AGAIN_SECONDS = 1.0
+"""Seconds before a server is sent the article again."""
+BUSY_SECONDS = 0.5
+"""Seconds after which a server that was busy with a challenge is looked at again."""
+STORE_SECONDS = 1.0
+"""Seconds after which a store that took nothing is tried again."""
+MOST_HITS = 1_000
+"""The most hits of an answer to a task that are kept: the best."""
+NO_CONSENT = "its team does not serve curators"
+RAW_BYTES = 2**20
+"""The most bytes of a raw answer, compressed, that are kept."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(kw_only=True, slots=True, eq=False)
+class LiveRequest:
+    """A request in memory, with the state of each of its servers and the answers so far.
+
+    `changed` is set, and replaced by a new event, with each change; `version` grows with it.
+    """
+
+    stored: StoredRequest
+    servers: dict[ServerName, AskedServer] = field(default_factory=dict)
+    answers: list[RequestAnswer] = field(default_factory=list)
+    state: RequestState
+    message: str = ""
+    deadline_at: float | None = None
+    version: int = 0
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+    tasks: dict[ServerName, asyncio.Task[None]] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """Its id."""
+        return self.stored.id
+
+    @property
+    def settled(self) -> bool:
+        """True where nothing of it changes any more."""
+        return self.state not in UNFINISHED and all(task.done() for task in self.tasks.values())
+
+    def touch(self, now: float) -> int:
+        """Raise the version, also above those before a restart, and wake who waits."""
+        self.version = max(self.version + 1, hundredths(self.stored, now))
+        event, self.changed = self.changed, asyncio.Event()
+        event.set()
+        return self.version
+
+
+def hundredths(request: StoredRequest, now: float) -> int:
+    """Return the hundredths of a second since a request was received."""
+    return int((now - request.at) * 100)
+
+
+def accepted(answers: Sequence[RequestAnswer]) -> dict[ServerName, RequestAnswer]:
+    """Return the answer to use of each server that gave one."""
+    return {one.server: one for one in answers if one.accepted}
+
+
+class Asker:
+    """The asking of servers for one hub's requests."""
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        challenges: Challenges,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._client = client.bounded(settings.http_limits())
+        self._challenges = challenges
+        self._limit = settings.limits.timeout
+        self._completion = settings.completion()
+        self._clock = clock
+
+    async def ask_all(self, live: LiveRequest, chosen: Sequence[RegisteredServer]) -> None:
+        """Ask the servers that have not ended yet; return at the deadline at the latest.
+
+        Calls that are under way then go on: their answers are late.
+        """
+        texts = await asyncio.to_thread(unpack, live.stored.text)
+        articles = _one_article(live.stored, texts.decode("utf-8", "surrogatepass"))
+        for registered in chosen:
+            name = registered.server.name
+            if live.servers[name].state not in ENDED:
+                live.tasks[name] = asyncio.create_task(
+                    self._ask(live, registered, articles), name=f"request {live.key} {name}"
+                )
+        if live.tasks:
+            assert live.deadline_at is not None
+            left = max(0.0, live.deadline_at - self._clock())
+            await asyncio.wait(list(live.tasks.values()), timeout=left)
+        for name, task in list(live.tasks.items()):
+            if not task.done() and live.servers[name].state not in CALLED:
+                task.cancel()
+                await asyncio.wait([task])
+                if (now := live.servers[name]).state not in ENDED:
+                    self.show(live, name, AskedState.NOT_ASKED, message=_not_asked(now))
+
+    async def _ask(
+        self, live: LiveRequest, registered: RegisteredServer, articles: PhaseArticles
+    ) -> None:
+        """Ask one server; whatever is wrong with it ends as its state."""
+        name = registered.server.name
+        made = [one for one in live.answers if one.server == name]
+        number = max((one.number for one in made), default=0)
+        try:
+            while number < TRIES:
+                number += 1
+                if not await self._take_slot(live, registered):
+                    return
+                try:
+                    state = AskedState.ASKED if number == 1 else AskedState.AGAIN
+                    self.show(live, name, state)
+                    attempt, answer = await self._call(live, registered, articles, number)
+                finally:
+                    self._client.slots.give(registered.server, SlotUse.REQUEST)
+                await self._keep(live, registered, attempt, answer)
+                if answer is not None or not RULES[attempt.outcome].retry:
+                    return
+                if self._left(live) <= AGAIN_SECONDS:
+                    return
+                await asyncio.sleep(AGAIN_SECONDS)
+        except Exception:
+            log.exception("request %s cannot ask %s", live.key, name)
+            self.show(live, name, AskedState.NOT_ASKED, message="the hub failed to ask it")
+
+    async def _take_slot(self, live: LiveRequest, registered: RegisteredServer) -> bool:
+        """Wait until the server may be asked; return whether it may, and a slot is taken then."""
+        name, slots = registered.server.name, self._client.slots
+        if not registered.serves_curators:
+            self.show(live, name, AskedState.NOT_ASKED, message=NO_CONSENT)
+            return False
+        while True:
+            found = self._challenges.obstacle(registered)
+            if found is None:
+                if live.servers[name].state is AskedState.BUSY:
+                    self.show(live, name, AskedState.WAITING)
+                await slots.take(registered.server, SlotUse.REQUEST)
+                try:
+                    found = await run_uncancelled(self._obstacle(registered))
+                except BaseException:
+                    slots.give(registered.server, SlotUse.REQUEST)
+                    raise
+                if found is None:
+                    return True
+                slots.give(registered.server, SlotUse.REQUEST)
+            if not found.passing:
+                self.show(live, name, AskedState.NOT_ASKED, message=found.reason)
+                return False
+            if live.servers[name].state is not AskedState.BUSY:
+                self.show(live, name, AskedState.BUSY, message=found.reason)
+            await asyncio.sleep(BUSY_SECONDS)
+
+    async def _obstacle(self, registered: RegisteredServer) -> Obstacle | None:
+        """Return why a server is not asked now, by what the store says of it at this moment."""
+        async with self._store.reading() as connection:
+            now = await servers.get(connection, registered.server.name)
+        if now is None or now.retired_at is not None:
+            return Obstacle(reason="it is retired", passing=False)
+        if not now.serves_curators:
+            return Obstacle(reason=NO_CONSENT, passing=False)
+        if now.server != registered.server:
+            return Obstacle(reason="it was changed after the request", passing=False)
+        return self._challenges.obstacle(now)
+
+    async def _call(
+        self,
+        live: LiveRequest,
+        registered: RegisteredServer,
+        articles: PhaseArticles,
+        number: int,
+    ) -> tuple[Attempt, CheckedAnswer | None]:
+        vocabulary, _ = self._challenges.vocabulary()
+        caller = ArticleCaller(
+            self._client,
+            articles,
+            tasks_of(live.stored),
+            vocabulary,
+            time_limit=self._limit,
+            completion=self._completion,
+            announced=max(1.0, self._left(live)),
+            clock=self._clock,
+            use=None,
+            asides=True,
+        )
+        return await caller.call(registered.server, 0, number)
+
+    async def _keep(
+        self,
+        live: LiveRequest,
+        registered: RegisteredServer,
+        attempt: Attempt,
+        answer: CheckedAnswer | None,
+    ) -> None:
+        """Store an attempt, however long the store takes nothing, and show it."""
+        payloads = asides = None
+        if answer is not None:
+            payloads = await asyncio.to_thread(_packed_payloads, answer)
+            asides = await asyncio.to_thread(_packed_asides, answer)
+        kept = RequestAnswer(
+            server_id=registered.id,
+            server=registered.server.name,
+            team=registered.team or "",
+            number=attempt.number,
+            started_at=attempt.started_at,
+            ended_at=self._clock(),
+            outcome=attempt.outcome,
+            message=attempt.message,
+            hits=answer.hits_kept if answer else 0,
+            payloads=payloads,
+            asides=asides,
+            raw=attempt.raw if len(attempt.raw) <= RAW_BYTES else None,
+            version=max(live.version + 1, hundredths(live.stored, self._clock())),
+            late=self._left(live) <= 0,
+        )
+        await self.store(lambda connection: requests.add_answer(connection, live.key, kept))
+        live.answers.append(kept)
+        live.servers[registered.server.name] = shown(kept)
+        live.touch(self._clock())
+
+    async def store(self, write: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+        """Write into the store; while it takes nothing, again and again."""
+        while True:
+            with suppress(UnavailableError):
+                await run_uncancelled(self._write(write))
+                return
+            await asyncio.sleep(STORE_SECONDS)
+
+    async def _write(self, write: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+        async with self._store.writing() as connection:
+            await write(connection)
+
+    def show(
+        self, live: LiveRequest, name: ServerName, state: AskedState, *, message: str = ""
+    ) -> None:
+        """Show a server's state; one that ended keeps what its last attempt was."""
+        now = self._clock()
+        before = live.servers[name]
+        if state is AskedState.NOT_ASKED and before.outcome is not None:
+            state, message = AskedState.FAILED, before.message
+        live.servers[name] = msgspec.structs.replace(
+            before, state=state, since=now, message=message
+        )
+        live.touch(now)
+
+    def _left(self, live: LiveRequest) -> float:
+        return (live.deadline_at or 0.0) - self._clock()
+
+
+CALLED = frozenset({AskedState.ASKED, AskedState.AGAIN})
+"""The states of servers whose answer may still come after the deadline."""
+
+
+def tasks_of(request: StoredRequest) -> Sequence[AnsweredTask]:
+    """Return the tasks that a request's servers are asked for; mentions are for display."""
+    asked = request.options.tasks
+    return [
+        task
+        for name, task in answered_tasks().items()
+        if (name in asked if asked else task.key != MENTIONS)
+    ]
+
+
+def shown(answer: RequestAnswer) -> AskedServer:
+    """Return the state of a server after an attempt."""
+    state = AskedState.ANSWERED if answer.outcome in ANSWERED else AskedState.FAILED
+    return AskedServer(
+        server=answer.server,
+        team=answer.team,
+        state=state,
+        since=answer.ended_at,
+        outcome=answer.outcome,
+        message=answer.message,
+        seconds=answer.ended_at - answer.started_at,
+        hits=answer.hits,
+        late=answer.late,
+    )
+
+
+def _not_asked(server: AskedServer) -> str:
+    if server.state is AskedState.BUSY:
+        return server.message
+    return "its turn did not come before the deadline"
+
+
+def _one_article(request: StoredRequest, text: str) -> PhaseArticles:
+    """Return a request's article as those of a phase."""
+
+    async def load(_: range) -> Sequence[str]:
+        return [text]
+
+    return PhaseArticles(
+        ids=[ArticleId(request.article or request.id)],
+        wire_bytes=[len(escape_text(text))],
+        texts=ArticleTexts(load),
+    )
+
+
+def _packed_payloads(answer: CheckedAnswer) -> bytes:
+    return pack_json({task: payload[:MOST_HITS] for task, payload in answer.payloads.items()})
+
+
+def _packed_asides(answer: CheckedAnswer) -> bytes | None:
+    if answer.asides is None:
+        return None
+    hits = {task: hits[:MOST_HITS] for task, hits in answer.asides.hits.items()}
+    return pack_json(msgspec.structs.replace(answer.asides, hits=hits))

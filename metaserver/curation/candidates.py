@@ -1,0 +1,291 @@
+"""Candidates of a request: the consensus of the answers that have arrived so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from metaserver.curation.asking import accepted
+from metaserver.files.compression import unpack, unpack_json
+from metaserver.model.errors import InputError, Refusal, RefusedError
+from metaserver.model.lanes import Asides
+from metaserver.model.records import ServerName, TaskName
+from metaserver.store.requests import RequestAnswer, StoredRequest
+from scoring import Hit, Task, pair
+from scoring.consensus import (
+    METHODS,
+    Consensus,
+    ConsensusModel,
+    ConsensusRanker,
+    RankedCandidate,
+    read_model,
+)
+from scoring.errors import FormatError, OptionError
+
+AUTO = "auto"
+DEFAULT = "rrf1"
+"""The fusion that is used without a model; no other did better (docs/consensus.md)."""
+RANKED = (Task.INT, Task.IPT)
+"""The tasks whose answers are combined to candidates."""
+MOST_MENTIONS = 200
+"""The most mentions of a candidate that are shown."""
+
+Models = Mapping[str, ConsensusModel]
+"""The active models by task."""
+
+
+class CandidateVote(msgspec.Struct, frozen=True, kw_only=True):
+    """One server's hit for a candidate.
+
+    `part` is what it adds to the log-odds, null of a method without probabilities.
+    """
+
+    server: str
+    rank: int
+    confidence: float
+    part: float | None
+    evidence: str
+    taxid: int | None
+
+
+class Span(msgspec.Struct, frozen=True, kw_only=True):
+    """A place of the text where servers saw a candidate, in characters from 0."""
+
+    start: int
+    end: int
+    servers: tuple[str, ...]
+
+
+class ConsensusCandidate(msgspec.Struct, frozen=True, kw_only=True):
+    """One candidate: an accession (INT) or two (IPT), with all that speaks for it.
+
+    `score` orders candidates; `probability` is null of a method without probabilities, and then a
+    score must not be read as one. `agreement` is the share of the servers that answered which name
+    it; votes' parts and `bias` sum to the log-odds. `new_since` is the version of the request with
+    which it came.
+    """
+
+    task: str
+    item: tuple[str, ...]
+    rank: int
+    score: float
+    probability: float | None
+    agreement: float
+    bias: float | None
+    votes: tuple[CandidateVote, ...]
+    mentions: tuple[Span, ...]
+    new_since: int
+
+
+class ClassVote(msgspec.Struct, frozen=True, kw_only=True):
+    """A server's opinion whether the article is relevant (ACT), with its confidence."""
+
+    server: str
+    relevant: bool
+    confidence: float
+
+
+class FoundCandidates(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the answers so far say; `methods` by task, `unknown` to the model are servers."""
+
+    candidates: tuple[ConsensusCandidate, ...] = ()
+    relevant: tuple[ClassVote, ...] = ()
+    methods: Mapping[str, str] = {}
+    unknown: tuple[str, ...] = ()
+
+
+def read_models(files: Mapping[str, str]) -> Models:
+    """Return the models of the settings (`curation.models`); `InputError` names what is wrong."""
+    found = {}
+    for task, file in files.items():
+        place = f"curation.models.{task}"
+        if task not in RANKED:
+            raise InputError(place, f"no task that is combined: {', '.join(RANKED)}")
+        try:
+            model = read_model(Path(file))
+        except OSError as error:
+            raise InputError(place, f"{file}: {error.strerror or error}") from error
+        except FormatError as error:
+            raise InputError(place, str(error)) from error
+        if model.task != task:
+            raise InputError(place, f"{file} is a model of {model.task}")
+        found[task] = model
+    return found
+
+
+def check_method(method: str, threshold: float | None, models: Models) -> None:
+    """Raise `RefusedError` for a method that cannot be used."""
+    known = (AUTO, *METHODS)
+    if method not in known:
+        expected = f"expected one of {', '.join(known)}"
+        raise RefusedError(Refusal.INVALID, f"{method!r}; {expected}", field="method")
+    learned = {model.method for model in models.values()}
+    if method not in (AUTO, *FUSED) and method not in learned:
+        raise RefusedError(
+            Refusal.STATE, f"no model of method {method} is active on this hub", field="method"
+        )
+    if threshold is not None and method in FUSED:
+        message = f"{method} has no probabilities, so no threshold applies"
+        raise RefusedError(Refusal.INVALID, message, field="threshold")
+
+
+FUSED = tuple(
+    method
+    for method in METHODS
+    if not ConsensusModel(task=Task.INT, method=method, members=()).calibrated
+)
+
+
+def model_for(task: Task, method: str, models: Models) -> ConsensusModel:
+    """Return the model of a task by a request's method: the active one, or a fusion."""
+    active = models.get(task)
+    if active is not None and method in (AUTO, active.method):
+        return active
+    fused = method if method in FUSED else DEFAULT
+    return ConsensusModel(task=task, method=fused, members=())
+
+
+def find(
+    request: StoredRequest,
+    answers: Sequence[RequestAnswer],
+    models: Models,
+    *,
+    every: bool = False,
+) -> FoundCandidates:
+    """Return the candidates of a request from its answers; slow for many: call it in a thread.
+
+    `every`: also those beyond the request's cutoff or below its least probability.
+    """
+    kept = [_Read(answer) for answer in accepted(answers).values()]
+    text = unpack(request.text).decode("utf-8", "surrogatepass")
+    candidates: list[ConsensusCandidate] = []
+    methods, unknown = {}, set[str]()
+    for task in RANKED:
+        voted = {str(one.server): one.hits(task) for one in kept if task in one.payloads}
+        if not voted:
+            continue
+        model = model_for(task, request.options.method, models)
+        found = _ranked(request, model, voted, every=every)
+        methods[str(task)] = model.method
+        unknown.update(found.unknown if model.calibrated else ())
+        candidates += [_candidate(task, one, kept, text) for one in found.candidates]
+    return FoundCandidates(
+        candidates=tuple(candidates),
+        relevant=tuple(vote for one in kept for vote in one.classes()),
+        methods=methods,
+        unknown=tuple(sorted(unknown)),
+    )
+
+
+def _ranked(
+    request: StoredRequest,
+    model: ConsensusModel,
+    voted: Mapping[str, Sequence[Hit]],
+    *,
+    every: bool,
+) -> Consensus:
+    options = request.options
+    threshold = options.threshold if model.calibrated else None
+    try:
+        return ConsensusRanker(model).rank(
+            voted,
+            weights=options.weights,
+            cutoff=None if every else options.cutoff,
+            threshold=0.0 if every else threshold,
+        )
+    except OptionError as error:
+        raise RefusedError(Refusal.INVALID, str(error)) from error
+
+
+class _Read:
+    """An answer, unpacked."""
+
+    def __init__(self, answer: RequestAnswer) -> None:
+        self.server: ServerName = answer.server
+        self.version = answer.version
+        self.payloads: Mapping[str, Any] = unpack_json(answer.payloads) if answer.payloads else {}
+        self._asides = (
+            msgspec.json.decode(unpack(answer.asides), type=Asides) if answer.asides else Asides()
+        )
+        self._places: dict[tuple[str, tuple[str, ...]], int] = {}
+        for task in RANKED:
+            for place, hit in enumerate(self.payloads.get(task, ())):
+                self._places[task, tuple(hit[:-2])] = place
+
+    def hits(self, task: Task) -> Sequence[Hit]:
+        """Return its hits of a task, by rank."""
+        return [
+            Hit(names[0] if len(names) == 1 else pair(*names), rank, confidence)
+            for *names, rank, confidence in self.payloads[task]
+        ]
+
+    def beside(self, task: Task, item: tuple[str, ...]) -> tuple[str, int | None]:
+        """Return the evidence and taxon of its hit for an item."""
+        place = self._places.get((task, item))
+        hits = self._asides.hits.get(TaskName(task), ())
+        return hits[place] if place is not None and place < len(hits) else ("", None)
+
+    def names(self, task: Task, item: tuple[str, ...]) -> bool:
+        """Return whether it has a hit for an item."""
+        return (task, item) in self._places
+
+    def classes(self) -> Sequence[ClassVote]:
+        """Return its opinion on the article's class, if it has one."""
+        payload = self.payloads.get(Task.ACT)
+        if not payload:
+            return ()
+        return [ClassVote(server=self.server, relevant=payload[0], confidence=payload[1])]
+
+    def places(self, accessions: Sequence[str], text: str) -> set[tuple[int, int]]:
+        """Return where it saw accessions, as far as its words stand there."""
+        return {
+            (start, start + len(words))
+            for start, words, _, accession in self._asides.mentions
+            if accession in accessions and words and text.startswith(words, start) and start >= 0
+        }
+
+
+def _candidate(
+    task: Task, one: RankedCandidate, kept: Sequence[_Read], text: str
+) -> ConsensusCandidate:
+    item = (one.item,) if isinstance(one.item, str) else one.item
+    by_server = {answer.server: answer for answer in kept}
+    votes = []
+    for vote in one.votes:
+        evidence, taxid = by_server[ServerName(vote.server)].beside(task, item)
+        votes.append(
+            CandidateVote(
+                server=vote.server,
+                rank=vote.rank,
+                confidence=vote.confidence,
+                part=vote.part,
+                evidence=evidence,
+                taxid=taxid,
+            )
+        )
+    return ConsensusCandidate(
+        task=str(task),
+        item=item,
+        rank=one.rank,
+        score=one.score,
+        probability=one.probability,
+        agreement=one.agreement,
+        bias=one.bias,
+        votes=tuple(votes),
+        mentions=_mentions(item, kept, text),
+        new_since=min(answer.version for answer in kept if answer.names(task, item)),
+    )
+
+
+def _mentions(item: tuple[str, ...], kept: Sequence[_Read], text: str) -> tuple[Span, ...]:
+    found: dict[tuple[int, int], list[str]] = {}
+    for answer in kept:
+        for place in answer.places(item, text):
+            found.setdefault(place, []).append(answer.server)
+    return tuple(
+        Span(start=start, end=end, servers=tuple(sorted(servers)))
+        for (start, end), servers in sorted(found.items())[:MOST_MENTIONS]
+    )

@@ -1,0 +1,294 @@
+"""Requests of curators: a queue with a turn for each token, kept so that a killed hub goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from metaserver.client.http import HttpClient
+from metaserver.config import Settings
+from metaserver.curation.asking import NO_CONSENT, TRIES, Asker, LiveRequest, shown
+from metaserver.curation.ports import Challenges
+from metaserver.model.errors import Refusal, RefusedError, UnavailableError
+from metaserver.model.records import ServerName
+from metaserver.model.requests import (
+    ENDED,
+    UNFINISHED,
+    AskedServer,
+    AskedState,
+    RequestState,
+)
+from metaserver.model.servers import RegisteredServer
+from metaserver.store import requests, servers
+from metaserver.store.requests import StoredRequest
+from metaserver.store.store import Store
+
+DAY = 86_400.0  # seconds
+SWEEP_SECONDS = 60.0
+"""Seconds between two looks for requests whose time is over."""
+REMEMBERED = 200
+"""Ended requests that are kept in memory, for late answers and for those who wait."""
+
+log = logging.getLogger(__name__)
+
+
+class RequestDesk:
+    """The requests of a hub; `run` works through them.
+
+    Each token has its turn, with at most `in_flight` requests asked at a time and `at_once` of all
+    tokens together.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        client: HttpClient,
+        challenges: Challenges,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._settings = settings.curation
+        self._clock = clock
+        self._asker = Asker(store, client, challenges, settings, clock)
+        self._live: OrderedDict[str, LiveRequest] = OrderedDict()
+        self._queue: OrderedDict[int, list[LiveRequest]] = OrderedDict()  # by token, in turn
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        self._working = False
+
+    # -- what callers do -------------------------------------------------------------------------
+
+    async def require_quota(self, token_id: int) -> None:
+        """Raise `RefusedError` where a token, or all together, have asked enough."""
+        waiting = sum(map(len, self._queue.values())) + len(self._asking)
+        if waiting >= self._settings.queue:
+            raise RefusedError(
+                Refusal.TOO_MANY,
+                f"{waiting} requests wait already: try again later",
+                retry_after=60,
+            )
+        async with self._store.reading() as connection:
+            made = await requests.count_since(connection, token_id, self._clock() - DAY)
+        if made >= self._settings.requests_a_day:
+            raise RefusedError(
+                Refusal.TOO_MANY,
+                f"{made} requests in 24 hours: no more are taken from this token",
+                retry_after=3_600,
+            )
+
+    async def begin(self, request: StoredRequest) -> LiveRequest:
+        """Store a request and put it into the queue."""
+        chosen = await self._chosen(request)
+        async with self._store.writing() as connection:
+            await requests.add(connection, request)
+        live = self._enter(request, chosen)
+        self._queue.setdefault(request.token_id, []).append(live)
+        self._next()
+        return live
+
+    async def get(self, key: str) -> LiveRequest | None:
+        """Return a request by its id, None where there is none."""
+        if (live := self._live.get(key)) is not None:
+            return live
+        async with self._store.reading() as connection:
+            request = await requests.get(connection, key)
+            if request is None:
+                return None
+            made = await requests.answers(connection, key)
+        live = LiveRequest(
+            stored=request,
+            state=request.state,
+            message=request.message,
+            deadline_at=request.deadline_at,
+            version=request.version,
+            answers=list(made),
+        )
+        live.servers.update({one.server: one for one in request.servers})
+        live.servers.update({one.server: shown(one) for one in made})
+        return live
+
+    async def cancel(self, live: LiveRequest) -> None:
+        """Ask no more servers; `RefusedError` for a request that has ended."""
+        if live.state not in UNFINISHED:
+            raise RefusedError(Refusal.STATE, f"it has ended: {live.state}")
+        await self._stop(live)
+        await self._end(live, RequestState.CANCELLED)
+
+    async def forget(self, live: LiveRequest) -> None:
+        """Delete a request's text and all answers to it."""
+        await self._stop(live)
+        if live.state in UNFINISHED:
+            await self._end(live, RequestState.CANCELLED)
+        self._live.pop(live.key, None)
+        async with self._store.writing() as connection:
+            await requests.forget(connection, live.key, live.stored.at + DAY)
+
+    def withdraw(self, name: ServerName) -> None:
+        """Ask a server no more, whose team serves curators no longer."""
+        for live in self._live.values():
+            task = live.tasks.get(name)
+            if task is not None and not task.done():
+                task.cancel()
+                self._asker.show(live, name, AskedState.NOT_ASKED, message=NO_CONSENT)
+
+    # -- work ------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Go on with what an earlier hub left, and work until cancelled."""
+        try:
+            await self._resume()
+            self._working = True
+            self._next()
+            while True:
+                await asyncio.sleep(SWEEP_SECONDS)
+                with suppress(UnavailableError):
+                    async with self._store.writing() as connection:
+                        await requests.sweep(connection, self._clock(), self._asking)
+        finally:
+            self._working = False
+            tasks = [*self._asking.values()]
+            tasks += [task for live in self._live.values() for task in live.tasks.values()]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _resume(self) -> None:
+        async with self._store.reading() as connection:
+            left = await requests.unfinished(connection)
+            answers = {one.id: await requests.answers(connection, one.id) for one in left}
+        for request in left:
+            if request.id in self._live:
+                continue
+            live = self._enter(request, await self._chosen(request))
+            live.answers.extend(answers[request.id])
+            for answer in answers[request.id]:
+                again = not answer.accepted and answer.number < TRIES
+                if not again:
+                    live.servers[answer.server] = shown(answer)
+            self._queue.setdefault(request.token_id, []).append(live)
+
+    async def _chosen(self, request: StoredRequest) -> Sequence[RegisteredServer]:
+        """Return the servers that a request is for, whether they can be asked or not."""
+        async with self._store.reading() as connection:
+            known = await servers.list_all(connection)
+        named = request.options.servers
+        return [
+            one
+            for one in known
+            if one.retired_at is None
+            and (one.server.name in named if named else one.serves_curators)
+        ]
+
+    def _enter(self, request: StoredRequest, chosen: Sequence[RegisteredServer]) -> LiveRequest:
+        live = LiveRequest(
+            stored=request,
+            state=request.state,
+            deadline_at=request.deadline_at,
+            version=request.version,
+        )
+        now = self._clock()
+        for one in chosen:
+            name = one.server.name
+            live.servers[name] = AskedServer(
+                server=name, team=one.team or "", state=AskedState.WAITING, since=now
+            )
+        live.touch(now)
+        self._live[request.id] = live
+        self._shrink()
+        return live
+
+    def _shrink(self) -> None:
+        """Keep no more ended requests in memory than `REMEMBERED`; the others are in the store."""
+        over = [key for key, live in self._live.items() if live.settled]
+        for key in over[: max(0, len(over) - REMEMBERED)]:
+            del self._live[key]
+
+    def _next(self) -> None:
+        """Begin requests while there may be more: each token in turn."""
+        if not self._working:
+            return
+        at_work = Counter(self._live[key].stored.token_id for key in self._asking)
+        for token_id in list(self._queue):
+            if len(self._asking) >= self._settings.at_once:
+                return
+            if at_work[token_id] >= self._settings.in_flight:
+                continue
+            live = self._queue[token_id].pop(0)
+            if self._queue[token_id]:
+                self._queue.move_to_end(token_id)
+            else:
+                del self._queue[token_id]
+            task = asyncio.create_task(self._work(live), name=f"request {live.key}")
+            self._asking[live.key] = task
+            self._next()
+            return
+
+    async def _work(self, live: LiveRequest) -> None:
+        try:
+            await self._ask(live)
+        except Exception:
+            log.exception("request %s failed", live.key)
+            await self._end(live, RequestState.FAILED, "the hub failed to ask; its log says why")
+        finally:
+            self._asking.pop(live.key, None)
+            self._next()
+
+    async def _ask(self, live: LiveRequest) -> None:
+        deadline = live.deadline_at or self._clock() + live.stored.options.deadline
+        live.deadline_at = deadline
+        live.state = RequestState.ASKING
+        await self._asker.store(
+            lambda connection: requests.change(
+                connection, live.key, state=live.state.value, deadline_at=deadline
+            )
+        )
+        live.touch(self._clock())
+        chosen = [one for one in await self._chosen(live.stored) if one.server.name in live.servers]
+        await self._asker.ask_all(live, chosen)
+        states = [one.state for one in live.servers.values()]
+        if all(state is AskedState.NOT_ASKED for state in states):
+            reasons = {one.message for one in live.servers.values()} or {
+                "no server serves curators"
+            }
+            await self._end(live, RequestState.FAILED, "; ".join(sorted(reasons)))
+        elif all(state in ENDED for state in states):
+            await self._end(live, RequestState.ANSWERED)
+        else:
+            await self._end(live, RequestState.EXPIRED)
+
+    async def _end(self, live: LiveRequest, state: RequestState, message: str = "") -> None:
+        """Store and show the end of a request."""
+        live.state, live.message = state, message
+        version = live.touch(self._clock())
+        await self._asker.store(
+            lambda connection: requests.change(
+                connection,
+                live.key,
+                state=state.value,
+                message=message,
+                version=version,
+                servers=msgspec.json.encode(list(live.servers.values())),
+            )
+        )
+
+    async def _stop(self, live: LiveRequest) -> None:
+        """Drop a request from the queue, and its calls under way."""
+        waiting = self._queue.get(live.stored.token_id, [])
+        if live in waiting:
+            waiting.remove(live)
+            if not waiting:
+                del self._queue[live.stored.token_id]
+        tasks = [task for task in live.tasks.values() if not task.done()]
+        if (work := self._asking.get(live.key)) is not None:
+            tasks.append(work)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for name, server in live.servers.items():
+            if server.state not in ENDED:
+                self._asker.show(live, name, AskedState.NOT_ASKED, message="the request was ended")

@@ -1,0 +1,369 @@
+"""Requests of curators: an article goes to all servers that agree, a consensus comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from metaserver.curation.asking import LiveRequest
+from metaserver.curation.candidates import (
+    ClassVote,
+    ConsensusCandidate,
+    FoundCandidates,
+    check_method,
+    find,
+)
+from metaserver.curation.texts import plain_id, read_file
+from metaserver.files.compression import pack
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.records import Article, ArticleId, ServerName
+from metaserver.model.requests import UNFINISHED, AskedServer, RequestOptions, RequestState
+from metaserver.model.states import Role
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext, audit_log
+from metaserver.operations.fields import NAME, Limit, require_one_of
+from metaserver.operations.table import operation
+from metaserver.store import articles, requests, servers
+from metaserver.store.requests import StoredRequest
+from metaserver.tasks.plugin import answered_tasks
+
+LONGEST_WAIT = 30.0
+DEADLINE = 120.0
+"""The mean time of an answer of BioCreative II.5's servers, in seconds."""
+DAY = 86_400.0  # seconds
+MOST_FILE = 16 * 2**20
+"""The most bytes of a file, whatever `curation.text_bytes` is."""
+
+RequestField = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}$(?!\n)", description="The request's id")]
+Wait = Annotated[
+    float, Meta(ge=0, le=LONGEST_WAIT, description="Wait for news, so many seconds at most")
+]
+Name = Annotated[str, Meta(pattern=NAME)]
+
+
+class NewRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An article for all servers that serve curators, or some: exactly one of three.
+
+    `article` is one of a closed phase, `text` plain text, `content` a file as corpora have
+    (docs/corpus.md), with its name in `source`.
+    """
+
+    article: Annotated[str, Meta(max_length=200, description="PMID, PMCID or DOI")] = ""
+    text: Annotated[str, Meta(max_length=MOST_FILE, description="Its text")] = ""
+    content: Annotated[bytes, Meta(max_length=MOST_FILE, description="A file with it")] = b""
+    source: Annotated[str, Meta(max_length=200, description="The file's name")] = "article.txt"
+    title: Annotated[str, Meta(max_length=500, description="A title for people")] = ""
+    tasks: Annotated[tuple[str, ...], Meta(max_length=20, description="None: all")] = ()
+    servers: Annotated[tuple[Name, ...], Meta(max_length=200, description="None: all")] = ()
+    deadline: Annotated[
+        Annotated[float, Meta(ge=5)] | None,
+        Meta(description="Seconds until answers are late; none: 120, or the hub's time limit"),
+    ] = None
+    method: Annotated[
+        str, Meta(max_length=32, description="How answers are combined (docs/consensus.md)")
+    ] = "auto"
+    weights: Annotated[
+        dict[Name, Annotated[float, Meta(ge=0, le=100)]],
+        Meta(max_length=200, description="Weights of servers, 1 where none is given"),
+    ] = {}
+    threshold: Annotated[
+        Annotated[float, Meta(ge=0, lt=1)] | None,
+        Meta(description="Least probability; none: the model's"),
+    ] = None
+    cutoff: Annotated[int, Meta(ge=1, le=200, description="Most candidates of a task")] = 30
+    keep_days: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Days until it is deleted; none: the most that this hub keeps it"),
+    ] = None
+    wait: Wait = 0.0
+
+
+class OneRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request by id."""
+
+    request: RequestField
+
+
+class RequestQuery(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A request by id, returned when it has a version above `since`, or after `wait` seconds."""
+
+    since: Annotated[int, Meta(ge=0, description="The version that is known; 0: none")] = 0
+    wait: Wait = 0.0
+
+
+class RequestList(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The newest requests, at most `limit`."""
+
+    limit: Limit = 100
+
+
+class OneCandidate(OneRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A candidate of a request."""
+
+    item: Annotated[
+        str, Meta(max_length=40, description="An accession, or two with a comma between them")
+    ]
+
+
+class RequestSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """A request in the list; times are Unix seconds."""
+
+    request: str
+    article: str
+    title: str
+    length: int
+    state: RequestState
+    asked_by: str
+    asked_at: float
+    expires_at: float
+
+
+class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """A request with its servers and the candidates so far.
+
+    `version` grows with each change. `deadline_at` is null while no server was asked. `methods` are
+    those that made the candidates, by task; `unknown` are servers that the model does not know.
+    Times are Unix seconds.
+    """
+
+    request: str
+    article: str
+    title: str
+    length: int
+    state: RequestState
+    message: str
+    version: int
+    asked_at: float
+    deadline_at: float | None
+    expires_at: float
+    release: str
+    methods: Mapping[str, str]
+    unknown: tuple[str, ...]
+    servers: tuple[AskedServer, ...]
+    candidates: tuple[ConsensusCandidate, ...]
+    relevant: tuple[ClassVote, ...]
+
+
+@operation("Consensus.ask", "POST /requests", Role.CURATOR)
+async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDetail:
+    """Ask servers about an article; return the request, with `wait` after its end.
+
+    Refused for articles of phases that are not closed. Quotas: docs/curators.md.
+    """
+    token_id = _token(caller)
+    options = _options(hub, request)
+    await hub.requests.require_quota(token_id)
+    article = await _article(hub, request)
+    await hub.guarded.require_free(article.id, article.text)
+    await _require_servers(hub, options.servers)
+    now, settings = hub.clock(), hub.settings.curation
+    _, release = hub.rules.vocabulary()
+    days = min(request.keep_days or settings.keep_days, settings.keep_days)
+    packed = await asyncio.to_thread(pack, article.text.encode("utf-8", "surrogatepass"))
+    stored = StoredRequest(
+        id=secrets.token_hex(8),
+        token_id=token_id,
+        caller=caller.name,
+        at=now,
+        article=article.id,
+        title=request.title or article.title,
+        length=len(article.text),
+        text=packed,
+        options=options,
+        release=release,
+        expires_at=now + days * DAY,
+    )
+    live = await hub.requests.begin(stored)
+    if request.wait:
+        await _ended(live, request.wait)
+    return await _detail(hub, live)
+
+
+@operation("Consensus.get", "GET /requests/{request}", Role.CURATOR)
+async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> RequestDetail:
+    """Return a request with the candidates so far; with `wait`, as soon as something changed."""
+    live = await _own(hub, caller, request.request)
+    if request.wait and live.version <= request.since and not live.settled:
+        try:
+            async with asyncio.timeout(request.wait):
+                await live.changed.wait()
+        except TimeoutError:
+            pass
+    return await _detail(hub, live)
+
+
+@operation("Consensus.list", "GET /requests", Role.CURATOR)
+async def list_(hub: HubContext, caller: Caller, request: RequestList) -> Sequence[RequestSummary]:
+    """Return the token's requests, newest first; to organisers those of all."""
+    token_id = None if caller.organiser else _token(caller)
+    async with hub.store.reading() as connection:
+        found = await requests.list_of(connection, token_id, limit=request.limit)
+    return [
+        RequestSummary(
+            request=one.id,
+            article=one.article,
+            title=one.title,
+            length=one.length,
+            state=one.state,
+            asked_by=one.caller,
+            asked_at=one.at,
+            expires_at=one.expires_at,
+        )
+        for one in found
+    ]
+
+
+@operation("Consensus.cancel", "POST /requests/{request}/cancel", Role.CURATOR)
+async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> RequestDetail:
+    """Ask no more servers, and drop the calls under way; the answers so far stay."""
+    live = await _own(hub, caller, request.request)
+    await hub.requests.cancel(live)
+    return await _detail(hub, live)
+
+
+@operation("Consensus.forget", "DELETE /requests/{request}", Role.CURATOR)
+async def forget(hub: HubContext, caller: Caller, request: OneRequest) -> None:
+    """Delete a request with its text and all answers to it."""
+    live = await _own(hub, caller, request.request)
+    await hub.requests.forget(live)
+    async with hub.store.writing() as connection:
+        await audit_log(connection, caller, "consensus.forget", live.key)
+
+
+@operation("Consensus.explain", "GET /requests/{request}/candidates/{item}", Role.CURATOR)
+async def explain(hub: HubContext, caller: Caller, request: OneCandidate) -> ConsensusCandidate:
+    """Return one candidate with all that speaks for it, also one that is not listed."""
+    live = await _own(hub, caller, request.request)
+    found = await _found(hub, live, every=True)
+    item = tuple(sorted(part.strip() for part in request.item.split(",")))
+    for candidate in found.candidates:
+        if tuple(sorted(candidate.item)) == item:
+            return candidate
+    raise RefusedError(Refusal.UNKNOWN, f"no server named {request.item!r}", field="item")
+
+
+def _options(hub: HubContext, request: NewRequest) -> RequestOptions:
+    """Return the options of a request; `RefusedError` for those that cannot be used."""
+    given = [bool(request.article.strip()), bool(request.text.strip()), bool(request.content)]
+    if sum(given) != 1:
+        message = "expected exactly one of article, text and content"
+        raise RefusedError(Refusal.INVALID, message, field="article")
+    for task in request.tasks:
+        require_one_of(task, answered_tasks(), "tasks")
+    most = hub.settings.limits.timeout
+    deadline = min(DEADLINE, most) if request.deadline is None else request.deadline
+    if deadline > most:
+        raise RefusedError(Refusal.INVALID, f"at most {most:g} seconds", field="deadline")
+    check_method(request.method, request.threshold, hub.models)
+    return RequestOptions(
+        tasks=request.tasks,
+        servers=tuple(map(ServerName, request.servers)),
+        deadline=deadline,
+        method=request.method,
+        weights=request.weights,
+        threshold=request.threshold,
+        cutoff=request.cutoff,
+    )
+
+
+async def _article(hub: HubContext, request: NewRequest) -> Article:
+    """Return the article of a request, of at most `curation.text_bytes`; else `RefusedError`."""
+    most = hub.settings.curation.text_bytes
+    if request.article.strip():
+        article = await _stored(hub, plain_id(request.article))
+    elif request.content:
+        article = await asyncio.to_thread(read_file, request.content, request.source, most)
+    else:
+        text = request.text.replace("\r\n", "\n").replace("\r", "\n")
+        article = Article(id=ArticleId(""), text=text)
+    size = await asyncio.to_thread(lambda: len(article.text.encode("utf-8", "surrogatepass")))
+    if size > most:
+        message = f"{size:,} bytes of text; at most {most:,} are taken"
+        raise RefusedError(Refusal.TOO_LARGE, message)
+    return article
+
+
+async def _stored(hub: HubContext, article: str) -> Article:
+    """Return an article of a closed phase by its id; `RefusedError` where there is none."""
+    for corpus in hub.rules.guarded():
+        if article in corpus.ids:
+            await hub.guarded.require_free(article, "")
+    found = hub.rules.published(article)
+    if found is None:
+        message = f"there is no article {article!r} in a closed phase: send its text"
+        raise RefusedError(Refusal.UNKNOWN, message, field="article")
+    corpus, position = found.corpus, found.position
+    [text] = await hub.store.article_texts(corpus.id, range(position, position + 1))
+    async with hub.store.reading() as connection:
+        [listed] = await articles.list_page(connection, corpus.id, position, 1)
+    return Article(id=ArticleId(article), text=text, title=listed.title)
+
+
+async def _require_servers(hub: HubContext, named: Sequence[ServerName]) -> None:
+    async with hub.store.reading() as connection:
+        known = await servers.list_all(connection)
+    names = {one.server.name for one in known if one.retired_at is None and one.serves_curators}
+    for name in named:
+        if name not in names:
+            message = f"there is no server {name!r} that serves curators"
+            raise RefusedError(Refusal.UNKNOWN, message, field="servers")
+
+
+async def _ended(live: LiveRequest, seconds: float) -> None:
+    """Wait for the end of a request, so many seconds at most."""
+    try:
+        async with asyncio.timeout(seconds):
+            while live.state in UNFINISHED:
+                await live.changed.wait()
+    except TimeoutError:
+        pass
+
+
+async def _own(hub: HubContext, caller: Caller, key: str) -> LiveRequest:
+    """Return a request of the caller's token; `RefusedError` for any other."""
+    live = await hub.requests.get(key)
+    if live is None or not (caller.organiser or live.stored.token_id == caller.token_id):
+        raise RefusedError(Refusal.UNKNOWN, f"there is no request {key}", field="request")
+    return live
+
+
+def _token(caller: Caller) -> int:
+    if caller.token_id is None:
+        raise RefusedError(Refusal.TOKEN, "requests belong to a token: use one")
+    return caller.token_id
+
+
+async def _found(hub: HubContext, live: LiveRequest, *, every: bool = False) -> FoundCandidates:
+    answers = list(live.answers)
+    return await asyncio.to_thread(find, live.stored, answers, hub.models, every=every)
+
+
+async def _detail(hub: HubContext, live: LiveRequest) -> RequestDetail:
+    """Return a request; its version is that of the servers and candidates in it, or older."""
+    version, state, message = live.version, live.state, live.message
+    asked = tuple(live.servers[name] for name in sorted(live.servers))
+    found = await _found(hub, live)
+    stored = live.stored
+    return RequestDetail(
+        request=stored.id,
+        article=stored.article,
+        title=stored.title,
+        length=stored.length,
+        state=state,
+        message=message,
+        version=version,
+        asked_at=stored.at,
+        deadline_at=live.deadline_at,
+        expires_at=stored.expires_at,
+        release=stored.release,
+        methods=found.methods,
+        unknown=found.unknown,
+        servers=asked,
+        candidates=found.candidates,
+        relevant=found.relevant,
+    )

@@ -1,0 +1,156 @@
+"""The names of a release's reviewed entries: looked up by accession, symbol and name.
+
+A directory is read from `names.sqlite`, which `metaserver uniprot build --names` writes beside the
+arrays of a release. Every look-up is bounded: in what it reads of a text, in the matches that it
+takes from the index, and in the entries that it returns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metaserver.model.errors import InputError
+from metaserver.uniprot.codec import PATTERN
+from metaserver.uniprot.folding import folded, words
+from metaserver.uniprot.names_writer import NAMES, NAMES_FORMAT, split, taxon_word
+
+LEAST_LETTERS = 3
+"""Letters that a text must have to be searched for among words; accessions and symbols need one."""
+MOST_LETTERS, MOST_WORDS = 200, 8
+MOST_FOUND = 100
+MOST_MATCHES = 5000
+"""Entries that the words of a text may match and still be ordered; of more, the first are taken."""
+_AT_ONCE = 500
+
+_COLUMNS = "e.accession, e.entry_name, e.names, e.symbols, e.taxon, coalesce(o.name, '')"
+_FROM = "FROM entry e LEFT JOIN organism o USING (taxon)"
+_BY_SYMBOL = f"""
+SELECT {_COLUMNS} {_FROM} JOIN symbol s ON s.entry = e.id
+WHERE s.folded = ? AND (?2 IS NULL OR e.taxon = ?2)
+ORDER BY e.entry_name LIMIT ?
+"""
+_BY_WORDS = f"""
+SELECT {_COLUMNS} {_FROM}
+JOIN (SELECT rowid FROM word WHERE word MATCH ? LIMIT {MOST_MATCHES}) w ON w.rowid = e.id
+WHERE ?2 IS NULL OR e.taxon = ?2
+ORDER BY length(e.names), e.entry_name LIMIT ?
+"""  # noqa: S608
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NamedEntry:
+    """An entry as people know it.
+
+    `names` begins with the recommended one, `symbols` with the primary one; `organism` is "" where
+    it is not known.
+    """
+
+    accession: str
+    entry_name: str
+    names: tuple[str, ...]
+    symbols: tuple[str, ...]
+    taxon: int
+    organism: str
+
+
+class NameDirectory:
+    """An open directory of names, opened by `NameDirectory.open`. Safe to share among threads."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection, self._path = connection, path
+        self._lock = threading.Lock()
+
+    @classmethod
+    def open(cls, release: Path | str) -> NameDirectory:
+        """Open the names of a release directory.
+
+        Raises `InputError` where it was built without, or where they are damaged.
+        """
+        path = Path(release).resolve() / NAMES
+        if not path.is_file():
+            raise InputError(path, "no names: build the release with --names")
+        connection = sqlite3.connect(
+            f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False
+        )
+        found = cls(connection, path)
+        ((version,),) = found._rows("PRAGMA user_version", ())
+        if version != NAMES_FORMAT:
+            connection.close()
+            message = f"names of format {version}, expected {NAMES_FORMAT}: build the release again"
+            raise InputError(path, message)
+        return found
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def __len__(self) -> int:
+        ((count,),) = self._rows("SELECT count(*) FROM entry", ())
+        return int(count)
+
+    def entries(self, accessions: Iterable[str]) -> Mapping[str, NamedEntry]:
+        """Return the entries of primary accessions, those that have names."""
+        some = [one for one in dict.fromkeys(accessions) if PATTERN.fullmatch(one)]
+        found: dict[str, NamedEntry] = {}
+        for start in range(0, len(some), _AT_ONCE):
+            part = some[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            query = f"SELECT {_COLUMNS} {_FROM} WHERE e.accession IN ({marks})"
+            found |= {one.accession: one for one in map(_entry, self._rows(query, part))}
+        return {accession: found[accession] for accession in some if accession in found}
+
+    def search(
+        self, text: str, *, taxon: int | None = None, limit: int = 20
+    ) -> Sequence[NamedEntry]:
+        """Return the entries that a text may mean, at most `limit`.
+
+        First the entry of this accession, then those of this symbol or entry name, then those whose
+        names have all words of the text, the last one perhaps unfinished; shorter names first.
+        `taxon` keeps the entries of one organism.
+        """
+        text = text[:MOST_LETTERS].strip()
+        limit = max(0, min(limit, MOST_FOUND))
+        exact = self.entries([text.upper()]).values()
+        found = {one.accession: one for one in exact if taxon in (None, one.taxon)}
+        for query, key in ((_BY_SYMBOL, folded(text)), (_BY_WORDS, _match(text, taxon))):
+            if key and len(found) < limit:
+                for one in map(_entry, self._rows(query, (key, taxon, limit))):
+                    found.setdefault(one.accession, one)
+        return list(found.values())[:limit]
+
+    def _rows(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        try:
+            with self._lock:
+                return self._connection.execute(query, values).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise InputError(self._path, f"damaged: {error}") from error
+
+
+def _entry(row: Sequence[Any]) -> NamedEntry:
+    accession, entry_name, names, symbols, taxon, organism = row
+    return NamedEntry(
+        accession=accession,
+        entry_name=entry_name,
+        names=tuple(split(names)),
+        symbols=tuple(split(symbols)),
+        taxon=taxon,
+        organism=organism,
+    )
+
+
+def _match(text: str, taxon: int | None) -> str:
+    """Return the expression for all words of a text, "" where it has too few letters.
+
+    Words are letters and digits alone, and quoted, so that none is an operator.
+    """
+    found = words(text)[:MOST_WORDS]
+    if sum(map(len, found)) < LEAST_LETTERS:
+        return ""
+    last = f'"{found[-1]}"' + "*" * (len(found[-1]) >= LEAST_LETTERS)
+    of_taxon = [] if taxon is None else [f'"{taxon_word(taxon)}"']
+    return " AND ".join([*(f'"{word}"' for word in found[:-1]), last, *of_taxon])

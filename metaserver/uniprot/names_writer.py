@@ -1,0 +1,125 @@
+"""Writing of `names.sqlite`: the names of a release's reviewed entries.
+
+Unreviewed entries are left out: they are hundreds of times as many, their names were made by
+programs, and a curator hardly ever means one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from metaserver.uniprot.folding import folded, words
+from metaserver.uniprot.names import ENTRY_NAME
+from metaserver.uniprot.sources.records import ProteinEntry
+
+NAMES = "names.sqlite"
+NAMES_FORMAT = 1
+
+_SCHEMA = """
+PRAGMA journal_mode = OFF;
+PRAGMA synchronous = OFF;
+CREATE TABLE entry (
+  id INTEGER PRIMARY KEY, accession TEXT NOT NULL UNIQUE, entry_name TEXT NOT NULL,
+  names TEXT NOT NULL, symbols TEXT NOT NULL, taxon INTEGER NOT NULL
+);
+CREATE TABLE organism (taxon INTEGER PRIMARY KEY, name TEXT NOT NULL);
+CREATE TABLE symbol (folded TEXT NOT NULL, entry INTEGER NOT NULL, PRIMARY KEY (folded, entry))
+  WITHOUT ROWID;
+CREATE VIRTUAL TABLE word USING fts5 (
+  text, content = '', detail = 'none', prefix = '3 4', tokenize = 'ascii'
+);
+"""
+_ADD = """
+INSERT INTO entry (accession, entry_name, names, symbols, taxon) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (accession) DO UPDATE SET
+  entry_name = CASE entry_name WHEN '' THEN excluded.entry_name ELSE entry_name END,
+  names = CASE names WHEN '' THEN excluded.names ELSE names END,
+  symbols = CASE symbols WHEN '' THEN excluded.symbols ELSE symbols END,
+  taxon = CASE taxon WHEN 0 THEN excluded.taxon ELSE taxon END
+"""
+SEPARATOR = "\t"
+
+
+class NamesWriter:
+    """The names of entries as they are read; what looks them up is made by `finish`."""
+
+    def __init__(self, directory: Path) -> None:
+        self._connection = sqlite3.connect(directory / NAMES, isolation_level=None)
+        self._connection.executescript(_SCHEMA)
+        self._connection.execute("BEGIN")
+
+    def add(self, batch: Sequence[ProteinEntry], taxa: Sequence[int]) -> None:
+        """Add entries with their taxa; of an entry that comes again, what was not known yet."""
+        reviewed = [
+            (entry, taxon)
+            for entry, taxon in zip(batch, taxa, strict=True)
+            if not entry.entry_name or ENTRY_NAME.fullmatch(entry.entry_name)
+        ]
+        self._connection.executemany(
+            _ADD,
+            (
+                (
+                    entry.accession,
+                    entry.entry_name,
+                    _joined(_protein_names(entry)),
+                    _joined(entry.symbols),
+                    taxon,
+                )
+                for entry, taxon in reviewed
+                if entry.entry_name or entry.names
+            ),
+        )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO organism VALUES (?, ?)",
+            {(taxon, entry.organism) for entry, taxon in reviewed if taxon and entry.organism},
+        )
+
+    def finish(self, organisms: Mapping[int, str]) -> None:
+        """Add the names of organisms that no entry gave, and make the indexes."""
+        execute = self._connection.execute
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO organism SELECT ?, ? WHERE EXISTS"
+            " (SELECT 1 FROM entry WHERE taxon = ?)",
+            ((taxon, name, taxon) for taxon, name in self._lacking(organisms)),
+        )
+        for row in execute("SELECT id, entry_name, names, symbols, taxon FROM entry"):
+            number, entry_name, names, symbols, taxon = row
+            short = {folded(one) for one in (entry_name, *split(symbols))} - {""}
+            self._connection.executemany(
+                "INSERT INTO symbol VALUES (?, ?)", ((one, number) for one in sorted(short))
+            )
+            text = dict.fromkeys(words(" ".join((names, symbols, entry_name))))
+            text[taxon_word(taxon)] = None
+            execute("INSERT INTO word (rowid, text) VALUES (?, ?)", (number, " ".join(text)))
+        execute("INSERT INTO word (word) VALUES ('optimize')")
+        execute(f"PRAGMA user_version = {NAMES_FORMAT}")
+        execute("COMMIT")
+
+    def _lacking(self, organisms: Mapping[int, str]) -> Iterable[tuple[int, str]]:
+        taxa = self._connection.execute("SELECT DISTINCT taxon FROM entry")
+        return [(taxon, organisms[taxon]) for (taxon,) in taxa if taxon in organisms]
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+
+def taxon_word(taxon: int) -> str:
+    """Return the word by which the entries of a taxon are found among words."""
+    return f"taxid{taxon}"
+
+
+def split(text: str) -> list[str]:
+    """Return the names that a column has."""
+    return text.split(SEPARATOR) if text else []
+
+
+def _joined(names: Iterable[str]) -> str:
+    return SEPARATOR.join(" ".join(name.split()) for name in dict.fromkeys(names) if name.split())
+
+
+def _protein_names(entry: ProteinEntry) -> Sequence[str]:
+    """Return the names without the symbols, which come last."""
+    return entry.names[: len(entry.names) - len(entry.symbols)]

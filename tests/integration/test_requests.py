@@ -1,0 +1,345 @@
+"""Requests of curators: seven servers, each with its own behaviour, and what comes of them."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from metaserver.config import CurationSettings, ServersForCurators
+from metaserver.model.errors import Refusal, RefusedError
+from metaserver.model.requests import RequestState
+from metaserver.operations.caller import Caller
+from tests.hubs.command import DEMO
+from tests.hubs.inside import Running, at_work, plan_phase, settings
+from tests.hubs.release import ACCESSIONS
+from tests.integration.curating import TEXT, curator, register, scripted, settled, states
+
+MARK = re.compile(rb"mark:[0-9a-f]{16}")
+ARTICLE = DEMO / "articles" / "sample01.txt"
+
+
+async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedError:
+    with pytest.raises(RefusedError) as caught:
+        await running.do("consensus.ask", caller, **values)
+    return caught.value
+
+
+async def test_seven_servers_and_what_becomes_of_each(tmp_path: Path) -> None:
+    names = ("fast", "slow", "faulty", "busy", "late", "suspended", "withdrawn")
+    async with scripted(names) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        await running.do("phases.open", phase="test")
+        for name in ("busy", "suspended"):
+            servers[name].open.clear()
+            await running.do("servers.start", running.team(name), server=name, phase="test")
+        await running.do("servers.suspend", server="suspended", phase="test", reason="misbehaves")
+        servers["faulty"].faulty = True
+        for name in ("slow", "late"):
+            servers[name].open.clear()
+        withdrawn = running.team("withdrawn")
+        await running.do("servers.serve-curators", withdrawn, server="withdrawn", serve=False)
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=TEXT, deadline=5.0, wait=0.0)
+        assert set(states(asked)) == set(names) - {"withdrawn"}
+        desk = running.service.requests
+        await running.until(lambda: bool(servers["slow"].texts and servers["late"].texts))
+        servers["slow"].open.set()
+        live = await desk.get(asked.request)
+        assert live is not None
+        await running.until(lambda: live.state is RequestState.EXPIRED)
+        servers["late"].open.set()
+        found = await settled(running, ana, asked)
+        assert found.state is RequestState.EXPIRED
+        assert states(found) == {
+            "fast": "answered",
+            "slow": "answered",
+            "faulty": "failed",
+            "busy": "not asked",
+            "late": "answered",
+            "suspended": "not asked",
+        }
+        told = {one.server: one for one in found.servers}
+        assert [name for name, one in told.items() if one.late] == ["late"]
+        assert told["busy"].message == "busy with the challenge"
+        assert "misbehaves" in told["suspended"].message
+        assert told["faulty"].outcome == "fault"
+        assert len(servers["faulty"].texts) == 2
+        assert servers["fast"].texts == [TEXT]
+        assert servers["fast"].contexts[0]["article_id"] == asked.request
+        assert TEXT not in servers["busy"].texts
+        assert found.methods == {"INT": "rrf1", "IPT": "rrf1"}
+        first = found.candidates[0]
+        assert (first.task, first.rank, first.probability) == ("INT", 1, None)
+        assert first.agreement == 1.0
+        assert {vote.server for vote in first.votes} == {"fast", "slow", "late"}
+        assert {vote.server for vote in found.relevant} == {"fast", "slow", "late"}
+        assert first.new_since == min(one.new_since for one in found.candidates)
+        servers["busy"].open.set()
+
+
+async def test_what_is_not_scored_is_shown_to_curators(tmp_path: Path) -> None:
+    async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        hit = {"dbid": ACCESSIONS[0], "rank": 1, "confidence": 0.9}
+        place = TEXT.index("EGFR", 20)
+        mention = {"offset": place, "mention": "EGFR", "dbid": ACCESSIONS[0]}
+        servers["a"].answer = {
+            "normalizations": [{**hit, "evidence": "EGFR binds GRB2", "taxid": 9606}],
+            "mentions": [mention, {**mention, "offset": place + 1}],
+        }
+        servers["b"].answer = {"normalizations": [hit, {**hit, "dbid": ACCESSIONS[1], "rank": 2}]}
+        ana = await curator(running)
+        asked = await running.do(
+            "consensus.ask", ana, text=TEXT, tasks=("INT",), cutoff=1, weights={"a": 2.0}, wait=20.0
+        )
+        assert asked.state is RequestState.ANSWERED
+        [candidate] = asked.candidates
+        assert candidate.item == (ACCESSIONS[0],)
+        assert candidate.score == pytest.approx(1.5)
+        by_server = {vote.server: vote for vote in candidate.votes}
+        assert (by_server["a"].evidence, by_server["a"].taxid) == ("EGFR binds GRB2", 9606)
+        assert (by_server["b"].evidence, by_server["b"].taxid) == ("", None)
+        [span] = candidate.mentions
+        assert (TEXT[span.start : span.end], span.start, span.servers) == ("EGFR", place, ("a",))
+        other = await running.do(
+            "consensus.explain", ana, request=asked.request, item=ACCESSIONS[1]
+        )
+        assert (other.rank, other.agreement) == (2, 0.5)
+        with pytest.raises(RefusedError) as caught:
+            await running.do("consensus.explain", ana, request=asked.request, item="P99999")
+        assert caught.value.refusal is Refusal.UNKNOWN
+
+
+async def test_articles_of_open_phases_are_refused(tmp_path: Path) -> None:
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        ana = await curator(running)
+        text = ARTICLE.read_text()
+        blanks = text.replace(" ", " \t", 40).replace("\n", "\r\n")
+        for values in (
+            {"article": "sample01"},
+            {"text": text},
+            {"text": blanks.upper()},
+            {"text": text.partition("\n")[2]},
+            {"content": ARTICLE.read_bytes(), "source": "other.txt"},
+            {"content": gzip.compress(ARTICLE.read_bytes()), "source": "other.txt.gz"},
+        ):
+            refused = await refusal(running, ana, **values)
+            assert refused.refusal is Refusal.STATE, values
+            assert refused.message == "the article is in a phase that is not closed yet"
+        await running.do("phases.open", phase="test")
+        await running.do("phases.freeze", phase="test")
+        assert (await refusal(running, ana, text=text)).refusal is Refusal.STATE
+        await running.do("phases.close", phase="test")
+        asked = await running.do("consensus.ask", ana, article="PMID:sample01", wait=20.0)
+        assert asked.state is RequestState.ANSWERED
+        assert asked.length == len(servers["a"].texts[0])
+        assert servers["a"].contexts[0]["article_id"] == "sample01"
+        assert (await refusal(running, ana, article="nowhere")).refusal is Refusal.UNKNOWN
+
+
+async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    small = CurationSettings(text_bytes=100, requests_a_day=2)
+    given = await settings(tmp_path, curation=small)
+    async with scripted(["a"]) as servers, at_work(given) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        ana = await curator(running)
+        for values, expected in (
+            ({}, Refusal.INVALID),
+            ({"text": "a", "article": "b"}, Refusal.INVALID),
+            ({"text": "é" * 51}, Refusal.TOO_LARGE),
+            ({"content": b"x" * 801}, Refusal.INVALID),
+            ({"content": gzip.compress(b"x" * 10**6), "source": "a.txt.gz"}, Refusal.INVALID),
+            ({"content": b"<article>", "source": "a.xml"}, Refusal.INVALID),
+            ({"content": b"x", "source": "a\n.txt"}, Refusal.INVALID),
+            ({"text": "a", "servers": ("nobody",)}, Refusal.UNKNOWN),
+            ({"text": "a", "method": "magic"}, Refusal.INVALID),
+            ({"text": "a", "method": "stacked"}, Refusal.STATE),
+            ({"text": "a", "method": "votes", "threshold": 0.5}, Refusal.INVALID),
+            ({"text": "a", "tasks": ("PPI",)}, Refusal.INVALID),
+            ({"text": "a", "deadline": 600.0}, Refusal.INVALID),
+        ):
+            assert (await refusal(running, ana, **values)).refusal is expected, values
+        assert servers["a"].texts == []
+        for _ in range(2):
+            await running.do("consensus.ask", ana, text="some text", wait=20.0)
+        assert (await refusal(running, ana, text="more")).refusal is Refusal.TOO_MANY
+        listed = await running.do("consensus.list", ana)
+        await running.do("consensus.forget", ana, request=listed[0].request)
+        assert (await refusal(running, ana, text="more")).refusal is Refusal.TOO_MANY
+        bob = await curator(running, "bob")
+        asked = await running.do("consensus.ask", bob, text="some text", wait=20.0)
+        assert asked.state is RequestState.ANSWERED
+
+
+async def test_requests_belong_to_their_token(tmp_path: Path) -> None:
+    async with scripted(["a"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        ana, bob = await curator(running), await curator(running, "bob")
+        asked = await running.do("consensus.ask", ana, text=TEXT, title="Mine", wait=20.0)
+        assert [one.title for one in await running.do("consensus.list", ana)] == ["Mine"]
+        assert await running.do("consensus.list", bob) == []
+        for name in ("get", "cancel", "forget"):
+            with pytest.raises(RefusedError) as caught:
+                await running.do(f"consensus.{name}", bob, request=asked.request)
+            assert caught.value.refusal is Refusal.UNKNOWN
+        await running.do("consensus.forget", ana, request=asked.request)
+        with pytest.raises(RefusedError):
+            await running.do("consensus.get", ana, request=asked.request)
+        async with running.service.store.reading() as connection:
+            for table in ("request_answers", "requests WHERE text IS NOT NULL OR title != ''"):
+                rows = await connection.exec_driver_sql(f"SELECT count(*) FROM {table}")
+                assert rows.scalar() == 0
+
+
+async def test_a_team_withdraws_at_any_time(tmp_path: Path) -> None:
+    async with scripted(["a", "b"]) as servers, at_work(await settings(tmp_path)) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        servers["a"].open.clear()
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=TEXT)
+        await running.until(lambda: bool(servers["a"].texts))
+        a, b = running.team("a"), running.team("b")
+        detail = await running.do("servers.serve-curators", a, server="a", serve=False)
+        assert not detail.serves_curators
+        found = await settled(running, ana, asked)
+        assert states(found) == {"a": "not asked", "b": "answered"}
+        assert found.state is RequestState.ANSWERED
+        await running.do("servers.serve-curators", b, server="b", serve=False)
+        found = await running.do("consensus.ask", ana, text=TEXT, wait=20.0)
+        assert (found.state, found.message) == (RequestState.FAILED, "no server serves curators")
+
+
+async def test_a_hub_that_was_stopped_goes_on(tmp_path: Path) -> None:
+    given = await settings(tmp_path)
+    async with scripted(["a", "b"]) as servers:
+        servers["b"].open.set()
+        async with at_work(given) as running:
+            await plan_phase(running)
+            await register(running, servers)
+            servers["a"].open.clear()
+            ana = await curator(running)
+            asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
+            live = await running.service.requests.get(asked.request)
+            assert live is not None
+            await running.until(lambda: len(live.answers) == 1 and bool(servers["a"].texts))
+            before = live.version
+        async with at_work(given) as running:
+            await running.until(lambda: len(servers["a"].texts) == 2)
+            servers["a"].open.set()
+            found = await settled(running, ana, asked)
+            assert found.version > before
+            assert states(found) == {"a": "answered", "b": "answered"}
+            assert found.state is RequestState.ANSWERED
+            assert servers["b"].texts == [TEXT]  # its answer was kept
+        async with at_work(given) as running:
+            again = await running.do("consensus.get", ana, request=asked.request, wait=20.0)
+            assert (again.state, again.candidates) == (found.state, found.candidates)
+            assert states(again) == states(found)
+
+
+async def test_requests_take_turns(tmp_path: Path) -> None:
+    few = CurationSettings(in_flight=1, at_once=2, queue=6)
+    async with (
+        scripted(["a"]) as servers,
+        at_work(await settings(tmp_path, curation=few)) as running,
+    ):
+        await plan_phase(running)
+        await register(running, servers, concurrency=4)
+        servers["a"].open.clear()
+        ana, bob, eve = [await curator(running, name) for name in ("ana", "bob", "eve")]
+        asked = [
+            await running.do("consensus.ask", caller, text=f"{TEXT} {number}", deadline=20.0)
+            for number, caller in enumerate((ana, ana, ana, bob, eve, eve))
+        ]
+        assert (await refusal(running, eve, text=TEXT)).refusal is Refusal.TOO_MANY
+        await running.until(lambda: len(servers["a"].texts) == 2)
+        assert {text[-1] for text in servers["a"].texts} == {"0", "3"}
+        cancelled = await running.do("consensus.cancel", ana, request=asked[1].request)
+        assert cancelled.state is RequestState.CANCELLED
+        servers["a"].open.set()
+        for place, caller in ((0, ana), (2, ana), (3, bob), (4, eve), (5, eve)):
+            found = await settled(running, caller, asked[place])
+            assert found.state is RequestState.ANSWERED
+        assert sorted(text[-1] for text in servers["a"].texts) == ["0", "2", "3", "4", "5"]
+        with pytest.raises(RefusedError) as caught:
+            await running.do("consensus.cancel", ana, request=asked[0].request)
+        assert caught.value.refusal is Refusal.STATE
+
+
+@pytest.mark.parametrize("policy", ServersForCurators)
+async def test_challenges_come_first(tmp_path: Path, policy: ServersForCurators) -> None:
+    given = await settings(tmp_path, curation=CurationSettings(servers=policy))
+    async with scripted(["a"]) as servers, at_work(given) as running:
+        await plan_phase(running)
+        await register(running, servers)
+        await running.do("phases.open", phase="test")
+        servers["a"].open.clear()
+        ana = await curator(running)
+        await running.do("servers.start", running.team("a"), server="a", phase="test")
+        await running.until(lambda: len(servers["a"].texts) == 1)
+        asked = await running.do("consensus.ask", ana, text=TEXT, deadline=20.0)
+        live = await running.service.requests.get(asked.request)
+        assert live is not None
+        if policy is not ServersForCurators.SHARE:
+            expected = "busy" if policy is ServersForCurators.IDLE else "not asked"
+            await running.until(lambda: {one.state for one in live.servers.values()} == {expected})
+        assert servers["a"].texts.count(TEXT) == 0
+        servers["a"].open.set()
+        found = await settled(running, ana, asked)
+        never = policy is ServersForCurators.NEVER
+        assert states(found) == {"a": "not asked" if never else "answered"}
+        assert found.state is (RequestState.FAILED if never else RequestState.ANSWERED)
+        lane = running.service.phase("test").boards.server_monitor
+        await running.until(lambda: lane.status("a").state == "finished")  # type: ignore[arg-type]
+
+
+async def _boards(folder: Path, count: int) -> list[bytes]:
+    """Return what a challenge's boards are, with so many requests in between."""
+    async with scripted(["a", "b"]) as servers, at_work(await settings(
+        folder, curation=CurationSettings(servers=ServersForCurators.SHARE, requests_a_day=1_000)
+    )) as running:  # fmt: skip
+        await plan_phase(running, visibility="public")
+        await register(running, servers, concurrency=2)
+        await running.do("phases.open", phase="test")
+        ana = await curator(running)
+        for name in servers:
+            await running.do("servers.start", running.team(name), server=name, phase="test")
+        for number in range(count):
+            await running.do("consensus.ask", ana, text=f"{TEXT} {number}", wait=20.0)
+        monitor = running.service.phase("test").boards.server_monitor
+        await running.until(
+            lambda: all(monitor.status(name).state == "finished" for name in ("a", "b"))  # type: ignore[arg-type]
+        )
+        found = []
+        for task in ("ACT", "INT", "IPT"):
+            board = await running.do("boards.get", phase="test", task=task)
+            found.append(MARK.sub(b"", msgspec.json.encode(board)))  # each store has its own key
+        async with running.service.store.reading() as connection:
+            for query in (
+                "SELECT server_id, position, number, payloads FROM answers ORDER BY 1,2",
+                "SELECT server_id, position, number, outcome FROM attempts ORDER BY 1,2,3",
+                "SELECT server_id, cursor, serial FROM lanes ORDER BY 1",
+            ):
+                rows = (await connection.exec_driver_sql(query)).all()
+                found.append(repr(rows).encode())
+            made = await connection.exec_driver_sql("SELECT count(*) FROM request_answers")
+            assert made.scalar() == count * 2
+        return found
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.slow)])
+async def test_boards_are_the_same_with_requests_and_without(tmp_path: Path, count: int) -> None:
+    without = await _boards(tmp_path / "without", 0)
+    assert await _boards(tmp_path / "with", count) == without
