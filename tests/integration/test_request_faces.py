@@ -128,10 +128,10 @@ async def test_a_killed_hub_asks_nobody_again_who_has_answered(tmp_path: Path) -
                 hub.kill()
                 await hub.ended()
     assert servers["a"].texts == [TEXT] * 2  # of the two requests
-    await asyncio.to_thread(_check_store, tmp_path / "hub" / "metaserver.sqlite")
+    await asyncio.to_thread(_check_store, tmp_path / "hub")
 
 
-def _check_store(path: Path) -> None:
-    rows = stored(path, "SELECT server_id, outcome FROM request_answers")
+def _check_store(folder: Path) -> None:
+    rows = stored(folder, "SELECT server_id, outcome FROM request_answers")
     assert sorted(outcome for _, outcome in rows) == ["ok"] * 6
-    assert stored(path, "SELECT count(*) FROM attempts") == [(0,)]
+    assert stored(folder, "SELECT count(*) FROM attempts") == [(0,)]
