@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
+from annotators.baselines.dictionary import normalizations, protein_scores
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import MEMBER_OF_TASK, META, Answer, Context
+from annotators.matching import Dictionary
 from annotators.server import Kit, application, serve_application
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from annotators.baselines.articles import read_articles
 from annotators.baselines.cooccurrence import annotate, pair_scores
-from annotators.baselines.dictionary import Dictionary, Found, protein_scores
-from annotators.baselines.proteins import Protein, read_proteins
+from annotators.baselines.dictionary import protein_scores
+from annotators.baselines.proteins import read_proteins
+from annotators.matching import Dictionary, Found, Protein
 from scoring.files import Run, read_gold
 from scoring.gold import ItemGold
 from scoring.tasks import Hit, Item, Task, pair

@@ -7,15 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TypeAlias
 
-from annotators.baselines.dictionary import (
-    Dictionary,
-    Found,
-    in_sentences,
-    normalizations,
-    protein_scores,
-)
+from annotators.baselines.dictionary import in_sentences, normalizations, protein_scores
 from annotators.baselines.sentences import INTERACTION, REGULATION, SELF
 from annotators.contract import Answer, Pair
+from annotators.matching import Dictionary, Found
 
 MAX_PAIRS = 10
 MIN_CONFIDENCE = 0.5

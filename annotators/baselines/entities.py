@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 from typing import NamedTuple, TypeAlias
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.sentences import INTERACTION, REGULATION, sentences
+from annotators.matching import Dictionary
 
 PROTEIN, MUTATION = "geneprot", "mutprot"  # what stands in a masked text
 

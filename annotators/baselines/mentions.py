@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from annotators.baselines.dictionary import Found
 from annotators.contract import Mention
+from annotators.matching import Found
 
 
 def mentions(text: str, found: Sequence[Found]) -> list[Mention]:

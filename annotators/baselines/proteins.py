@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from annotators.errors import BadInputError
+from annotators.matching import Protein
 
 SHIPPED_NAMES = Path(str(files("annotators"))) / "data" / "uniprot_names.tsv"
 
@@ -18,15 +18,6 @@ HEADINGS = {"entry": "Entry", "protein names": "Protein names", "gene names": "G
 # "[Cleaved into: ...]" and "[Includes: ...]" name parts of the protein, not the protein.
 PARTS = re.compile(r" \[(?:Cleaved into|Includes):.*")
 ENZYME_CODE = re.compile(r"EC \d[\d.\-n]*$")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Protein:
-    """One entry of the table; the first of `symbols` is its gene's primary symbol."""
-
-    accession: str
-    names: tuple[str, ...]
-    symbols: tuple[str, ...]
 
 
 def read_proteins(path: Path) -> list[Protein]:

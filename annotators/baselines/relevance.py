@@ -24,11 +24,11 @@ import numpy as np
 import numpy.typing as npt
 
 from annotators.baselines.articles import read_articles, read_gold
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.entities import COUNTED, entities, masked, sentence_counts
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.contract import Answer
 from annotators.errors import BadInputError
+from annotators.matching import Dictionary
 
 FORMAT = 2
 FEATURES = 2**18  # hash buckets; 4,000 abstracts fill about two thirds

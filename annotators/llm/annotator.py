@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import aiohttp
 from aiohttp import web
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.contract import Answer, Context
 from annotators.llm.chunks import chunks, enclosed
 from annotators.llm.config import LlmConfig
@@ -18,6 +17,7 @@ from annotators.llm.endpoint import Budget, Endpoint, Messages, ModelReply
 from annotators.llm.errors import AnswerError, TooLongError
 from annotators.llm.grounding import Grounded
 from annotators.llm.output import Output, read_output
+from annotators.matching import Dictionary
 
 MARGIN = 0.9  # of an attempt's time: the rest is the way to the hub
 MAX_PARTS = 100

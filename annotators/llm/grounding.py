@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.contract import Answer, Mention, Normalization, Pair
 from annotators.llm.output import Output, clamped
+from annotators.matching import Dictionary
 
 MAX_NAME = 200
 MAX_EVIDENCE = 500

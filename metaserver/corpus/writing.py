@@ -64,20 +64,25 @@ def _collection(first: Article, left: Iterator[Article]) -> Iterator[bytes]:
     yield _END
 
 
-def _document(article: Article) -> bytes:
-    title, text = article.title, article.text
+def split_title(title: str, text: str) -> list[tuple[int, str, str]]:
+    """Return an article's passages, each with its offset, its kind and its text.
+
+    They are the title and the text where the text begins with the title, else the whole text.
+    """
     begin = f"{title}\n"
-    titled = title and title == title.strip() and text.startswith(begin) and text != begin
-    passages = (
-        [_passage(0, "title", title), _passage(len(begin), "text", text[len(begin) :])]
-        if titled
-        else [_passage(0, "text", text)]
-    )
+    if title and title == title.strip() and text.startswith(begin) and text != begin:
+        return [(0, "title", title), (len(begin), "text", text[len(begin) :])]
+    return [(0, "text", text)]
+
+
+def _document(article: Article) -> bytes:
+    passages = split_title(article.title, article.text)
+    named = len(passages) > 1 or not article.title
     return msgspec.json.encode(
         {
             "id": article.id,
-            "infons": {} if titled or not title else {"title": title},
-            "passages": passages,
+            "infons": {} if named else {"title": article.title},
+            "passages": [_passage(*passage) for passage in passages],
             "annotations": [],
             "relations": [],
         }

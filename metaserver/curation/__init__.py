@@ -1,5 +1,5 @@
 """Curation: curators' requests to servers, and what curators decide.
 
-It may import client, config, store, tasks, wire, corpus, model, files, concurrency and
-scoring.
+It may import client, config, store, tasks, wire, corpus, model, files, concurrency,
+scoring and annotators.
 """

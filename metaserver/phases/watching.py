@@ -13,7 +13,7 @@ from metaserver.leaderboards.scoreboard import ranked
 from metaserver.model.durations import in_words
 from metaserver.model.findings import FindingKind, PhaseFinding, Subject
 from metaserver.model.plans import Change
-from metaserver.model.records import ArticleId, ServerName, TaskName
+from metaserver.model.records import ServerName, TaskName
 from metaserver.model.scores import rising_measures
 from metaserver.model.states import OPEN_STATES, PhaseState, ServerState
 from metaserver.monitoring.forecast import Forecast, Verdict, forecast, verdict
@@ -56,9 +56,12 @@ def watch(running: RunningPhase, now: float) -> PhaseWatch:
     """Return a phase as of now."""
     deadline = next((one for one in running.phase.coming(now) if one.state in DEADLINES), None)
     left = None if deadline is None else deadline.at.timestamp() - now
-    is_open = running.phase.state(now) in OPEN_STATES
+    state = running.phase.state(now)
+    is_open = state in OPEN_STATES
     servers = [_watched(running, one, left, is_open=is_open) for one in _statuses(running)]
     findings = [*_found(running, servers, left)] if is_open else []
+    if state is PhaseState.SETUP and (subjects := [*_outside(running)]):
+        findings = [PhaseFinding(kind=FindingKind.GOLD_OUTSIDE, subjects=tuple(subjects))]
     return PhaseWatch(now=now, deadline=deadline, servers=servers, findings=findings)
 
 
@@ -83,14 +86,11 @@ def _found(
 ) -> Iterator[PhaseFinding]:
     """Yield the findings of an open phase, the worst first."""
     about: dict[FindingKind, list[Subject]] = {kind: [] for kind in FindingKind}
+    about[FindingKind.GOLD_OUTSIDE] += _outside(running)
     for task in running.tasks:
         if task.name not in running.gold:
             text = f"{task.name} has no gold: it is not scored"
             about[FindingKind.NO_GOLD].append(Subject(name=task.name, text=text))
-    for scored in running.boards.scoreboard.scored():
-        if scored.outside:
-            text = _outside(scored.plugin.name, scored.outside)
-            about[FindingKind.GOLD_OUTSIDE].append(Subject(name=scored.plugin.name, text=text))
     for server in servers:
         for kind, text in _troubles(server, left):
             about[kind].append(Subject(name=server.status.name, text=text))
@@ -102,11 +102,16 @@ def _found(
             yield PhaseFinding(kind=kind, subjects=tuple(subjects))
 
 
-def _outside(task: TaskName, articles: Sequence[ArticleId]) -> str:
-    more = f" and {len(articles) - NAMED} more" if len(articles) > NAMED else ""
-    are = "1 article that is" if len(articles) == 1 else f"{len(articles)} articles that are"
-    names = ", ".join(articles[:NAMED])
-    return f"the gold of {task} has {are} not in the corpus and count nowhere: {names}{more}"
+def _outside(running: RunningPhase) -> Iterator[Subject]:
+    """Yield the tasks whose gold has articles that are not in the corpus."""
+    for scored in running.boards.scoreboard.scored():
+        count, task = len(scored.outside), scored.plugin.name
+        if count:
+            named = ", ".join(scored.outside[:NAMED])
+            more = f" and {count - NAMED} more" if count > NAMED else ""
+            are = "1 article that is" if count == 1 else f"{count} articles that are"
+            text = f"the gold of {task} has {are} not in the corpus, without effect: {named}{more}"
+            yield Subject(name=task, text=text)
 
 
 def _leaders(running: RunningPhase) -> Mapping[TaskName, ServerName]:

@@ -173,7 +173,7 @@ async def test_a_board_that_newer_gold_superseded_leads_to_the_newer_one(hub: Wa
         await ana.sign_in(await organiser_token(running))
         while "It was superseded" not in (page := await ana.get(f"/b/{before[0]}")).said:
             await asyncio.sleep(0.05)
-        [newer] = re.findall(r'href="/b/(\w+)">the board on newer gold', page.text)
+        [newer] = re.findall(r'href="/b/(\w+)">the newer board', page.text)
         assert newer in set(await kept()) - set(before)
         assert "superseded" not in (await ana.get(f"/b/{newer}")).said
 

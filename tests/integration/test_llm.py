@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
+from annotators.baselines.dictionary import normalizations, protein_scores
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.check import call, check
 from annotators.contract import Answer, Context, problems
@@ -20,6 +20,7 @@ from annotators.injection import ATTACKS, measure
 from annotators.llm.annotator import LlmAnnotator
 from annotators.llm.config import LlmConfig, Price
 from annotators.llm.errors import BudgetError, CredentialsError, EndpointError
+from annotators.matching import Dictionary
 from annotators.server import Kit
 from tests.fakes.llm_endpoint import (
     FOUND,

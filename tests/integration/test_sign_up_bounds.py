@@ -276,7 +276,6 @@ async def test_announcements_go_to_the_teams_of_the_challenge(door: Door) -> Non
 
 async def test_gold_outside_the_corpus_needs_a_look_and_is_told(door: Door) -> None:
     running = door.running
-    await running.do("phases.open", phase="test")
     article = running.service.phase("test").corpus.ids[0]
     gold = f"{article}\t1\nnowhere-1\t1\nnowhere-2\t0\n".encode()
     await running.do("gold.set", phase="test", task="ACT", source="g.tsv", content=gold)
@@ -285,8 +284,9 @@ async def test_gold_outside_the_corpus_needs_a_look_and_is_told(door: Door) -> N
     assert [one.name for one in found.subjects] == ["ACT"]
     assert "2 articles that are not in the corpus" in found.subjects[0].text
     assert "nowhere-1, nowhere-2" in found.subjects[0].text
-    await running.service.alerts.look()
+    await running.service.alerts.look()  # before the phase opens
     assert "gold_outside" in {one.kind for one in await running.do("alerts.list")}
+    await running.do("phases.open", phase="test")
     async with visiting(running) as ana:
         await ana.sign_in(await organiser_token(running))
         shown = await ana.get("/organise/phases/test/watch")

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import read_proteins
 from annotators.contract import Context
+from annotators.matching import Dictionary
 from annotators.server import Kit
 from metaserver.leaderboards.scoreboard import Scoreboard, ScoredTask
 from metaserver.model.records import ArticleId, ServerName, TaskName

@@ -2,10 +2,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotators.baselines.cooccurrence import annotate
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.baselines.sentences import sentences
 from annotators.contract import problems
+from annotators.matching import Dictionary
 
 KNOWN = Dictionary(read_proteins(SHIPPED_NAMES))
 

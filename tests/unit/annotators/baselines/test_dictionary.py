@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotators.baselines.dictionary import Dictionary, normalizations, protein_scores
-from annotators.baselines.proteins import SHIPPED_NAMES, Protein, read_proteins
+from annotators.baselines.dictionary import normalizations, protein_scores
+from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.contract import problems
+from annotators.matching import Dictionary, Protein
 
 
 def protein(accession, *names, symbols=()):

@@ -5,9 +5,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.entities import COUNTED, entities, masked, sentence_counts
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
+from annotators.matching import Dictionary
 
 KNOWN = Dictionary(read_proteins(SHIPPED_NAMES))
 TEXT = (

@@ -2,10 +2,9 @@
 
 import pytest
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.mentions import mentions
-from annotators.baselines.proteins import Protein
 from annotators.contract import misplaced, problems
+from annotators.matching import Dictionary, Protein
 
 KNOWN = Dictionary(
     [

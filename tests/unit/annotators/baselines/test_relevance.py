@@ -3,10 +3,10 @@ import pytest
 
 from annotators.baselines import relevance
 from annotators.baselines.articles import read_articles, read_gold
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
 from annotators.baselines.relevance import FEATURES, Model, annotate, train
 from annotators.errors import BadInputError
+from annotators.matching import Dictionary
 
 TEXTS = {
     "1": "A complex\nThe proteins interact directly.",

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotators.baselines.dictionary import Dictionary
 from annotators.baselines.mentions import mentions
 from annotators.baselines.proteins import SHIPPED_NAMES, read_proteins
+from annotators.matching import Dictionary
 from metaserver.corpus import read_articles
 from metaserver.leaderboards.scoreboard import GoldMark, Scoreboard, ScoredTask
 from metaserver.model.errors import InputError

@@ -1,0 +1,210 @@
+"""Two curators' decisions made into one: disagreements, rulings on them, and the gold that results.
+
+What both accepted passes, what both rejected or left out does not. What differs is a disagreement,
+on which an adjudicator rules. The gold goes to the preview of a phase's gold, as any other does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from metaserver.curation.agreement import CuratorWork, item_of
+from metaserver.curation.decisions import CurationState, Decision, ItemDecision
+from metaserver.model.errors import Refusal, RefusedError
+from scoring import ActGold, Gold, ItemGold, Task
+from scoring.tasks import Item
+
+Question: TypeAlias = tuple[str, tuple[str, ...]]
+"""An article and an item of it; the item is empty for the article's class (ACT)."""
+
+
+class RulingChoice(StrEnum):
+    """An adjudicator's ruling on a disagreement; values are the keys of the page."""
+
+    FIRST = "1"  # as the first curator decided
+    SECOND = "2"  # as the second
+    BOTH = "both"  # accepted: for items that differ and are both right
+    NEITHER = "neither"  # not accepted
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Disagreement:
+    """An item that one curator accepted and the other did not, with the decisions of both.
+
+    For ACT, `item` is empty and the decisions are those on the article's class: "accepted" is
+    relevant.
+    """
+
+    task: Task
+    article: str
+    item: tuple[str, ...]
+    first: ItemDecision
+    second: ItemDecision
+
+    @property
+    def question(self) -> Question:
+        """The key by which a ruling names it."""
+        return self.article, self.item
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Merged:
+    """The gold of two curators and an adjudicator.
+
+    `source` is the line that the gold's version keeps. `empty` are articles without an accepted
+    item (INT, IPT), or whose class nobody gave (ACT): a gold file cannot have them.
+    """
+
+    gold: Gold
+    source: str
+    agreed: int
+    ruled: int
+    empty: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PooledItem:
+    """An item of merged gold with the servers that had proposed it; none: curators added it."""
+
+    article: str
+    item: Item
+    servers: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PoolReport:
+    """The items of merged gold by who had proposed them.
+
+    Gold that is pooled from servers favours them, so its readers are shown the `unproposed`, and
+    their share of all (None without items).
+    """
+
+    items: Sequence[PooledItem]
+    unproposed: Sequence[PooledItem]
+    share: float | None
+
+
+def disagreements(first: CuratorWork, second: CuratorWork, task: Task | str) -> list[Disagreement]:
+    """Return where two curators differ, on the articles that both curated, in the first's order."""
+    task = Task(task)
+    found = []
+    for article, one in first.states.items():
+        if (other := second.states.get(article)) is None:
+            continue
+        for item in _questions(one, other, task):
+            a, b = _decision(one, task, item), _decision(other, task, item)
+            if _differ(a, b, task):
+                found.append(Disagreement(task=task, article=article, item=item, first=a, second=b))
+    return found
+
+
+def check_adjudicator(adjudicator: str, curators: Collection[str], *, may_be_one: bool) -> None:
+    """Refuse an adjudicator who is one of the two, unless the organiser allows it."""
+    if adjudicator in curators and not may_be_one:
+        message = f"{adjudicator} curated these articles; another person adjudicates"
+        raise RefusedError(Refusal.NOT_YOURS, message)
+
+
+def merge(
+    name: str,
+    first: CuratorWork,
+    second: CuratorWork,
+    task: Task | str,
+    rulings: Mapping[Question, RulingChoice],
+    adjudicator: str,
+) -> Merged:
+    """Return the gold of a set: what both accepted, and what the adjudicator ruled.
+
+    Raises `RefusedError` while a disagreement has no ruling, and for a ruling on none.
+    """
+    task = Task(task)
+    open_ = {one.question: one for one in disagreements(first, second, task)}
+    if missing := len(open_.keys() - rulings.keys()):
+        raise RefusedError(Refusal.STATE, f"{missing} of {len(open_)} disagreements have no ruling")
+    if unknown := rulings.keys() - open_.keys():
+        article, item = min(unknown)
+        what = ", ".join(item) or "its class"
+        raise RefusedError(Refusal.INVALID, f"no disagreement on article {article}: {what}")
+    ruled = {question: _ruled(one, rulings[question]) for question, one in open_.items()}
+    relevant: dict[str, bool] = {}
+    items: dict[str, frozenset[Item]] = {}
+    empty = []
+    agreed = 0
+    for article, one in first.states.items():
+        if (other := second.states.get(article)) is None:
+            continue
+        accepted = []
+        for item in _questions(one, other, task):
+            verdict = ruled.get((article, item))
+            if verdict is None:
+                verdict = _decision(one, task, item).decision
+                agreed += verdict == "accepted" or task is Task.ACT
+            if task is Task.ACT and verdict != "undecided":
+                relevant[article] = verdict == "accepted"
+            elif verdict == "accepted":
+                accepted.append(item_of(item))
+        if accepted:
+            items[article] = frozenset(accepted)
+        elif article not in relevant:
+            empty.append(article)
+    return Merged(
+        gold=ActGold(relevant=relevant) if task is Task.ACT else ItemGold(task=task, items=items),
+        source=f"set {name}, {first.curator} + {second.curator} adjudicated by {adjudicator}",
+        agreed=agreed,
+        ruled=len(ruled),
+        empty=empty,
+    )
+
+
+def pool_report(
+    gold: ItemGold, proposed: Mapping[str, Mapping[Item, Collection[str]]]
+) -> PoolReport:
+    """Return who had proposed each item of the gold: `proposed` has servers by article and item."""
+    items = [
+        PooledItem(
+            article=article,
+            item=item,
+            servers=tuple(sorted(proposed.get(article, {}).get(item, ()))),
+        )
+        for article, accepted in gold.items.items()
+        for item in sorted(accepted)
+    ]
+    unproposed = [one for one in items if not one.servers]
+    share = len(unproposed) / len(items) if items else None
+    return PoolReport(items=items, unproposed=unproposed, share=share)
+
+
+def _questions(one: CurationState, other: CurationState, task: Task) -> Sequence[tuple[str, ...]]:
+    if task is Task.ACT:
+        return [()] if one.relevant is not None or other.relevant is not None else []
+    keys = dict.fromkeys([*one.items, *other.items])
+    return [item for of, item in keys if of is task]
+
+
+def _decision(state: CurationState, task: Task, item: tuple[str, ...]) -> ItemDecision:
+    if task is not Task.ACT:
+        return state.items.get((task, item), ItemDecision())
+    words: dict[bool | None, Decision] = {True: "accepted", False: "rejected", None: "undecided"}
+    return ItemDecision(decision=words[state.relevant])
+
+
+def _differ(a: ItemDecision, b: ItemDecision, task: Task) -> bool:
+    """Return whether the accepted items differ; of a class, "none given" is a third value."""
+    if task is Task.ACT:
+        return a.decision != b.decision
+    return (a.decision == "accepted") != (b.decision == "accepted")
+
+
+def _ruled(one: Disagreement, ruling: RulingChoice) -> Decision:
+    match ruling:
+        case RulingChoice.FIRST:
+            return one.first.decision
+        case RulingChoice.SECOND:
+            return one.second.decision
+        case RulingChoice.BOTH:
+            return "accepted"
+        case RulingChoice.NEITHER:
+            return "rejected"

@@ -1,0 +1,165 @@
+"""Agreement of curators who decided on the same articles: what a set's page shows.
+
+The measures are those of `scoring.agreement`, with intervals from resamples of the articles, and
+Krippendorff's alpha over single decisions: each candidate that a curator saw is accepted or
+rejected, one that was not seen or not decided is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metaserver.curation.decisions import CurationState
+from scoring import Agreement, OptionError, Task, agree, pair
+from scoring.agreement import Annotations, Estimate, masi
+from scoring.intervals import LEVEL, Bounds
+from scoring.resampling import Matrix, resampled
+from scoring.tasks import Item
+
+RESAMPLES = 2_000
+SEED = 2009
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CuratorWork:
+    """One curator's finished curations by article."""
+
+    curator: str
+    states: Mapping[str, CurationState]
+
+    def annotations(self, task: Task) -> Annotations:
+        """Return the accepted items of each article (INT, IPT), or its class where it has one."""
+        if task is Task.ACT:
+            found = {article: one.relevant for article, one in self.states.items()}
+            return {article: value for article, value in found.items() if value is not None}
+        return {
+            article: frozenset(map(item_of, one.accepted(task)))
+            for article, one in self.states.items()
+        }
+
+    def decided(self, task: Task) -> Mapping[str, Mapping[Item, bool]]:
+        """Return, by article, whether each decided item is accepted."""
+        return {
+            article: {
+                **{item_of(item): False for item in one.rejected(task)},
+                **{item_of(item): True for item in one.accepted(task)},
+            }
+            for article, one in self.states.items()
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ArticleAgreement:
+    """The agreement on one article: the mean MASI of all pairs of curators (ACT: equal classes)."""
+
+    article: str
+    value: float
+    curators: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CuratorAgreement:
+    """The agreement of all curators of a set on one task.
+
+    `measured` has the F of each pair's items, MASI, Cohen's kappa (ACT). `decisions` is
+    Krippendorff's alpha over decided candidates, None for ACT. `articles` begins with those of
+    the least agreement.
+    """
+
+    task: Task
+    measured: Agreement
+    decisions: Estimate | None
+    articles: Sequence[ArticleAgreement]
+
+
+def measure(
+    works: Sequence[CuratorWork], task: Task | str, *, resamples: int = RESAMPLES
+) -> CuratorAgreement:
+    """Measure the agreement of at least two curators; raises `OptionError` for fewer.
+
+    The work grows with articles, curators and resamples: call it in a thread.
+    """
+    task = Task(task)
+    annotated = {one.curator: one.annotations(task) for one in works}
+    if len(annotated) < len(works):
+        raise OptionError("a curator is named twice")
+    return CuratorAgreement(
+        task=task,
+        measured=agree(annotated, resamples=resamples, seed=SEED),
+        decisions=None if task is Task.ACT else alpha_of_decisions(works, task, resamples),
+        articles=_by_article(annotated.values()),
+    )
+
+
+def alpha_of_decisions(
+    works: Sequence[CuratorWork], task: Task, resamples: int = RESAMPLES
+) -> Estimate:
+    """Return Krippendorff's alpha (nominal) of accepted against rejected, by candidate.
+
+    A candidate that one curator alone decided on has no pair and does not count. Intervals are of
+    whole articles drawn again: candidates of one article are not independent.
+    """
+    decided = [one.decided(task) for one in works]
+    articles = list(dict.fromkeys(article for one in decided for article in one))
+    rows = np.zeros((len(articles), 3))  # disagreement, accepted and rejected of pairable values
+    for row, article in enumerate(articles):
+        shown = [one.get(article, {}) for one in decided]
+        for item in {item for one in shown for item in one}:
+            values = [one[item] for one in shown if item in one]
+            if len(values) > 1:
+                yes = sum(values)
+                no = len(values) - yes
+                rows[row] += (2 * yes * no / (len(values) - 1), yes, no)
+
+    def alpha(weights: Matrix) -> Matrix:
+        unlike, yes, no = (weights @ rows).T
+        expected = 2 * yes * no
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found: Matrix = np.where(expected > 0, 1 - unlike * (yes + no - 1) / expected, np.nan)
+        return found
+
+    value = float(alpha(np.ones((1, len(articles))))[0]) if articles else np.nan
+    if np.isnan(value):
+        return Estimate(value=None, bounds=None)
+    drawn = [
+        alpha(weights)
+        for weights in resampled(np.random.default_rng(SEED), len(articles), resamples)
+    ]
+    alphas = np.concatenate(drawn) if drawn else np.empty(0)
+    alphas = alphas[~np.isnan(alphas)]
+    if not len(alphas):
+        return Estimate(value=value, bounds=None)
+    low, high = np.quantile(alphas, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return Estimate(value=value, bounds=Bounds(low, high))
+
+
+def item_of(item: tuple[str, ...]) -> Item:
+    """Return a decided item as the evaluator has it."""
+    return item[0] if len(item) == 1 else pair(*item)
+
+
+def _by_article(annotated: Iterable[Annotations]) -> list[ArticleAgreement]:
+    values: dict[str, list[frozenset[Item] | bool]] = {}
+    for one in annotated:
+        for article, value in one.items():
+            values.setdefault(article, []).append(value)
+    found = [
+        ArticleAgreement(article=article, value=_mean_agreement(given), curators=len(given))
+        for article, given in values.items()
+        if len(given) > 1
+    ]
+    return sorted(found, key=lambda one: (one.value, one.article))
+
+
+def _mean_agreement(values: Sequence[frozenset[Item] | bool]) -> float:
+    pairs = [(a, b) for place, a in enumerate(values) for b in values[place + 1 :]]
+    return sum(_agreement(a, b) for a, b in pairs) / len(pairs)
+
+
+def _agreement(a: frozenset[Item] | bool, b: frozenset[Item] | bool) -> float:
+    if isinstance(a, bool) or isinstance(b, bool):
+        return float(a == b)
+    return masi(a, b)

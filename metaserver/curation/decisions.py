@@ -1,0 +1,311 @@
+"""Decisions of a curator: events, never updates, and the state that follows from them.
+
+An event has a key that its page made, so that it can be sent again; its place in the log (`seq`) is
+given when it is first received. Undo is an event that names another; redo is an undo of an undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+
+from metaserver.curation import psi_mi
+from metaserver.model.errors import Refusal, RefusedError
+from scoring import Task, pair
+
+MOST_EVENTS = 10_000
+"""The most events of a curation; thirty candidates take some hundreds."""
+WRONG_SPECIES = "wrong species"
+"""The reason for rejecting an item in whose place the curator chose that of another species."""
+
+Key: TypeAlias = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
+Accession: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=32)]
+Items: TypeAlias = Annotated[tuple[Accession, ...], msgspec.Meta(max_length=2)]
+Short: TypeAlias = Annotated[str, msgspec.Meta(max_length=200)]
+Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Place: TypeAlias = tuple[Offset, Offset]
+ItemKey: TypeAlias = tuple[Task, tuple[str, ...]]
+"""A task and an item of it; a pair is sorted."""
+
+
+class DecisionKind(StrEnum):
+    """The kind of an event."""
+
+    ACCEPT = "accept"  # an item, with its evidence
+    REJECT = "reject"  # an item, with a reason
+    ADD = "add"  # an item that was no candidate; it is accepted
+    UNDECIDE = "undecide"  # an item
+    SPECIES = "species"  # `item` in the place of `detail.replaced`: another species
+    EVIDENCE = "evidence"  # the passages of an item; none takes them away
+    PAIR = "pair"  # two proteins that were marked; it is accepted
+    METHOD = "method"  # the detection method and the interaction type of a pair
+    RELEVANT = "relevant"  # the article's class; None takes it away
+    NOTE = "note"  # a remark on an item, or on the article where `item` is empty
+    UNDO = "undo"  # the event that `detail.undoes` names
+
+
+class DecisionDetail(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The particulars of an event; each kind reads those that are its own.
+
+    `evidence` are places of the text, start and end; `seen_rank`, `seen_probability` and
+    `request_version` are what the page showed when the curator decided.
+    """
+
+    reason: Short = ""
+    replaced: Items = ()
+    evidence: Annotated[tuple[Place, ...], msgspec.Meta(max_length=50)] = ()
+    method: Short = ""
+    type: Short = ""
+    relevant: bool | None = None
+    note: Annotated[str, msgspec.Meta(max_length=4_000)] = ""
+    undoes: Annotated[str, msgspec.Meta(max_length=64)] = ""
+    seen_rank: int | None = None
+    seen_probability: float | None = None
+    request_version: int = 0
+
+
+_NO_DETAIL = DecisionDetail()
+_SIZES = {Task.INT: 1, Task.IPT: 2}
+
+
+class CurationEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One act of a curator, as its page sends it; `at` is in seconds since the epoch."""
+
+    key: Key
+    kind: DecisionKind
+    at: float = 0.0
+    task: Task | None = None
+    item: Items = ()
+    detail: DecisionDetail = _NO_DETAIL
+
+
+Decision: TypeAlias = Literal["accepted", "rejected", "undecided"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ItemDecision:
+    """The state of one item, decided by the event at a `place` among those in force; -1 for none.
+
+    `implied` is a protein that is accepted because a pair of it is. `by_hand` is one that the
+    curator added.
+    """
+
+    decision: Decision = "undecided"
+    place: int = -1
+    at: float = 0.0
+    implied: bool = False
+    by_hand: bool = False
+    reason: str = ""
+    replaced: tuple[str, ...] = ()
+    evidence: tuple[Place, ...] = ()
+    method: str = ""
+    type: str = ""
+    note: str = ""
+    detail: DecisionDetail = _NO_DETAIL
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CurationState:
+    """All decisions of one curator on one article; items in the order of their first events."""
+
+    items: Mapping[ItemKey, ItemDecision]
+    relevant: bool | None = None
+    note: str = ""
+
+    def accepted(self, task: Task) -> list[tuple[str, ...]]:
+        """Return the accepted items of a task."""
+        return self._decided(task, "accepted")
+
+    def rejected(self, task: Task) -> list[tuple[str, ...]]:
+        """Return the rejected items of a task."""
+        return self._decided(task, "rejected")
+
+    def _decided(self, task: Task, decision: Decision) -> list[tuple[str, ...]]:
+        found = self.items.items()
+        return [item for (of, item), one in found if of == task and one.decision == decision]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Received:
+    """The result of a batch: the log's new events, and the place of each event that was sent."""
+
+    added: Sequence[CurationEvent]
+    seqs: Mapping[str, int]
+
+
+class MissingEventsError(RefusedError):
+    """Refuses a batch of a page that has not seen all events: those that it lacks come with it."""
+
+    def __init__(self, missing: Sequence[tuple[int, CurationEvent]]) -> None:
+        self.missing = missing
+        super().__init__(Refusal.STATE, f"{len(missing)} events of another page are not known here")
+
+
+def receive(
+    log: Sequence[CurationEvent], sent: Sequence[CurationEvent], *, seen: int, length: int
+) -> Received:
+    """Return the events that a batch adds to a curation's log; the caller stores them.
+
+    `seen` is the number of the log's events that the page knew, `length` that of the article.
+    An event whose key the log has is not added again, so that a batch may be sent any number of
+    times. Raises `MissingEventsError` where the log has events of another page that this one has
+    not seen, and `RefusedError` for a key with another content, for an invalid event and for too
+    many.
+    """
+    places = {event.key: seq for seq, event in enumerate(log)}
+    own = {event.key for event in sent}
+    new: dict[str, CurationEvent] = {}
+    for event in (normal(one, length) for one in sent):
+        known = log[places[event.key]] if event.key in places else new.get(event.key)
+        if known is None:
+            new[event.key] = event
+        elif known != event:
+            raise RefusedError(Refusal.STATE, "this key has another event", field="key")
+    if new:
+        missing = [(seq, one) for seq, one in enumerate(log) if seq >= seen and one.key not in own]
+        if missing:
+            raise MissingEventsError(missing)
+    if len(log) + len(new) > MOST_EVENTS:
+        raise RefusedError(Refusal.TOO_LARGE, f"more than {MOST_EVENTS:,} events")
+    earlier = {**places}
+    for seq, event in enumerate(new.values(), start=len(log)):
+        if event.kind is DecisionKind.UNDO and event.detail.undoes not in earlier:
+            raise RefusedError(Refusal.INVALID, "no earlier event has this key", field="undoes")
+        earlier[event.key] = seq
+    return Received(added=list(new.values()), seqs={key: earlier[key] for key in own})
+
+
+def normal(event: CurationEvent, length: int) -> CurationEvent:
+    """Return an event in its one stored form, its pair sorted; raises `RefusedError`."""
+    kind, item, detail = event.kind, event.item, event.detail
+    size = _SIZES.get(event.task, 0) if event.task else 0
+    if kind in (DecisionKind.PAIR, DecisionKind.METHOD) and event.task is not Task.IPT:
+        raise RefusedError(Refusal.INVALID, f"{kind} is for a pair", field="task")
+    if not size and kind not in (DecisionKind.RELEVANT, DecisionKind.NOTE, DecisionKind.UNDO):
+        raise RefusedError(Refusal.INVALID, f"{kind} needs a task and an item", field="task")
+    if len(item) != size or (kind is DecisionKind.SPECIES and len(detail.replaced) != size):
+        message = f"expected an item of {size} accessions"
+        raise RefusedError(Refusal.INVALID, message, field="item")
+    if detail.method and detail.method not in psi_mi.methods():
+        raise RefusedError(Refusal.INVALID, f"{detail.method} is no known method", field="method")
+    if detail.type and detail.type not in psi_mi.types():
+        raise RefusedError(Refusal.INVALID, f"{detail.type} is no known type", field="type")
+    if not all(start < end <= length for start, end in detail.evidence):
+        raise RefusedError(Refusal.INVALID, "a passage is not in the article", field="evidence")
+    changed = msgspec.structs.replace(detail, replaced=_sorted(detail.replaced))
+    return msgspec.structs.replace(event, item=_sorted(item), detail=changed)
+
+
+def fold(log: Sequence[CurationEvent]) -> CurationState:
+    """Return the state after all events of a log: later ones win, undone ones never were."""
+    items: dict[ItemKey, ItemDecision] = {}
+    relevant, note = None, ""
+    for place, event in enumerate(in_force(log)):
+        if event.kind is DecisionKind.RELEVANT:
+            relevant = event.detail.relevant
+        elif event.kind is DecisionKind.NOTE and not event.item:
+            note = event.detail.note
+        else:
+            _apply(items, place, event)
+    _imply(items)
+    return CurationState(items=items, relevant=relevant, note=note)
+
+
+def in_force(log: Sequence[CurationEvent]) -> list[CurationEvent]:
+    """Return the decisions that hold, in their order: neither undone ones nor undos.
+
+    An undo names an earlier event. Read from the end, an event is in force unless an undo in force
+    named it.
+    """
+    undone: set[str] = set()
+    kept = []
+    for event in reversed(log):
+        if event.key in undone:
+            continue
+        if event.kind is DecisionKind.UNDO:
+            undone.add(event.detail.undoes)
+        else:
+            kept.append(event)
+    return kept[::-1]
+
+
+def next_undo(log: Sequence[CurationEvent]) -> str:
+    """Return the key of the event that an undo would name now: the last in force; "" for none."""
+    return next((event.key for event in reversed(in_force(log))), "")
+
+
+def next_redo(log: Sequence[CurationEvent]) -> str:
+    """Return the key of the undo that a redo would name now, "" for none.
+
+    It is the last one in force, unless the curator has decided something since.
+    """
+    undos = {event.key for event in log if event.kind is DecisionKind.UNDO}
+    undone: set[str] = set()
+    for event in reversed(log):
+        if event.key in undone:
+            continue
+        if event.kind is not DecisionKind.UNDO:
+            return ""
+        if event.detail.undoes not in undos:
+            return event.key
+        undone.add(event.detail.undoes)
+    return ""
+
+
+def _apply(items: dict[ItemKey, ItemDecision], place: int, event: CurationEvent) -> None:
+    assert event.task is not None
+    key, detail = (event.task, event.item), event.detail
+    one = items.get(key, ItemDecision())
+    decided = replace(one, place=place, at=event.at, detail=detail, reason="")
+    match event.kind:
+        case DecisionKind.REJECT:
+            one = replace(decided, decision="rejected", reason=detail.reason)
+        case DecisionKind.UNDECIDE:
+            one = replace(decided, decision="undecided")
+        case DecisionKind.EVIDENCE:
+            one = replace(one, evidence=detail.evidence)
+        case DecisionKind.METHOD:
+            one = replace(one, method=detail.method, type=detail.type)
+        case DecisionKind.NOTE:
+            one = replace(one, note=detail.note)
+        case _:
+            one = replace(
+                decided,
+                decision="accepted",
+                replaced=detail.replaced or one.replaced,
+                evidence=detail.evidence or one.evidence,
+                method=detail.method or one.method,
+                type=detail.type or one.type,
+                by_hand=one.by_hand or event.kind in (DecisionKind.ADD, DecisionKind.PAIR),
+            )
+    items[key] = one
+    if event.kind is DecisionKind.SPECIES and detail.replaced != event.item:
+        other = (event.task, detail.replaced)
+        items[other] = replace(
+            items.get(other, ItemDecision()),
+            decision="rejected",
+            place=place,
+            at=event.at,
+            detail=detail,
+            reason=WRONG_SPECIES,
+        )
+
+
+def _imply(items: dict[ItemKey, ItemDecision]) -> None:
+    """Accept the proteins of accepted pairs, where the curator did not decide on them later."""
+    pairs = [(item, one) for (task, item), one in items.items() if task is Task.IPT]
+    for item, one in sorted(pairs, key=lambda found: found[1].place):
+        for accession in item if one.decision == "accepted" else ():
+            known = items.get((Task.INT, (accession,)), ItemDecision())
+            if known.place < one.place and known.decision != "accepted":
+                items[Task.INT, (accession,)] = replace(
+                    known, decision="accepted", reason="", implied=True, place=one.place, at=one.at
+                )
+
+
+def _sorted(item: tuple[str, ...]) -> tuple[str, ...]:
+    return pair(*item) if len(item) == 2 else item

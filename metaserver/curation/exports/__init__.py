@@ -1,0 +1,1 @@
+"""Exports of finished curations, a module a format over one model (`finished`)."""

@@ -1,0 +1,180 @@
+"""The model that every format is written from: a finished curation of one article.
+
+Offsets are Unicode code points of the article's text. Names of servers are those that the reader of
+the export may see: whoever makes the model replaces them by aliases where teams are anonymous.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from metaserver.curation import psi_mi
+from metaserver.curation.decisions import CurationEvent
+from metaserver.curation.psi_mi import Term
+from scoring import Task
+
+_PMID = re.compile(r"[1-9]\d{0,8}", re.ASCII)
+_PMCID = re.compile(r"PMC[1-9]\d{0,8}", re.ASCII)
+_DOI = re.compile(r"10\.\d{4,9}/\S+", re.ASCII)
+
+
+class CuratedArticle(msgspec.Struct, frozen=True, kw_only=True):
+    """The article: its text begins with the title where it has one."""
+
+    id: str
+    text: str = ""
+    title: str = ""
+
+    def references(self) -> list[tuple[Term, str]]:
+        """Return the article in databases of publications, as far as its id says."""
+        for database, form in (
+            (psi_mi.PUBMED, _PMID),
+            (psi_mi.PUBMED_CENTRAL, _PMCID),
+            (psi_mi.DOI, _DOI),
+        ):
+            if form.fullmatch(self.id):
+                return [(database, self.id)]
+        return []
+
+
+class CuratedProtein(msgspec.Struct, frozen=True, kw_only=True):
+    """A protein as its UniProt entry names it; what the release does not say is "" or None.
+
+    `symbols` begins with the gene's primary symbol; `sent_as` are the secondary accessions that
+    servers or curators gave for it.
+    """
+
+    accession: str
+    entry_name: str = ""
+    name: str = ""
+    symbols: tuple[str, ...] = ()
+    taxid: int | None = None
+    organism: str = ""
+    sent_as: tuple[str, ...] = ()
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """Characters of the text, from `start` up to `end`."""
+
+    start: int
+    end: int
+
+
+class ProposedBy(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that proposed an item, at which rank and confidence."""
+
+    server: str
+    rank: int
+    confidence: float
+    evidence: str = ""
+
+
+class CuratedItem(msgspec.Struct, frozen=True, kw_only=True):
+    """A decided item: one accession (INT) or two, sorted (IPT).
+
+    `probability` is None for a score that is no probability and for an item added without a
+    proposal; `method` and `type` are ids of PSI-MI, "" where the curator chose none; `servers` is
+    empty for an item that no server had proposed; `decided_at` is in seconds since the epoch.
+    """
+
+    task: Task
+    item: tuple[str, ...]
+    accepted: bool
+    probability: float | None = None
+    servers: tuple[ProposedBy, ...] = ()
+    evidence: tuple[Passage, ...] = ()
+    method: str = ""
+    type: str = ""
+    reason: str = ""
+    note: str = ""
+    curator: str = ""
+    decided_at: float = 0.0
+
+    @property
+    def detection(self) -> Term:
+        """The detection method, "unspecified method" where none was chosen."""
+        return psi_mi.methods().get(self.method, psi_mi.UNSPECIFIED_METHOD)
+
+    @property
+    def interaction(self) -> Term:
+        """The interaction type, by the rule of its method where none was chosen."""
+        return psi_mi.types().get(self.type) or psi_mi.type_by_rule(self.detection.id)
+
+    @property
+    def type_is_by_rule(self) -> bool:
+        """The answer to whether the curator left the type to the rule."""
+        return self.type not in psi_mi.types()
+
+
+class CurationOrigin(msgspec.Struct, frozen=True, kw_only=True):
+    """The provenance of a curation: its hub, and how its candidates were computed.
+
+    `source` is the database that curates, `source_id` its id in PSI-MI.
+    """
+
+    hub: str = ""
+    request: str = ""
+    request_version: int = 0
+    method: str = ""
+    model: str = ""
+    release: str = ""
+    source: str = ""
+    source_id: str = ""
+
+
+class FinishedCuration(msgspec.Struct, frozen=True, kw_only=True):
+    """A curation of one article as its curator submitted it.
+
+    `relevant` is None where the article was not classified. `mentions` are the places of each
+    accession, in the text's order; `items` are in the order of their ranks.
+    """
+
+    id: str
+    article: CuratedArticle
+    curator: str
+    submitted_at: float
+    opened_at: float = 0.0
+    relevant: bool | None = None
+    relevance: float | None = None
+    proteins: Mapping[str, CuratedProtein] = {}
+    mentions: Mapping[str, tuple[Passage, ...]] = {}
+    items: tuple[CuratedItem, ...] = ()
+    events: tuple[CurationEvent, ...] = ()
+    origin: CurationOrigin = CurationOrigin()
+
+    def accepted(self, task: Task) -> list[CuratedItem]:
+        """Return the accepted items of a task, in their order."""
+        return [item for item in self.items if item.task == task and item.accepted]
+
+    def pairs(self) -> list[CuratedItem]:
+        """Return the accepted pairs, in their order."""
+        return self.accepted(Task.IPT)
+
+    def protein(self, accession: str) -> CuratedProtein:
+        """Return the protein of an accession, with its accession alone where nothing is known."""
+        return self.proteins.get(accession) or CuratedProtein(accession=accession)
+
+    def accessions(self) -> list[str]:
+        """Return the accepted accessions: those of INT, then others of accepted pairs."""
+        found = [accession for task in (Task.INT, Task.IPT) for accession in self._accessions(task)]
+        return list(dict.fromkeys(found))
+
+    def places(self, accession: str) -> list[Passage]:
+        """Return the accession's mentions that lie within the text, in its order, each once."""
+        end = len(self.article.text)
+        found = {one for one in self.mentions.get(accession, ()) if 0 <= one.start < one.end <= end}
+        return sorted(found)
+
+    def evidence_of(self, item: CuratedItem) -> Iterator[str]:
+        """Yield the item's evidence as text, those parts that lie within the article."""
+        text = self.article.text
+        for one in item.evidence:
+            if 0 <= one.start < one.end <= len(text):
+                yield text[one.start : one.end]
+
+    def _accessions(self, task: Task) -> Iterator[str]:
+        for item in self.accepted(task):
+            yield from item.item

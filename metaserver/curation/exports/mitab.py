@@ -1,0 +1,138 @@
+"""PSI-MI TAB 2.7 (MITAB): a line an accepted pair, 42 columns.
+
+A column has fields between bars, each `database:value(text)`; a part with a reserved character is
+in quotes (HUPO-PSI/miTab, PSI-MITAB27Format).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from metaserver.curation.exports.characters import date, one_line
+from metaserver.curation.exports.finished import CuratedItem, CuratedProtein, FinishedCuration
+from metaserver.curation.psi_mi import PROTEIN, UNSPECIFIED_ROLE, Term
+
+COLUMNS = (
+    "ID(s) interactor A", "ID(s) interactor B",
+    "Alt. ID(s) interactor A", "Alt. ID(s) interactor B",
+    "Alias(es) interactor A", "Alias(es) interactor B",
+    "Interaction detection method(s)", "Publication 1st author(s)", "Publication Identifier(s)",
+    "Taxid interactor A", "Taxid interactor B", "Interaction type(s)", "Source database(s)",
+    "Interaction identifier(s)", "Confidence value(s)", "Expansion method(s)",
+    "Biological role(s) interactor A", "Biological role(s) interactor B",
+    "Experimental role(s) interactor A", "Experimental role(s) interactor B",
+    "Type(s) interactor A", "Type(s) interactor B",
+    "Xref(s) interactor A", "Xref(s) interactor B", "Interaction Xref(s)",
+    "Annotation(s) interactor A", "Annotation(s) interactor B", "Interaction annotation(s)",
+    "Host organism(s)", "Interaction parameter(s)", "Creation date", "Update date",
+    "Checksum(s) interactor A", "Checksum(s) interactor B", "Interaction Checksum(s)",
+    "Negative", "Feature(s) interactor A", "Feature(s) interactor B",
+    "Stoichiometry(s) interactor A", "Stoichiometry(s) interactor B",
+    "Identification method participant A", "Identification method participant B",
+)  # fmt: skip
+EMPTY = "-"
+HOMO_OLIGOMER = "0"
+"""The stoichiometry of both sides where a protein meets copies of itself, of unknown number."""
+
+_RESERVED = re.compile(r"[|():\"\t]|^-$")
+_COMMON_NAME = re.compile(r"(.+) \(([^()]+)\)")
+
+
+def write_mitab(curations: Sequence[FinishedCuration]) -> bytes:
+    """Return the accepted pairs, with a header line."""
+    lines = ["#" + "\t".join(COLUMNS)]
+    for curation in curations:
+        for number, item in enumerate(curation.pairs(), start=1):
+            found = _columns(curation, item, number)
+            lines.append("\t".join(found.get(name, EMPTY) or EMPTY for name in COLUMNS))
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def field(database: str, value: str, text: str = "") -> str:
+    """Return `database:value(text)`, each part quoted where it has a reserved character."""
+    return f"{_part(database)}:{_part(value)}" + (f"({_part(text)})" if text else "")
+
+
+def _part(text: str) -> str:
+    text = one_line(text) or "?"
+    if not _RESERVED.search(text):
+        return text
+    escaped = text.replace('"', '\\"')
+    return f'"{escaped} "' if escaped.endswith("\\") else f'"{escaped}"'
+
+
+def _term(term: Term) -> str:
+    return field("psi-mi", term.id, term.name)
+
+
+def _columns(curation: FinishedCuration, item: CuratedItem, number: int) -> Mapping[str, str]:
+    first, second = (curation.protein(accession) for accession in item.item)
+    same = HOMO_OLIGOMER if first.accession == second.accession else ""
+    origin = curation.origin
+    identifier = f"{curation.id}-{number}"
+    source = field("metaserver", origin.source, origin.source) if origin.source else ""
+    if origin.source and origin.source_id:
+        source = field("psi-mi", origin.source_id, origin.source)
+    article = curation.article
+    published = [field(database.name, value) for database, value in article.references()]
+    both = {
+        "Biological role(s)": _term(UNSPECIFIED_ROLE),
+        "Experimental role(s)": _term(UNSPECIFIED_ROLE),
+        "Type(s)": _term(PROTEIN),
+        "Stoichiometry(s)": same,
+    }
+    found = {f"{name} interactor {side}": text for name, text in both.items() for side in "AB"}
+    for side, protein in (("A", first), ("B", second)):
+        found[f"ID(s) interactor {side}"] = field("uniprotkb", protein.accession)
+        others = [field("uniprotkb", accession) for accession in protein.sent_as]
+        found[f"Alt. ID(s) interactor {side}"] = "|".join(others)
+        found[f"Alias(es) interactor {side}"] = "|".join(_aliases(protein))
+        found[f"Taxid interactor {side}"] = "|".join(_taxa(protein))
+    return found | {
+        "Interaction detection method(s)": _term(item.detection),
+        "Publication Identifier(s)": "|".join(published)
+        or field("pubmed", f"unassigned-{article.id}"),
+        "Interaction type(s)": _term(item.interaction),
+        "Source database(s)": source,
+        "Interaction identifier(s)": field(origin.hub or "metaserver", identifier),
+        "Confidence value(s)": ""
+        if item.probability is None
+        else field("metaserver-consensus", f"{item.probability:.2f}"),
+        "Interaction annotation(s)": "|".join(
+            field("comment", text) for text in comments(curation, item)
+        ),
+        "Creation date": date(item.decided_at or curation.submitted_at, "%Y/%m/%d"),
+        "Update date": date(curation.submitted_at, "%Y/%m/%d"),
+        "Negative": "false",
+    }
+
+
+def comments(curation: FinishedCuration, item: CuratedItem) -> Iterator[str]:
+    """Yield what a reader must know of an interaction that has no column of its own."""
+    yield from curation.evidence_of(item)
+    if item.note:
+        yield item.note
+    if item.type_is_by_rule:
+        yield "type by rule"
+    if not item.servers:
+        yield "proposed by no server"
+    yield f"curator {item.curator or curation.curator}"
+
+
+def _aliases(protein: CuratedProtein) -> Iterator[str]:
+    if protein.entry_name:
+        yield field("psi-mi", protein.entry_name.lower(), "display_long")
+    for place, symbol in enumerate(protein.symbols):
+        yield field("uniprotkb", symbol, "gene name synonym" if place else "gene name")
+    if protein.symbols:
+        yield field("psi-mi", protein.symbols[0], "display_short")
+
+
+def _taxa(protein: CuratedProtein) -> Iterator[str]:
+    """Yield the taxon with its common and its scientific name, `Homo sapiens (Human)` as both."""
+    if protein.taxid is not None:
+        named = _COMMON_NAME.fullmatch(protein.organism)
+        names = (named[2].lower(), named[1]) if named else (protein.organism,)
+        for name in names:
+            yield field("taxid", str(protein.taxid), name)

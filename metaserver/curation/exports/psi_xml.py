@@ -1,0 +1,193 @@
+"""PSI-MI XML 2.5.4 in its compact form: experiments and interactors once, then interactions.
+
+Kerrien et al. 2007, doi:10.1186/1741-7007-5-44; the schema is MIF254.xsd (HUPO-PSI/miXML).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import cast
+
+from lxml import etree
+from lxml.etree import _Element
+
+from metaserver.curation.exports.characters import date, one_line, xml_text
+from metaserver.curation.exports.finished import (
+    CuratedArticle,
+    CuratedItem,
+    CuratedProtein,
+    FinishedCuration,
+)
+from metaserver.curation.exports.mitab import comments
+from metaserver.curation.psi_mi import (
+    COMMENT,
+    GENE_NAME,
+    GENE_SYNONYM,
+    IDENTITY,
+    PRIMARY_REFERENCE,
+    PROTEIN,
+    PSI_MI,
+    UNIPROT,
+    UNSPECIFIED_ROLE,
+    Term,
+)
+from metaserver.model.errors import Refusal, RefusedError
+
+_NAMESPACE = "http://psi.hupo.org/mi/mif"
+_MOST_TAXON = 2**31 - 1
+
+
+def write_psi_xml(curations: Sequence[FinishedCuration]) -> bytes:
+    """Return the accepted pairs, an entry an article that has any.
+
+    Raises `RefusedError` where no pair is accepted: the schema requires an interaction.
+    """
+    root = etree.Element(
+        _name("entrySet"),
+        {"level": "2", "version": "5", "minorVersion": "4"},
+        nsmap=cast("dict[str, str]", {None: _NAMESPACE}),  # the stubs know no default namespace
+    )
+    numbers = count(1)
+    for curation in curations:
+        if curation.pairs():
+            _add_entry(root, curation, lambda: str(next(numbers)))
+    if not len(root):
+        raise RefusedError(Refusal.STATE, "no pair is accepted; PSI-MI XML requires one")
+    etree.indent(root)
+    written: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return written + b"\n"
+
+
+def _add_entry(root: _Element, curation: FinishedCuration, number: Callable[[], str]) -> None:
+    entry = _add(root, "entry")
+    _add_source(entry, curation)
+    pairs = curation.pairs()
+    methods = list(dict.fromkeys(item.detection for item in pairs))
+    experiments = {method: number() for method in methods}
+    listed = _add(entry, "experimentList")
+    for method, identifier in experiments.items():
+        _add_experiment(listed, curation.article, method, identifier)
+    accessions = dict.fromkeys(accession for item in pairs for accession in item.item)
+    interactors = {accession: number() for accession in accessions}
+    listed = _add(entry, "interactorList")
+    for accession, identifier in interactors.items():
+        _add_interactor(listed, curation.protein(accession), identifier)
+    listed = _add(entry, "interactionList")
+    for place, item in enumerate(pairs, start=1):
+        interaction = _add(listed, "interaction", id=number())
+        names = [_label(curation.protein(accession)) for accession in item.item]
+        _add_names(interaction, "-".join(names).lower())
+        _add_reference(interaction, _hub(curation), f"{curation.id}-{place}", IDENTITY)
+        referred = _add(interaction, "experimentList")
+        _add(referred, "experimentRef", experiments[item.detection])
+        _add_participants(interaction, [interactors[one] for one in item.item], number)
+        _add_term(interaction, "interactionType", item.interaction)
+        _add(interaction, "negative", "false")
+        _add_confidence(interaction, item)
+        _add_attributes(interaction, comments(curation, item))
+
+
+def _add_source(entry: _Element, curation: FinishedCuration) -> None:
+    origin = curation.origin
+    source = _add(entry, "source", releaseDate=date(curation.submitted_at, "%Y-%m-%d"))
+    _add_names(source, origin.source or origin.hub or "metaserver")
+    if origin.source_id:
+        _add_reference(source, PSI_MI, origin.source_id, IDENTITY)
+
+
+def _add_experiment(
+    listed: _Element, article: CuratedArticle, method: Term, identifier: str
+) -> None:
+    experiment = _add(listed, "experimentDescription", id=identifier)
+    _add_names(experiment, article.id, article.title)
+    published = _add(experiment, "bibref")
+    for database, value in article.references():
+        _add_reference(published, database, value, PRIMARY_REFERENCE)
+    if not len(published):
+        _add_attributes(published, [f"article {article.id}"])
+    _add_term(experiment, "interactionDetectionMethod", method)
+
+
+def _add_interactor(listed: _Element, protein: CuratedProtein, identifier: str) -> None:
+    interactor = _add(listed, "interactor", id=identifier)
+    names = _add_names(interactor, protein.entry_name.lower() or protein.accession, protein.name)
+    for place, symbol in enumerate(protein.symbols):
+        kind = GENE_SYNONYM if place else GENE_NAME
+        _add(names, "alias", symbol, type=kind.name, typeAc=kind.id)
+    reference = _add_reference(interactor, UNIPROT, protein.accession, IDENTITY)
+    for accession in protein.sent_as:
+        _add(reference, "secondaryRef", db=UNIPROT.name, dbAc=UNIPROT.id, id=accession)
+    _add_term(interactor, "interactorType", PROTEIN)
+    if protein.taxid is not None and abs(protein.taxid) <= _MOST_TAXON:
+        organism = _add(interactor, "organism", ncbiTaxId=str(protein.taxid))
+        if protein.organism:
+            _add_names(organism, protein.organism)
+
+
+def _add_participants(
+    interaction: _Element, interactors: Iterable[str], number: Callable[[], str]
+) -> None:
+    """Add both sides; a protein that meets copies of itself takes part twice."""
+    participants = _add(interaction, "participantList")
+    for interactor in interactors:
+        participant = _add(participants, "participant", id=number())
+        _add(participant, "interactorRef", interactor)
+        _add_term(participant, "biologicalRole", UNSPECIFIED_ROLE)
+        roles = _add(participant, "experimentalRoleList")
+        _add_term(roles, "experimentalRole", UNSPECIFIED_ROLE)
+
+
+def _add_confidence(interaction: _Element, item: CuratedItem) -> None:
+    if item.probability is not None:
+        confidence = _add(_add(interaction, "confidenceList"), "confidence")
+        _add_names(_add(confidence, "unit"), "metaserver-consensus")
+        _add(confidence, "value", f"{item.probability:.2f}")
+
+
+def _add_attributes(parent: _Element, texts: Iterable[str]) -> None:
+    listed = _add(parent, "attributeList")
+    for text in texts:
+        _add(listed, "attribute", text, name=COMMENT.name, nameAc=COMMENT.id)
+
+
+def _add_names(parent: _Element, short: str, full: str = "") -> _Element:
+    names = _add(parent, "names")
+    _add(names, "shortLabel", one_line(short) or "-")
+    if one_line(full):
+        _add(names, "fullName", one_line(full))
+    return names
+
+
+def _add_term(parent: _Element, tag: str, term: Term) -> None:
+    described = _add(parent, tag)
+    _add_names(described, term.name)
+    _add_reference(described, PSI_MI, term.id, IDENTITY)
+
+
+def _add_reference(parent: _Element, database: Term, value: str, kind: Term) -> _Element:
+    reference = _add(parent, "xref")
+    attributes = {"db": database.name, "dbAc": database.id, "id": value}
+    attributes |= {"refType": kind.name, "refTypeAc": kind.id}
+    _add(reference, "primaryRef", **{name: text for name, text in attributes.items() if text})
+    return reference
+
+
+def _hub(curation: FinishedCuration) -> Term:
+    return Term("", one_line(curation.origin.hub) or "metaserver")
+
+
+def _label(protein: CuratedProtein) -> str:
+    return next(iter(protein.symbols), "") or protein.accession
+
+
+def _add(parent: _Element, tag: str, text: str = "", **attributes: str) -> _Element:
+    values = {name: one_line(xml_text(value)) or "-" for name, value in attributes.items()}
+    element = etree.SubElement(parent, _name(tag), values)
+    if text:
+        element.text = xml_text(text)
+    return element
+
+
+def _name(tag: str) -> str:
+    return f"{{{_NAMESPACE}}}{tag}"

@@ -1,0 +1,59 @@
+"""PubAnnotation JSON (Kim and Wang 2012): denotations of accepted proteins, relations of pairs.
+
+A protein without a place in the text cannot be a denotation and is left out, with its pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from metaserver.curation.exports.characters import unicode_tree
+from metaserver.curation.exports.finished import FinishedCuration
+from metaserver.curation.psi_mi import DOI, PUBMED, PUBMED_CENTRAL
+
+_SOURCES = {PUBMED: "PubMed", PUBMED_CENTRAL: "PMC", DOI: "DOI"}
+_NAMESPACES = [{"prefix": "uniprot", "uri": "https://www.uniprot.org/uniprotkb/"}]
+
+
+def write_pubannotation(curations: Sequence[FinishedCuration]) -> bytes:
+    """Return one curation as an object, several as an array of objects."""
+    found = [_annotated(one) for one in curations]
+    content = unicode_tree(found[0] if len(found) == 1 else found)
+    return msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+
+
+def _annotated(curation: FinishedCuration) -> Mapping[str, Any]:
+    denotations: list[Mapping[str, Any]] = []
+    first: dict[str, tuple[str, str]] = {}  # the first and the last denotation of an accession
+    for accession in curation.accessions():
+        for place in curation.places(accession):
+            name = f"T{len(denotations) + 1}"
+            first[accession] = (first.get(accession, (name, name))[0], name)
+            span = {"begin": place.start, "end": place.end}
+            denotations.append({"id": name, "span": span, "obj": f"uniprot:{accession}"})
+    relations: list[Mapping[str, Any]] = []
+    for item in curation.pairs():
+        one, other = item.item
+        if one in first and other in first:
+            object_ = first[other][1] if one == other else first[other][0]
+            name = f"R{len(relations) + 1}"
+            relation = {"id": name, "pred": "interactsWith", "subj": first[one][0], "obj": object_}
+            relations.append(relation)
+    return {
+        **_source(curation),
+        "text": curation.article.text,
+        "namespaces": _NAMESPACES,
+        "denotations": denotations,
+        "relations": relations,
+    }
+
+
+def _source(curation: FinishedCuration) -> Mapping[str, str]:
+    references = curation.article.references()
+    if not references:
+        return {"sourcedb": "metaserver", "sourceid": curation.article.id}
+    database, value = references[0]
+    return {"sourcedb": _SOURCES[database], "sourceid": value.removeprefix("PMC")}

@@ -1,0 +1,95 @@
+"""MITAB 2.7: its columns by the specification, and its grammar for any text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from metaserver.curation.exports.characters import one_line
+from metaserver.curation.exports.mitab import COLUMNS, field, write_mitab
+from tests.unit.metaserver.curation.exports.mitab_reader import (
+    MitabField,
+    read_column,
+    read_mitab,
+)
+from tests.unit.metaserver.curation.samples import EGFR, HOSTILE, SAMPLE, curations
+
+
+def test_a_pair_is_a_line_of_42_columns() -> None:
+    bound, dimer = read_mitab(write_mitab([SAMPLE]))
+    assert len(COLUMNS) == 42
+    assert bound["ID(s) interactor A"] == [("uniprotkb", EGFR, "")]
+    assert bound["Alt. ID(s) interactor B"] == [("uniprotkb", "P29354", "")]
+    assert bound["Alias(es) interactor A"] == [
+        ("psi-mi", "egfr_human", "display_long"),
+        ("uniprotkb", "EGFR", "gene name"),
+        ("uniprotkb", "ERBB1", "gene name synonym"),
+        ("psi-mi", "EGFR", "display_short"),
+    ]
+    assert bound["Interaction detection method(s)"] == [("psi-mi", "MI:0096", "pull down")]
+    assert bound["Publication Identifier(s)"] == [("pubmed", "10068444", "")]
+    assert bound["Taxid interactor A"] == [
+        ("taxid", "9606", "human"),
+        ("taxid", "9606", "Homo sapiens"),
+    ]
+    assert bound["Source database(s)"] == [("psi-mi", "MI:0471", "mint")]
+    assert bound["Confidence value(s)"] == [("metaserver-consensus", "0.93", "")]
+    assert bound["Update date"] == [("", "2025/11/22", "")]
+    assert bound["Negative"] == [("", "false", "")]
+    assert bound["Stoichiometry(s) interactor A"] == []
+    assert dimer["ID(s) interactor A"] == dimer["ID(s) interactor B"]
+
+
+def test_copies_of_a_protein_have_a_stoichiometry_of_0() -> None:
+    _, dimer = read_mitab(write_mitab([SAMPLE]))
+    for side in "AB":
+        assert dimer[f"Stoichiometry(s) interactor {side}"] == [("", "0", "")]
+
+
+def test_a_type_that_was_not_chosen_says_so() -> None:
+    bound, dimer = read_mitab(write_mitab([SAMPLE]))
+    notes = [one.value for one in bound["Interaction annotation(s)"]]
+    assert "type by rule" in notes
+    assert notes[0] == "EGFR (α-phosphorylated) was pulled down with Grb2."
+    assert bound["Interaction type(s)"] == [("psi-mi", "MI:0915", "physical association")]
+    assert "proposed by no server" in [one.value for one in dimer["Interaction annotation(s)"]]
+
+
+def test_without_pairs_there_is_the_header_alone() -> None:
+    assert read_mitab(write_mitab([])) == []
+
+
+@pytest.mark.parametrize(
+    ("field_", "written"),
+    [
+        (("psi-mi", "MI:0000", "a cv term"), 'psi-mi:"MI:0000"(a cv term)'),
+        (("uniprotkb", "P12345", 'a "nice" protein'), 'uniprotkb:P12345("a \\"nice\\" protein")'),
+        (("a|b", "(c)", ""), '"a|b":"(c)"'),
+        (("taxid", "-1", "in vitro"), "taxid:-1(in vitro)"),
+        (("comment", "-", ""), 'comment:"-"'),
+        (("comment", "one\ttab\nand\x00more", ""), "comment:one tab and more"),
+        (("comment", 'ends: in "\\', ""), 'comment:"ends: in \\"\\ "'),
+    ],
+)
+def test_reserved_characters_are_quoted(field_: tuple[str, str, str], written: str) -> None:
+    """The first two are the specification's own examples."""
+    assert field(*field_) == written
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_any_field_is_read_back(database: str, value: str, text: str) -> None:
+    [found] = read_column(field(database, value, text))
+    shown = [one_line(part) or "?" for part in (database, value)]
+    assert [found.database.rstrip(), found.value.rstrip()] == [one.rstrip() for one in shown]
+    assert found.text.rstrip() == (one_line(text) or ("?" if text else ""))
+    assert isinstance(found, MitabField)
+
+
+@settings(max_examples=50)
+@given(curations())
+def test_any_curation_is_of_the_grammar(curation) -> None:
+    lines = read_mitab(write_mitab([curation, curation]))
+    assert len(lines) == 2 * len(curation.accepted("IPT"))
+    for line in lines:
+        assert line["ID(s) interactor A"]
+        assert line["ID(s) interactor B"]

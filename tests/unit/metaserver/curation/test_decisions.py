@@ -1,0 +1,238 @@
+"""Decisions: a log that retries do not change, undo to any depth, and the state that follows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metaserver.curation.decisions import (
+    MOST_EVENTS,
+    WRONG_SPECIES,
+    CurationEvent,
+    DecisionDetail,
+    DecisionKind,
+    MissingEventsError,
+    fold,
+    in_force,
+    next_redo,
+    next_undo,
+    receive,
+)
+from metaserver.model.errors import RefusedError
+from tests.unit.metaserver.curation.samples import EGFR, GRB2, SHC1, event
+
+LENGTH = 1_000
+
+
+def undo(number: int, key: str) -> CurationEvent:
+    return event(number, "undo", undoes=key)
+
+
+def decided(log) -> dict[tuple[str, ...], str]:
+    return {item: one.decision for (_, item), one in fold(log).items.items()}
+
+
+def test_later_decisions_win() -> None:
+    log = [event(1, "accept", "INT", EGFR), event(2, "reject", "INT", EGFR, reason="family")]
+    assert fold(log).items["INT", (EGFR,)].reason == "family"
+    log.append(event(3, "undecide", "INT", EGFR))
+    assert decided(log) == {(EGFR,): "undecided"}
+    assert fold(log).items["INT", (EGFR,)].reason == ""
+
+
+def test_an_accepted_pair_accepts_its_proteins() -> None:
+    log = [event(1, "reject", "INT", GRB2), event(2, "accept", "IPT", EGFR, GRB2)]
+    state = fold(log)
+    assert state.accepted("INT") == [(GRB2,), (EGFR,)]
+    assert state.items["INT", (EGFR,)].implied
+    assert fold([*log, event(3, "reject", "INT", GRB2)]).accepted("INT") == [(EGFR,)]
+    assert fold([*log, event(3, "undecide", "IPT", EGFR, GRB2)]).accepted("INT") == []
+
+
+def test_another_species_takes_the_place_of_an_item() -> None:
+    state = fold([event(1, "species", "INT", SHC1, replaced=(EGFR,))])
+    assert state.accepted("INT") == [(SHC1,)]
+    assert state.items["INT", (SHC1,)].replaced == (EGFR,)
+    assert state.items["INT", (EGFR,)].reason == WRONG_SPECIES
+
+
+def test_particulars_are_kept() -> None:
+    log = [
+        event(1, "pair", "IPT", EGFR, EGFR),
+        event(2, "method", "IPT", EGFR, EGFR, method="MI:0107", type="MI:0407"),
+        event(3, "evidence", "IPT", EGFR, EGFR, evidence=((3, 9),)),
+        event(4, "note", "IPT", EGFR, EGFR, note="a dimer"),
+        event(5, "note", note="whole article"),
+        event(6, "relevant", relevant=False),
+    ]
+    state = fold(log)
+    one = state.items["IPT", (EGFR, EGFR)]
+    assert (one.method, one.type, one.evidence, one.note) == (
+        "MI:0107",
+        "MI:0407",
+        ((3, 9),),
+        "a dimer",
+    )
+    assert one.by_hand
+    assert (state.note, state.relevant) == ("whole article", False)
+    assert (
+        not fold([*log[:1], event(9, "evidence", "IPT", EGFR, EGFR)])
+        .items["IPT", (EGFR, EGFR)]
+        .evidence
+    )
+
+
+def test_undo_and_redo_go_to_any_depth() -> None:
+    log = [event(number, "accept", "INT", f"P0000{number}") for number in range(3)]
+    states = [fold(log[:count]) for count in range(4)]
+    for count in (2, 1, 0):
+        log.append(undo(len(log), next_undo(log)))
+        assert fold(log) == states[count]
+    assert next_undo(log) == ""
+    for count in (1, 2, 3):
+        log.append(undo(len(log), next_redo(log)))
+        assert fold(log) == states[count]
+    assert next_redo(log) == ""
+    log.append(undo(len(log), next_undo(log)))
+    assert fold(log) == states[2]
+    log.append(event(len(log), "reject", "INT", SHC1))
+    assert next_redo(log) == ""
+
+
+ITEMS = [("INT", (EGFR,)), ("INT", (GRB2,)), ("IPT", (EGFR, GRB2)), ("IPT", (GRB2, GRB2))]
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> list[CurationEvent]:
+    log: list[CurationEvent] = []
+    for number in range(draw(st.integers(0, 14))):
+        kind = draw(
+            st.sampled_from(["accept", "reject", "undecide", "undo", "undo", "add", "species"])
+        )
+        if kind == "undo":
+            if log:
+                log.append(undo(number, draw(st.sampled_from(log)).key))
+            continue
+        task, item = draw(st.sampled_from(ITEMS))
+        replaced = dict(ITEMS)[task] if kind == "species" else ()
+        log.append(event(number, kind, task, *item, replaced=replaced))
+    return log
+
+
+@given(logs(), st.data())
+def test_undo_is_the_state_without_the_event(log, data) -> None:
+    if not log:
+        return
+    at = data.draw(st.integers(0, len(log) - 1))
+    gone = log[at].key
+    without = [one for one in log if one.key != gone]
+    assert fold([*log, undo(99, gone)]) == fold(without)
+    assert fold([*log, undo(99, gone), undo(100, undo(99, "").key)]) == fold(log)
+
+
+@given(logs())
+def test_undoing_everything_leaves_nothing(log) -> None:
+    while key := next_undo(log):
+        log = [*log, undo(1_000 + len(log), key)]
+    assert in_force(log) == []
+    assert fold(log) == fold([])
+
+
+@settings(max_examples=60)
+@given(logs(), st.data())
+def test_any_order_of_retries_gives_the_same_log(log, data) -> None:
+    """Batches arrive in their order at first; any of them arrives again at any later time."""
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(log)), max_size=3)))
+    bounds = [0, *cuts, len(log)]
+    batches = [log[a:b] for a, b in pairwise(bounds)]
+    kept: list[CurationEvent] = []
+    for place, batch in enumerate(batches):
+        again = data.draw(st.lists(st.sampled_from(batches[: place + 1]), max_size=3))
+        for sent in [batch, *again]:
+            received = receive(kept, sent, seen=len(kept), length=LENGTH)
+            kept += received.added
+            assert [kept[received.seqs[one.key]].key for one in sent] == [one.key for one in sent]
+    assert [one.key for one in kept] == [one.key for one in log]
+    assert fold(kept) == fold(log)
+
+
+def test_a_page_that_lacks_events_of_another_gets_them() -> None:
+    log = [event(1, "accept", "INT", EGFR), event(2, "accept", "INT", GRB2)]
+    mine = event(3, "reject", "INT", GRB2)
+    with pytest.raises(MissingEventsError) as refused:
+        receive(log, [mine], seen=1, length=LENGTH)
+    assert refused.value.missing == [(1, log[1])]
+    assert receive(log, [mine], seen=2, length=LENGTH).seqs == {mine.key: 2}
+    resent = receive(log, [log[1], mine], seen=1, length=LENGTH)  # its own lost acknowledgement
+    assert resent.seqs == {log[1].key: 1, mine.key: 2}
+    assert receive(log, [log[0]], seen=0, length=LENGTH).added == []
+
+
+def test_a_key_with_another_content_is_refused() -> None:
+    log = [event(1, "accept", "INT", EGFR)]
+    with pytest.raises(RefusedError, match="another event"):
+        receive(log, [event(1, "reject", "INT", EGFR)], seen=1, length=LENGTH)
+
+
+def test_a_pair_is_kept_sorted() -> None:
+    [found] = receive([], [event(1, "pair", "IPT", GRB2, EGFR)], seen=0, length=LENGTH).added
+    assert found.item == (EGFR, GRB2)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (event(1, "accept"), "needs a task"),
+        (event(1, "pair", "INT", EGFR), "for a pair"),
+        (event(1, "accept", "INT", EGFR, GRB2), "item of 1"),
+        (event(1, "accept", "IPT", EGFR), "item of 2"),
+        (event(1, "species", "INT", EGFR), "item of 1"),
+        (event(1, "method", "IPT", EGFR, GRB2, method="MI:9999"), "no known method"),
+        (event(1, "method", "IPT", EGFR, GRB2, type="MI:0019"), "no known type"),
+        (event(1, "evidence", "INT", EGFR, evidence=((5, 5),)), "not in the article"),
+        (event(1, "evidence", "INT", EGFR, evidence=((5, LENGTH + 1),)), "not in the article"),
+        (event(1, "undo", undoes="no such key"), "no earlier event"),
+    ],
+)
+def test_invalid_events_are_refused(sent: CurationEvent, message: str) -> None:
+    with pytest.raises(RefusedError, match=message):
+        receive([], [sent], seen=0, length=LENGTH)
+
+
+def test_a_log_is_bounded() -> None:
+    log = [event(number, "undecide", "INT", EGFR) for number in range(MOST_EVENTS)]
+    with pytest.raises(RefusedError, match="more than 10,000"):
+        receive(log, [event(MOST_EVENTS, "accept", "INT", EGFR)], seen=MOST_EVENTS, length=LENGTH)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"key": "short", "kind": "accept"},
+        {"key": "k" * 65, "kind": "accept"},
+        {"key": "event-0001", "kind": "forget"},
+        {"key": "event-0001", "kind": "accept", "task": "NER"},
+        {"key": "event-0001", "kind": "accept", "item": ["A", "B", "C"]},
+        {"key": "event-0001", "kind": "note", "detail": {"note": "x" * 4_001}},
+        {"key": "event-0001", "kind": "evidence", "detail": {"evidence": [[-1, 2]]}},
+        {"key": "event-0001", "kind": "evidence", "detail": {"evidence": [[0, 2]] * 51}},
+    ],
+)
+def test_the_shape_of_an_event_is_bounded(sent) -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(sent, CurationEvent)
+
+
+def test_an_event_is_read_back() -> None:
+    one = CurationEvent(
+        key="event-0001",
+        kind=DecisionKind.ACCEPT,
+        task="INT",
+        item=(EGFR,),
+        detail=DecisionDetail(seen_rank=3, evidence=((1, 2),)),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(one), type=CurationEvent) == one
