@@ -88,16 +88,17 @@ class Rehearsal:
         await course.enrol(servers, addresses)
         self._say(f"{len(servers)} servers are tested; the phase opens")
         await course.open(servers, self._terms.length)
-        restart = await course.play(self._folder / "hub", self._say)
-        return await self._end(course, process, token, restart)
+        restart, end = await course.play(self._folder / "hub", self._say)
+        return await self._end(course, process, token, restart, cut_off=end.cut_off)
 
-    async def _end(self, course: Course, process: HubProcess, token: str, restart: Restart) -> int:
+    async def _end(
+        self, course: Course, process: HubProcess, token: str, restart: Restart, *, cut_off: bool
+    ) -> int:
         args, ended_at = self._args, course.now
         boards = await course.freeze(self._terms.tasks)
         stored = await read_stored(self._folder / "hub")
-        late = self._terms.length is not None and ended_at >= self._terms.length
         checks = [
-            *judge(stored, restart, servers=args.servers, late=late),
+            *judge(stored, restart, servers=args.servers, cut_off=cut_off),
             await self._package(process, course.phase, token),
         ]
         summary = Summary(

@@ -81,12 +81,25 @@ class HttpChannel:
         """Send a request and read its answer; raises `PeerError` with the outcome of a failure."""
         body = RequestBody(request)
         self._exchange.bytes_out += body.size or 0
-        try:
-            return await self._send_patiently(request, body, reader)
-        except PeerError:
-            if body.failure is not None:
-                raise body.failure from None
-            raise
+        client, pause = self._client, 0.0
+        for waits in itertools.count():
+            async with client.place:  # released during the wait for a busy server
+                if self._end is None:
+                    self._began = client.watchdog.clock()
+                    self._end = self._loop.time() + self._deadline
+                try:
+                    return await self._send_in_time(request, body, reader, self._end)
+                except PeerError as error:
+                    if body.failure is not None:
+                        raise body.failure from None
+                    self._excused(error)
+                    if not isinstance(error, BusyError):
+                        raise
+                    if waits == MAX_WAITS or self._loop.time() + error.wait >= self._end:
+                        raise error.out_of_time() from None
+                    pause = error.wait
+            await asyncio.sleep(pause)
+        raise AssertionError  # `count` has no end
 
     async def wait(self, seconds: float, state: str) -> None:
         """Wait, but no longer than the deadline allows; `state` is shown if it passes."""
@@ -105,27 +118,6 @@ class HttpChannel:
         if size > CHUNK:
             return await asyncio.to_thread(function, *arguments)
         return function(*arguments)
-
-    async def _send_patiently(
-        self, request: Request, body: RequestBody, reader: ReaderFactory[T]
-    ) -> Response[T]:
-        client, pause = self._client, 0.0
-        for waits in itertools.count():
-            async with client.place:  # released during the wait for a busy server
-                if self._end is None:
-                    self._began = client.watchdog.clock()
-                    self._end = self._loop.time() + self._deadline
-                try:
-                    return await self._send_in_time(request, body, reader, self._end)
-                except PeerError as error:
-                    self._excused(error)
-                    if not isinstance(error, BusyError):
-                        raise
-                    if waits == MAX_WAITS or self._loop.time() + error.wait >= self._end:
-                        raise error.out_of_time() from None
-                    pause = error.wait
-            await asyncio.sleep(pause)
-        raise AssertionError  # `count` has no end
 
     def _excused(self, error: PeerError) -> PeerError:
         error.stalled = self._client.watchdog.stood_still(self._began)
@@ -184,7 +176,7 @@ class HttpChannel:
             if response.status == 200 or (allowed is None and not self._is_refusal(response)):
                 value = await read(response, exchange, self.limits, reader)
                 exchange.answered()
-                return Response(response.status, response.headers, value, str(place))
+                return Response(response.status, response.headers, value, place)
             raise await self._failure(response, reader)
 
     @staticmethod

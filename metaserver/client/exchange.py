@@ -47,7 +47,9 @@ class Exchange:
         """Begin a request: nothing of an earlier answer is kept."""
         self.reused = False
         kept = self._marks if self._followed else {}
-        self._marks: dict[str, float] = {name: at for name, at in kept.items() if name in FIRST}
+        self._marks: dict[str, float] = (
+            {name: at for name, at in kept.items() if name in FIRST} if kept else {}
+        )
         self._left = self._max_bytes
         self._pending = bytearray()
         self._packed: list[bytes] = []

@@ -61,6 +61,7 @@ class HttpClient:
         self.limits = limits
         self.keyring = keyring
         self.slots = slots
+        self._plain = lru_cache(maxsize=1_024)(lambda url: target_of(url, NO_ACCESS, keyring))
         self._targets = lru_cache(maxsize=1_024)(self._target)
 
     def bounded(self, limits: HttpLimits) -> HttpClient:
@@ -70,6 +71,8 @@ class HttpClient:
     def target(self, server: Server) -> ServerTarget:
         """Return the place of a server's requests; raises `PeerError` where it has none."""
         try:
+            if server.access is NO_ACCESS:  # nearly always: no time to hash its values
+                return self._plain(server.url)
             return self._targets(server.url, server.access)
         except aiohttp.InvalidURL as error:
             raise peer_error(error, 0.0, self.limits.connect) from error
@@ -90,7 +93,7 @@ class HttpClient:
         the words of its status, in anything that is not HTTP. So no error has words of the answer.
         """
         try:
-            target = self._targets(url, NO_ACCESS)
+            target = self._plain(url)
             async with (
                 self.place,
                 asyncio.timeout(deadline),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from metaserver.lanes.events import LaneChanged, LaneEnd
 from metaserver.model.records import Attempt, Server, ServerName, Timings
 from metaserver.model.states import ANSWERED, Control, Outcome, ServerState
+from metaserver.monitoring.course import AttemptCourse
 from metaserver.monitoring.histogram import TimeHistogram
 from metaserver.monitoring.snapshots import ErrorEntry, KeptMonitor, Monitor, ServerStatus, Tick
 
@@ -45,6 +46,7 @@ class _Measured:
     answers: Counter[int] = field(default_factory=Counter)  # by bin of the clock
     recent: deque[Tick] = field(default_factory=lambda: deque(maxlen=STRIP))
     times: TimeHistogram = field(default_factory=TimeHistogram)
+    course: AttemptCourse = field(default_factory=AttemptCourse)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     network: float = 0.0
     total: float = 0.0
@@ -95,6 +97,7 @@ class ServerMonitor:
         self._errors: list[ErrorEntry] = []  # oldest first
         self._answers: Counter[int] = Counter()  # by bin of the clock
         self._times = TimeHistogram()  # of all servers
+        self._course = AttemptCourse()
         self._began = clock()
         self._changed: set[ServerName] = set()  # until `take_changed`
         self._cached: tuple[object, Monitor] | None = None  # the last snapshot, until a change
@@ -130,6 +133,7 @@ class ServerMonitor:
             times=measured.times.to_bytes() if measured.times.total else b"",
             errors=tuple(error for error in self._errors if error.server == server),
             over=bytes(measured.over),
+            course=measured.course.dump(),
         )
 
     def load(self, server: ServerName, kept: KeptMonitor) -> None:
@@ -143,6 +147,7 @@ class ServerMonitor:
             network=kept.network,
             total=kept.total,
             over=bytearray(kept.over),
+            course=AttemptCourse.load(kept.course),
         )
         measured.recent.extend(kept.recent)
         self._measure(server, measured, kept.errors)
@@ -156,6 +161,8 @@ class ServerMonitor:
         self._answers += measured.answers
         self._times.subtract(watched.measured.times)
         self._times.merge(measured.times)
+        self._course.subtract(watched.measured.course)
+        self._course.merge(measured.course)
         self._errors = [error for error in self._errors if error.server != server]
         for error in errors:
             self._keep_error(error)
@@ -235,6 +242,8 @@ class ServerMonitor:
         counted = self._time_limit if attempt.outcome is Outcome.TIMEOUT else seconds
         measured.times.add(counted)
         self._times.add(counted)
+        for course in (measured.course, self._course):
+            course.add(attempt.started_at + seconds, attempt.outcome, counted)
         measured.network += _network(attempt.timings)
         measured.total += seconds
         if final or attempt.outcome in ANSWERED:
@@ -313,6 +322,7 @@ class ServerMonitor:
             blocked=blocked,
             behind=sum(watched.behind for watched in self._servers.values()),
             opened=self._open,
+            course=self._course.read(),
         )
 
     def _finished(self) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
 from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.states import Outcome, ServerState
+from metaserver.monitoring.course import CourseReading, KeptCourse
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,6 +75,7 @@ class Monitor:
     behind: int = 0  # servers whose stored attempts are still being read: "catching up"
     opened: bool = True  # articles are sent now
     blocked: str = ""  # the reason why no answer can be stored now, so that all lanes wait
+    course: CourseReading = field(default_factory=CourseReading)  # of all attempts of the phase
 
 
 class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
@@ -93,3 +95,4 @@ class KeptMonitor(msgspec.Struct, frozen=True, array_like=True):
     times: bytes
     errors: tuple[ErrorEntry, ...]
     over: bytes
+    course: KeptCourse

@@ -2,21 +2,90 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import Annotated
 
+import msgspec
+from msgspec import Meta
+
+from metaserver.model.errors import InputError, Refusal, RefusedError
 from metaserver.model.states import Role
 from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext
 from metaserver.operations.fields import NAME
 from metaserver.operations.table import Nothing, operation
+from metaserver.uniprot.directory import MOST_FOUND, MOST_LETTERS, NameDirectory
 
 
 @operation("Releases.list", "GET /releases", Role.ORGANISER)
 async def list_(hub: HubContext, _caller: Caller, _given: Nothing) -> Sequence[str]:
     """Return the names of the UniProt releases that were built, the newest name first."""
     return _built(Path(hub.settings.uniprot.releases))
+
+
+class EntrySearch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A text that names entries of a release."""
+
+    release: Annotated[str, Meta(pattern=NAME, description="The UniProt release's name")]
+    text: Annotated[
+        str, Meta(max_length=MOST_LETTERS, description="Accession, symbol, or words of a name")
+    ]
+    taxon: Annotated[int, Meta(ge=0, le=2**31, description="Of this NCBI taxon; 0: any")] = 0
+    limit: Annotated[int, Meta(ge=1, le=MOST_FOUND, description="The most entries to return")] = 20
+
+
+class FoundEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A reviewed entry of UniProt, as people know it.
+
+    `names` begins with the recommended one, `symbols` with the primary one; `taxon` is 0 and
+    `organism` empty where they are not known.
+    """
+
+    accession: str
+    entry_name: str
+    names: tuple[str, ...]
+    symbols: tuple[str, ...]
+    taxon: int
+    organism: str
+
+
+@operation("Releases.search", "GET /releases/{release}/entries", Role.CURATOR)
+async def search(hub: HubContext, _caller: Caller, request: EntrySearch) -> Sequence[FoundEntry]:
+    """Return the reviewed entries that a text may mean, the best first.
+
+    First the entry of this accession, then those of this symbol or entry name, then those whose
+    names have all words of the text, the last one perhaps unfinished.
+    """
+    folder = Path(hub.settings.uniprot.releases)
+    known = await asyncio.to_thread(_built, folder)
+    if request.release not in known:
+        raise RefusedError(Refusal.UNKNOWN, f"no release {request.release}", field="release")
+    return await asyncio.to_thread(_search, folder / request.release, request)
+
+
+def _search(release: Path, request: EntrySearch) -> Sequence[FoundEntry]:
+    try:
+        directory = NameDirectory.open(release)
+    except InputError as error:
+        message = f"release {request.release} has no names: it was built without --names"
+        raise RefusedError(Refusal.STATE, message) from error
+    with closing(directory):
+        found = directory.search(request.text, taxon=request.taxon or None, limit=request.limit)
+    return [
+        FoundEntry(
+            accession=one.accession,
+            entry_name=one.entry_name,
+            names=one.names,
+            symbols=one.symbols,
+            taxon=one.taxon,
+            organism=one.organism,
+        )
+        for one in found
+    ]
 
 
 def _built(folder: Path) -> Sequence[str]:

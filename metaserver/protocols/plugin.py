@@ -8,8 +8,10 @@ the contract (docs/wire.md). What follows is the same for all: the check, the ou
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+import msgspec
+from yarl import URL
 
 from metaserver.model.conformance import ConformanceStep
 from metaserver.model.lanes import CheckedAnswer
@@ -22,16 +24,14 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedBody:
+class RenderedBody(msgspec.Struct, frozen=True):
     """A request's body that is rendered only while it is written; its size is known before."""
 
     size: int
     render: Callable[[], Awaitable[bytes]]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One HTTP request; `url` is None for the address that the server is registered at.
 
     An answer of another status than those of `statuses` is an error, `http`, unless its body is a
@@ -46,14 +46,13 @@ class Request:
     accept: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Response(Generic[T]):
+class Response(msgspec.Struct, Generic[T], frozen=True):
     """An answer: its status, its headers (names in any case), and what its reader returned."""
 
     status: int
     headers: Mapping[str, str]
     value: T
-    url: str
+    url: URL
 
 
 class BodyReader(Protocol[T_co]):
@@ -70,8 +69,7 @@ ReaderFactory: TypeAlias = Callable[[str, Report], BodyReader[T]]
 """Makes a reader of a body from its `Content-Type` and the report that its notes go to."""
 
 
-@dataclass(frozen=True, slots=True)
-class BodyLogin:
+class BodyLogin(msgspec.Struct, frozen=True):
     """A secret that goes into the body of each request, under a name."""
 
     name: str
@@ -121,8 +119,7 @@ class ArticleText(Protocol):
         """Return the text: the same characters that an XML-RPC server is sent."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ArticleCall:
+class ArticleCall(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt for one article; `tasks` are those that the server is asked for.
 
     `time_limit` is what the server is sent of it. Where it is not `usual`, the part that is not

@@ -59,7 +59,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def job_address(
-    location: object, at: str, registered: str, origins: Collection[str], name: str = "Location"
+    location: object,
+    at: str | URL,
+    registered: str,
+    origins: Collection[str],
+    name: str = "Location",
 ) -> str:
     """Return where a job is: at the registered scheme, host and port, or at one of `origins`.
 

@@ -368,7 +368,7 @@ async def _read_twice(
             message = "answered at once: there is no job"
             return ConformanceStep(name=name, state=StepState.SKIPPED, message=message)
         first = await _result(channel, server, options, sent)
-        again = await _get(channel, first.url)
+        again = await _get(channel, str(first.url))
     except PeerError as error:
         return ConformanceStep(
             name=name, state=StepState.WARNING, message=str(error), outcome=error.outcome

@@ -71,7 +71,10 @@ class XmlRpc:
 
     async def annotate(self, channel: ServerChannel, call: ArticleCall) -> Value | CheckedAnswer:
         """Call the registered method with the article's text."""
-        body = await _body(channel, call)
+        rendered = _body(channel, call)
+        body: RenderedBody | bytes = rendered
+        if call.server.encoding == ASCII:  # its size is known only with the text
+            body = ascii_body(await rendered.render())
         limits = channel.limits
 
         def usual(body: bytes | bytearray) -> CheckedAnswer | None:
@@ -122,11 +125,9 @@ def server_report(value: Value) -> ServerReport:
     )
 
 
-async def _body(channel: ServerChannel, call: ArticleCall) -> RenderedBody | bytes:
+def _body(channel: ServerChannel, call: ArticleCall) -> RenderedBody:
     template = _template(channel, call)
     text = call.text
-    if call.server.encoding == ASCII:  # its size is known only with the text
-        return ascii_body(template.body(await text.escaped()))
 
     async def render() -> bytes:
         return template.body(await text.escaped())

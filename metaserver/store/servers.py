@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from metaserver.model.access import Access, AuthKind
+from metaserver.model.access import NO_ACCESS, Access, AuthKind
 from metaserver.model.lanes import LaneKey
 from metaserver.model.records import Server, ServerName, TaskName, TeamName
 from metaserver.model.servers import LaneControl, RegisteredServer
@@ -106,12 +106,7 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
             protocol=row.protocol,
             encoding=row.encoding,
             options=row.options,
-            access=Access(
-                auth=AuthKind(row.auth),
-                name=row.auth_name,
-                sealed=row.secret or "",
-                certificate=row.certificate,
-            ),
+            access=_access(row),
         ),
         team=None if row.team is None else TeamName(row.team),
         created_at=row.created_at or 0.0,
@@ -119,6 +114,16 @@ def _registered(row: sa.Row[Any], verdicts: Mapping[str, bytes]) -> RegisteredSe
         serves_curators=row.serves_curators,
         verdicts=verdicts,
     )
+
+
+def _access(row: sa.Row[Any]) -> Access:
+    found = Access(
+        auth=AuthKind(row.auth),
+        name=row.auth_name,
+        sealed=row.secret or "",
+        certificate=row.certificate,
+    )
+    return NO_ACCESS if found == NO_ACCESS else found
 
 
 # -- desired states of lanes -----------------------------------------------------------------------

@@ -44,8 +44,10 @@ async def add(connection: AsyncConnection, challenge_id: int, now: float, **valu
 
 
 async def change(connection: AsyncConnection, sign_up: int, **values: Any) -> None:
-    """Change columns of a sign-up."""
-    await connection.execute(sa.update(sign_ups).where(sign_ups.c.id == sign_up).values(**values))
+    """Change columns of a sign-up; without any, nothing."""
+    if values:
+        query = sa.update(sign_ups).where(sign_ups.c.id == sign_up)
+        await connection.execute(query.values(**values))
 
 
 async def mailed(connection: AsyncConnection, one: SignUp, **values: Any) -> None:

@@ -48,7 +48,7 @@ def train_weights(method: Learned, votes: Votes, *, seed: int = 2009) -> Weights
     if method == "maxent":
         return _fitted([votes], MAXENT_STRENGTH, scale=1.0, panel=False)
     rng = np.random.default_rng(seed)
-    copies = [votes, *(votes.of_servers(_kept(votes, rng)) for _ in range(COPIES))]
+    copies = [votes, *(votes.of_servers(kept_servers(votes, rng)) for _ in range(COPIES))]
     return _fitted(copies, STACKED_STRENGTH, scale=MEMBER_SCALE, panel=True)
 
 
@@ -59,7 +59,7 @@ def chosen_method(votes: Votes) -> str:
     return "stacked" if contrast and answered.sum() >= LEAST_ARTICLES else UNTRAINED
 
 
-def _kept(votes: Votes, rng: np.random.Generator) -> Truths:
+def kept_servers(votes: Votes, rng: np.random.Generator) -> Truths:
     """Return the servers that a copy of each article keeps: at least one that answered."""
     shape = votes.answered.shape
     dropped = rng.random((shape[0], 1)) * MOST_DROPPED

@@ -1,8 +1,11 @@
-"""An organiser's journey: plan a phase, watch it miss its deadline, extend, freeze, publish."""
+"""An organiser's journey: plan a phase, announce it, watch it miss its deadline, extend it, freeze
+it, publish its scores, download the results package.
+"""
 
 from __future__ import annotations
 
 import shutil
+import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -96,14 +99,47 @@ def plan(page: Page, folder: Path) -> None:
     expect(page.locator("main")).to_contain_text("version 1, gold_act.tsv")
 
 
+def announce(page: Page, url: str, title: str) -> None:
+    """Announce something on the challenge's page."""
+    page.goto(f"{url}/organise/challenges/bc/page")
+    check(page, PHONE["width"])
+    page.get_by_label("Title").focus()
+    page.keyboard.type(title)
+    page.keyboard.press("Tab")
+    page.keyboard.type("See *the boards*.")
+    tab_to(page, "Announce")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+
+
+def fetch_package(page: Page) -> None:
+    """Let the hub make the phase's results package, and download it."""
+    tab_to(page, "Results package")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/results")
+    tab_to(page, "Make the package")
+    page.keyboard.press("Enter")
+    link = page.get_by_role("link", name="Download the package")
+    expect(link).to_be_visible()
+    check(page, PHONE["width"])
+    link.focus()
+    with page.expect_download() as fetched:
+        page.keyboard.press("Enter")
+    assert fetched.value.suggested_filename == "results-week.zip"
+    with zipfile.ZipFile(fetched.value.path()) as package:
+        assert {"report.html", "tables/ACT/raw.csv", "runs/ACT/blue-1.tsv"} <= {*package.namelist()}
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_from_a_plan_to_published_boards(
+def test_from_a_plan_to_the_results_package(
     hub: PlannedHub, visits: Visits, tmp_path: Path, scheme: str
 ) -> None:
     page = signed_in(hub, visits, "/organise/new-phase", viewport=PHONE, color_scheme=scheme)
     plan(page, tmp_path)
+    announce(page, hub.url, "The test week has begun")
     hub.work()
 
+    page.goto(f"{hub.url}/organise/phases/week")
     tab_to(page, "Control room")
     page.keyboard.press("Enter")
     page.wait_for_url("**/organise/phases/week/watch")
@@ -140,6 +176,9 @@ def test_from_a_plan_to_published_boards(
     page.keyboard.press("Enter")
     page.wait_for_url("**/organise/phases/week")
     assert hub.running.service.phase("week").phase.plan.visibility is Visibility.PUBLIC
-    visitor = visits.open(f"{hub.url}/c/bc/week/board/ACT", viewport=PHONE)
+    visitor = visits.open(f"{hub.url}/c/bc", viewport=PHONE)
+    expect(visitor.get_by_role("heading", name="The test week has begun")).to_be_visible()
+    visitor.goto(f"{hub.url}/c/bc/week/board/ACT")
     expect(visitor.get_by_role("row", name="blue-1")).to_be_visible()
+    fetch_package(page)
     forgive_refusals(visits)

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.slow
 MARKUP = '<img src=x onerror="alert(1)">'
 GOLD = DEMO / "gold_act.tsv"
 ARTICLES = 32
+LONG = "a" * 64
 
 
 TELL_BUSY = """() => {
@@ -261,6 +262,12 @@ PAGES = {
     "phase, changed": "/organise/phases/test/edit",
     "phase, closed": "/organise/phases/test/close",
     "phase, deleted": "/organise/phases/test/delete",
+    "phase, data for teams": "/organise/phases/test/data",
+    "phase, data withdrawn": "/organise/phases/test/data/withdraw",
+    "phase, data as all see them": "/c/bc/test/data",
+    "challenge, page": "/organise/challenges/bc/page",
+    "challenge, sign-ups": "/organise/challenges/bc/sign-ups",
+    "challenge, as all see it": "/c/bc",
     "challenge, deleted": "/organise/challenges/bc/delete",
     "gold": "/organise/phases/test/gold/ACT",
     "corpora": "/organise/corpora",
@@ -298,6 +305,7 @@ def test_axe_finds_nothing(
     width, height = SIZES[size]
     hub.at_work()
     hub.ask("servers.suspend", server="blue-1", reason=f"{MARKUP} {'a' * 64}", phase="test")
+    hub.ask("data-package.release", phase="test", test_articles=True, license=f"https://{LONG}/")
     viewport = {"width": width, "height": height}
     page = visits.open(f"{hub.url}/signin?next=/organise", color_scheme=scheme, viewport=viewport)
     check(page, width)

@@ -128,7 +128,7 @@ def test_from_the_first_server_to_the_place_of_a_problem(hub: BlueHub, visits: V
 def test_a_refusal_is_told_at_its_button_and_stays(hub: BlueHub, visits: Visits) -> None:
     registered(hub)
     hub.ask("phases.open", phase="test")
-    page = signed_in(hub, visits)
+    page = signed_in(hub, visits, "/team/servers")
     expect(page.locator("#live")).to_have_text("live")
     page.get_by_role("button", name="Start blue-1").click()
     card = page.get_by_role("region", name="blue-1")
@@ -150,7 +150,7 @@ def test_pausing_and_cancelling_what_is_in_flight(hub: BlueHub, visits: Visits) 
     assert hub.ask_as_team("servers.test", server="blue-1").passed
     hub.ask("phases.open", phase="test")
     hub.wait(held=True)
-    page = signed_in(hub, visits)
+    page = signed_in(hub, visits, "/team/servers")
     card = page.get_by_role("region", name="blue-1")
     page.get_by_role("button", name="Start blue-1").click()
     expect(card).to_contain_text("1 in flight")
@@ -165,7 +165,7 @@ def test_pausing_and_cancelling_what_is_in_flight(hub: BlueHub, visits: Visits) 
 def test_the_hub_that_is_gone_is_told(hub: BlueHub, visits: Visits) -> None:
     registered(hub)
     hub.ask("phases.open", phase="test")
-    page = signed_in(hub, visits)
+    page = signed_in(hub, visits, "/team/servers")
     page.route("**/start", lambda route: route.abort())
     page.get_by_role("button", name="Start blue-1").click()
     expect(page.locator("#notice")).to_contain_text("The hub does not answer")
@@ -174,7 +174,7 @@ def test_the_hub_that_is_gone_is_told(hub: BlueHub, visits: Visits) -> None:
 
 def test_everything_works_without_scripts(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits, java_script_enabled=False)
-    page.get_by_role("link", name="Register a server").click()
+    page.get_by_role("link", name="Register it").click()
     page.get_by_role("textbox", name="Name").fill("blue-1")
     page.get_by_label("URL").fill(hub.annotator.url)
     page.get_by_role("checkbox", name="INT – ").check()
@@ -214,7 +214,7 @@ def tab_to(page: Page, name: str) -> None:
 
 def test_by_keyboard_alone(hub: BlueHub, visits: Visits) -> None:
     page = signed_in(hub, visits)
-    tab_to(page, "Register a server")
+    tab_to(page, "Register it")
     page.keyboard.press("Enter")
     page.wait_for_url("**/team/register")
     page.get_by_role("textbox", name="Name").focus()
@@ -231,7 +231,7 @@ def test_by_keyboard_alone(hub: BlueHub, visits: Visits) -> None:
     expect(page.locator("#verdict")).to_contain_text("passed")
     hub.ask("phases.open", phase="test")
     hub.wait(held=True)
-    page.goto(f"{hub.url}/team")
+    page.goto(f"{hub.url}/team/servers")
     tab_to(page, "Start blue-1 in test")
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Pause blue-1")).to_be_focused()
@@ -242,7 +242,7 @@ def test_by_keyboard_alone(hub: BlueHub, visits: Visits) -> None:
 
 
 def test_a_deadline_is_told_in_both_zones(hub: BlueHub, visits: Visits) -> None:
-    page = signed_in(hub, visits, timezone_id="Asia/Tokyo")
+    page = signed_in(hub, visits, "/team/servers", timezone_id="Asia/Tokyo")
     phases = page.locator("#phases")
     expect(phases).to_contain_text("02:00:00")
     expect(phases).to_contain_text("(2030-01-15 17:00 UTC)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from xmlrpc.client import Fault
@@ -11,6 +12,7 @@ import pytest
 
 from metaserver.client.http import HttpLimits
 from metaserver.files.compression import unpack
+from metaserver.model.records import ServerName
 from metaserver.model.states import Outcome
 from metaserver.wire.xmlrpc import Limits
 from tests.integration.callers import article_caller, call, server
@@ -195,7 +197,8 @@ async def test_who_waits_for_a_busy_server_leaves_its_place_to_others() -> None:
     ):
         waiting = asyncio.create_task(caller.call(server(there.url), 0, 1))
         await until(lambda: there.requests)
-        ended, _ = await caller.call(server(other.url), 0, 1)
+        another = replace(server(other.url), name=ServerName("other"))  # with slots of its own
+        ended, _ = await caller.call(another, 0, 1)
         assert ended.outcome is Outcome.OK
         assert not waiting.done()
         waiting.cancel()

@@ -243,6 +243,13 @@ async def test_who_confirms_is_in_where_that_is_the_way(tmp_path: Path, mode: st
         assert token_in(await door.visitor.post(shown.path)).startswith("bcms_t")
 
 
+async def test_a_program_confirms_without_correcting_anything(door: Door) -> None:
+    await door.sign_up()
+    secret = (await door.mailed()).rpartition("/")[2]
+    done = await door.running.do("sign-ups.confirm", Caller(), secret=secret)
+    assert (str(done.state.value), done.team) == ("waiting", "green")
+
+
 async def test_a_link_is_over_after_a_day_and_a_newer_one_replaces_it(door: Door) -> None:
     await door.sign_up()
     first = await door.mailed()

@@ -20,6 +20,7 @@ import pytest
 from aiohttp import FormData
 
 from metaserver.model.errors import UnavailableError
+from metaserver.model.rankings import ArticlePolicy, Ranking
 from metaserver.model.states import JobState
 from metaserver.operations import exports
 from metaserver.operations.exports import kept_exports
@@ -197,6 +198,9 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
         "opens": "2027-07-01T09:00",
         "freezes": "",
         "visibility": "own",
+        "ranking.min_coverage": "0.5",
+        "ranking.articles": "answered",
+        "ranking.measure": "mcc",
         "limits.timeout": "",
         "limits.servers": "3",
     }
@@ -207,6 +211,15 @@ async def test_an_empty_hub_leads_to_its_first_phase(empty: Running, ana: Visito
     phase = empty.service.phase("test").phase.plan
     assert (phase.limits.servers, phase.limits.timeout, phase.freezes) == (3, None, None)
     assert phase.tasks == ("ACT",)
+    assert phase.ranking == Ranking(
+        min_coverage=0.5, articles=ArticlePolicy.ANSWERED, measure="mcc"
+    )
+    page = await ana.get(f"{PHASE}/edit")
+    assert 'value="0.5"' in page.text
+    assert '<option value="mcc" selected>' in page.text
+    page = await ana.post(f"{PHASE}/edit", {"ranking.measure": "f_score", "tasks": "ACT"})
+    assert 'id="form-ranking.measure-error"' in page.text  # no measure of ACT
+    assert page.status == 422
 
     page = await ended(ana, await send(ana, f"{PHASE}/gold/ACT", "gold.tsv", b"a\t1\nb\t0\n"))
     assert page.status == 200

@@ -117,6 +117,13 @@ ROWS: Mapping[str, Row] = {
     "alerts.list": organisers(),
     "channels.list": organisers(),
     "releases.list": organisers(),
+    "releases.search": Row(
+        {"release": "none", "text": "EGFR"},
+        curator=UNKNOWN,
+        red=FORBIDDEN,
+        blue=FORBIDDEN,
+        organiser=UNKNOWN,
+    ),
     "jobs.list": each(),
     "jobs.get": Row({"job": "{job}"}, blue=UNKNOWN),
     "teams.list": organisers(),

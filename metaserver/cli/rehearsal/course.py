@@ -27,12 +27,16 @@ FREEZE_SECONDS = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """The progress of all servers; `finished`: no article is left, or the phase is frozen."""
+    """The progress of all servers; `finished`: no article is left, or the phase is frozen.
+
+    `cut_off`: it was frozen, by its date or by an organiser, with articles left.
+    """
 
     ended: int
     total: int
     down: Sequence[str]
     finished: bool
+    cut_off: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,16 +101,16 @@ class Course:
                 group.create_task(register(server))
 
     async def open(self, servers: Sequence[PlannedServer], length: float | None) -> None:
-        """Open the phase, which freezes by itself after `length`, and start all servers."""
+        """Open the phase, start all servers, and let it freeze by itself after `length`."""
         await self.ask("POST", "/phases/{phase}/open", {}, phase=self.phase)
         self._opened = time.time()
-        if length is not None:
-            freezes = datetime.fromtimestamp(self._opened + length / self._speed, UTC)
-            dates = {"freezes": freezes.isoformat()}
-            await self.ask("PATCH", "/phases/{phase}", dates, phase=self.phase)
         for server in servers:
             start = {"phase": self.phase}
             await self.ask("POST", "/servers/{server}/start", start, server=server.name)
+        if length is not None:  # after the starts, which a frozen phase would refuse
+            freezes = datetime.fromtimestamp(self._opened + length / self._speed, UTC)
+            dates = {"freezes": freezes.isoformat()}
+            await self.ask("PATCH", "/phases/{phase}", dates, phase=self.phase)
 
     async def progress(self) -> Standing:
         """Return how far all servers are."""
@@ -121,9 +125,10 @@ class Course:
             total=sum(total),
             down=[name for name, lane in lanes.items() if lane["state"] == "down"],
             finished=is_over or (ended == total and not phase["catching_up"]),
+            cut_off=is_over and ended != total,
         )
 
-    async def play(self, folder: Path, say: Any) -> Restart:
+    async def play(self, folder: Path, say: Any) -> tuple[Restart, Standing]:
         """Wait until all servers have finished; meanwhile kill the hub once and start it again."""
         restart, said = None, 0.0
         while True:
@@ -141,7 +146,7 @@ class Course:
                 )
             if progress.finished:
                 assert restart is not None
-                return restart
+                return restart, progress
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _restart(self, folder: Path) -> Restart:

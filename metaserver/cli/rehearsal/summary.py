@@ -53,7 +53,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> Sequence[str]:
         """Return it as lines of text."""
         faults = ", ".join(f"{name} {count:,}" for name, count in self.faults.items())
-        left = f", {self.without_end:,} not by the deadline" if self.without_end else ""
+        left = f", {self.without_end:,} not by the freeze" if self.without_end else ""
         return [
             (f"{self.teams} teams, {self.servers} servers, {self.articles} articles in"
             f" {in_words(self.seconds)} of the challenge ({in_words(self.real_seconds)} here)"),
@@ -68,8 +68,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         ]  # fmt: skip
 
 
-def judge(stored: Stored, restart: Restart, *, servers: int, late: bool) -> Sequence[Check]:
-    """Return the checks of the store; `late`: the deadline may have left articles unanswered."""
+def judge(stored: Stored, restart: Restart, *, servers: int, cut_off: bool) -> Sequence[Check]:
+    """Return the checks of the store; `cut_off`: the freeze left articles without an end."""
     missing = stored.missing(servers)
     lost, twice = stored.lost_since(restart.before), stored.twice
     again = [asked for asked in restart.before.answers if stored.answers[asked] > 1]
@@ -77,8 +77,8 @@ def judge(stored: Stored, restart: Restart, *, servers: int, late: bool) -> Sequ
         Check(name="no answer is lost", holds=not lost, found=f"{len(lost)} lost in the restart"),
         Check(
             name="every article has an end",
-            holds=late or not missing,
-            found=f"{missing} without" + (", cut off by the deadline" if late else ""),
+            holds=cut_off or not missing,
+            found=f"{missing} without" + (", cut off by the freeze" if cut_off else ""),
         ),
         Check(
             name="no answer is scored twice",

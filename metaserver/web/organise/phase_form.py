@@ -13,6 +13,7 @@ from multidict import MultiMapping
 from metaserver.model import zones
 from metaserver.model.errors import Refusal, RefusedError
 from metaserver.model.plans import DATES, TeamNames
+from metaserver.model.rankings import ArticlePolicy, Ties
 from metaserver.model.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
@@ -30,12 +31,14 @@ LIMITS = (
     *("timeout", "attempts", "concurrency", "answer_bytes", "servers", "runs"),
     *("uploads.a_day", "uploads.total"),
 )
+RANKING = tuple(f"ranking.{name}" for name in ("min_coverage", "articles", "measure", "ties"))
 PLANNED = (
     "title",
     "kind",
     *DATES,
     "visibility",
     "team_names",
+    *RANKING,
     *(f"limits.{name}" for name in LIMITS),
 )
 FIXED = ("corpus", "release", "tasks", "public_share")
@@ -46,6 +49,19 @@ VISIBLE = {
     Visibility.OWN: "each team its own runs",
     Visibility.PUBLIC: "everybody, all runs",
 }
+
+
+def _measures() -> Sequence[tuple[str, str]]:
+    """Return the measures that places can be by, each with its tasks; the first is no choice."""
+    tasks: dict[str, list[str]] = {}
+    for name, task in installed_tasks().items():
+        for column in task.columns:
+            if not column.count:
+                tasks.setdefault(column.key, []).append(name)
+    named = [(key, f"{key} ({', '.join(names)})") for key, names in sorted(tasks.items())]
+    return [("", "each task’s first"), *named]
+
+
 WORDING: Mapping[str, Wording] = {
     "phase": Wording(label="Name", help=f"Its name in addresses and files, for good: {NAME_HELP}."),
     "title": Wording(help="What people call it: “Test phase”."),
@@ -71,6 +87,30 @@ WORDING: Mapping[str, Wording] = {
         label="Public part of the gold",
         help="The share of its articles, drawn in secret, that scores use while a test phase is"
         " open: 0.5 is half. 1 is all. Places after the freeze are by all articles.",
+    ),
+    "ranking.min_coverage": Wording(
+        label="Least coverage",
+        help="The share of the articles that a run has to answer for a place: 0.9 is 90 %.",
+    ),
+    "ranking.articles": Wording(
+        label="Articles that count",
+        choices=[
+            (ArticlePolicy.ALL.value, "all: one without an answer counts as zero"),
+            (ArticlePolicy.ANSWERED.value, "answered ones only, as BioCreative II.5 published"),
+        ],
+    ),
+    "ranking.measure": Wording(
+        label="Measure of the places",
+        help="A task without that measure takes its first.",
+        choices=_measures(),
+    ),
+    "ranking.ties": Wording(
+        label="Runs that are equal",
+        help="What is still equal after the confidence shares a place.",
+        choices=[
+            (Ties.CONFIDENCE.value, "come by their average confidence"),
+            (Ties.SHARE.value, "share a place"),
+        ],
     ),
     "limits.timeout": Wording(
         label="Time limit", help="Seconds for one article; empty: the hub's own setting."
@@ -120,9 +160,9 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
     (
         "Who sees",
-        "Who sees the scores before you publish them.",
+        "Who sees the scores before you publish them; under Advanced, how runs get their places.",
         ("visibility", "team_names"),
-        ("public_share",),
+        ("public_share", *RANKING),
     ),
     (
         "Limits",
@@ -259,7 +299,8 @@ def form_values(phase: PhaseDetail) -> dict[str, Any]:
     values: dict[str, Any] = {name: written(getattr(phase, name)) for name in DATES}
     for name in ("title", "kind", "visibility", "team_names", "public_share", "release"):
         values[name] = getattr(phase, name)
-    return values | {"limits": msgspec.to_builtins(phase.limits)}
+    inner = {name: msgspec.to_builtins(getattr(phase, name)) for name in ("ranking", "limits")}
+    return values | inner
 
 
 def written(at: datetime | None) -> str:

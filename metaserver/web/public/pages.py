@@ -181,4 +181,4 @@ class PublicPages:
 
 
 MONITOR_PARTS = ("phase", "servers-up", "throughput", "response-time", "queue", "error-total",
-                 "histogram")  # fmt: skip
+                 "histogram", "course")  # fmt: skip

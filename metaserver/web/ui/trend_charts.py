@@ -1,14 +1,17 @@
-"""The charts of a server's course over time: pure functions from measures to SVG."""
+"""The charts of a course over time: pure functions from measures to SVG."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
 from markupsafe import Markup
 
-from metaserver.monitoring.trends import DayUptime, Moment, Trend
+from metaserver.model.durations import in_words
+from metaserver.monitoring.course import CourseReading
+from metaserver.monitoring.trends import DayUptime, Moment
 from metaserver.monitoring.windows import Window
 from metaserver.web.ui import svg
 from metaserver.web.ui.formatting import figure
@@ -35,34 +38,61 @@ EACH: Mapping[Window, str] = {
 """The name of a bucket of a window."""
 
 
-def response_times(trend: Trend, window: Window) -> Markup:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TimeAxis:
+    """The words below a chart: where it begins, its middle and its end; `each` is a bucket."""
+
+    begin: str
+    middle: str
+    end: str
+    each: str
+
+    @classmethod
+    def of_window(cls, window: Window) -> TimeAxis:
+        """Return the axis of a window of time before now."""
+        begin, middle = AGO[window]
+        return cls(begin=begin, middle=middle, end="now", each=EACH[window])
+
+    @classmethod
+    def of_course(cls, course: CourseReading) -> TimeAxis:
+        """Return the axis of a whole phase: the time since its first attempt."""
+        whole = course.seconds * len(course.moments)
+        return cls(
+            begin="0",
+            middle=in_words(whole / 2),
+            end=in_words(whole),
+            each=in_words(course.seconds),
+        )
+
+
+def response_times(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the course of p50 and p95, in seconds, broken where nothing responded."""
-    p50, p95 = ([getattr(one, name) for one in trend.moments] for name in ("p50", "p95"))
+    p50, p95 = ([getattr(one, name) for one in moments] for name in ("p50", "p95"))
     known = [value for value in p95 if value is not None]
     axis = Axis.over("s", known)
-    body = _grid(axis, window)
+    body = _grid(axis, time)
     for series, values in (("s0", p50), ("s1", p95)):
         body.append(svg.shape(f"curve {series}", _course(values, axis)))
     most = f"p95 at most {figure(max(known))} s" if known else "no response"
-    return svg.drawing(body, WIDTH, HEIGHT, "trend", f"p50 and p95 of each {EACH[window]}: {most}")
+    return svg.drawing(body, WIDTH, HEIGHT, "trend", f"p50 and p95 of each {time.each}: {most}")
 
 
-def throughput(trend: Trend, window: Window) -> Markup:
+def throughput(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the number of answered articles in each bucket."""
     layers: Mapping[str, Callable[[Moment], int]] = {"column": lambda one: one.answered}
-    total = sum(one.answered for one in trend.moments)
-    return _columns(trend, window, layers, f"{total} articles answered")
+    total = sum(one.answered for one in moments)
+    return _columns(moments, time, layers, f"{total} articles answered")
 
 
-def errors(trend: Trend, window: Window) -> Markup:
+def errors(moments: Sequence[Moment], time: TimeAxis) -> Markup:
     """Return the number of errors in each bucket, and above them that of the partial answers."""
     layers: Mapping[str, Callable[[Moment], int]] = {
         "column bad": lambda one: one.errors,
         "column few": lambda one: one.partial,
     }
-    failed = sum(one.errors for one in trend.moments)
-    partial = sum(one.partial for one in trend.moments)
-    return _columns(trend, window, layers, f"{failed} errors, {partial} partial answers")
+    failed = sum(one.errors for one in moments)
+    partial = sum(one.partial for one in moments)
+    return _columns(moments, time, layers, f"{failed} errors, {partial} partial answers")
 
 
 def uptime(days: Sequence[DayUptime]) -> Markup:
@@ -102,7 +132,7 @@ def _bar(x: float, y: float, height: float) -> str:
     return f"M{x} {svg.number(y)}h9v{svg.number(height)}h-9z"
 
 
-def _grid(axis: Axis, window: Window) -> list[Markup]:
+def _grid(axis: Axis, time: TimeAxis) -> list[Markup]:
     body = []
     for tick in axis.ticks():
         y = _y(axis, tick)
@@ -110,12 +140,11 @@ def _grid(axis: Axis, window: Window) -> list[Markup]:
             svg.line("grid", PLOT.left, y, PLOT.right, y),
             svg.label(PLOT.left - 6, y + 4, _figure(tick), "end"),
         ]
-    begin, half = AGO[window]
     return [
         *body,
-        svg.label(PLOT.left, HEIGHT - 10, begin, "start"),
-        svg.label((PLOT.left + PLOT.right) / 2, HEIGHT - 10, half),
-        svg.label(PLOT.right, HEIGHT - 10, "now", "end"),
+        svg.label(PLOT.left, HEIGHT - 10, time.begin, "start"),
+        svg.label((PLOT.left + PLOT.right) / 2, HEIGHT - 10, time.middle),
+        svg.label(PLOT.right, HEIGHT - 10, time.end, "end"),
     ]
 
 
@@ -147,13 +176,16 @@ def _course(values: Sequence[float | None], axis: Axis) -> str:
 
 
 def _columns(
-    trend: Trend, window: Window, layers: Mapping[str, Callable[[Moment], int]], what: str
+    moments: Sequence[Moment],
+    time: TimeAxis,
+    layers: Mapping[str, Callable[[Moment], int]],
+    what: str,
 ) -> Markup:
     """Return stacked columns of counts, one a bucket; `layers` are from below, by class."""
-    tops = [sum(count(one) for count in layers.values()) for one in trend.moments]
+    tops = [sum(count(one) for count in layers.values()) for one in moments]
     axis = Axis.over("", [max([FEW, *tops])])
-    body, wide = _grid(axis, window), (PLOT.right - PLOT.left) / max(len(tops), 1)
-    for i, one in enumerate(trend.moments):
+    body, wide = _grid(axis, time), (PLOT.right - PLOT.left) / max(len(tops), 1)
+    for i, one in enumerate(moments):
         below = 0
         for kind, count in layers.items():
             if not (counted := count(one)):
@@ -161,5 +193,5 @@ def _columns(
             y, height = _y(axis, below + counted), _y(axis, below) - _y(axis, below + counted)
             body.append(svg.box(kind, PLOT.left + i * wide, y, max(wide - 1, 1), height))
             below += counted
-    most = f"{what}, at most {max(tops, default=0)} in one {EACH[window]}"
+    most = f"{what}, at most {max(tops, default=0)} in one {time.each}"
     return svg.drawing(body, WIDTH, HEIGHT, "trend", most)

@@ -126,6 +126,7 @@ def test_resamples_are_the_same_whatever_the_blocks() -> None:
         assert np.array_equal(np.bincount(row, minlength=articles), weights)
 
 
+@pytest.mark.slow
 def test_the_memory_of_a_comparison_is_bounded_however_many_articles() -> None:
     """One array of all resamples would take 480 MB here, and several were made."""
     articles = [str(place) for place in range(200_000)]

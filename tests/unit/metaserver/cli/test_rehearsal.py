@@ -148,7 +148,7 @@ ALL = (("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"))
 
 
 @pytest.mark.parametrize(
-    ("after", "late", "failing"),
+    ("after", "cut_off", "failing"),
     [
         (stored(*ALL), False, []),
         (stored(*ALL[1:]), False, ["no answer is lost"]),
@@ -156,11 +156,11 @@ ALL = (("a", "1"), ("a", "2"), ("b", "1"), ("b", "2"))
         (stored(*ALL, ended=3), False, ["every article has an end"]),
         (stored(*ALL, ended=3), True, []),
     ],
-    ids=["sound", "lost", "twice", "no end", "deadline"],
+    ids=["sound", "lost", "twice", "no end", "frozen"],
 )
-def test_checks_notice_what_is_wrong(after: Stored, late: bool, failing: list[str]) -> None:
+def test_checks_notice_what_is_wrong(after: Stored, cut_off: bool, failing: list[str]) -> None:
     restart = Restart(at=1.0, before=stored(*ALL[:2]), away=1.0)
-    checks = judge(after, restart, servers=2, late=late)
+    checks = judge(after, restart, servers=2, cut_off=cut_off)
     assert [check.name for check in checks if not check.holds] == failing
 
 

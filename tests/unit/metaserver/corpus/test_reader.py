@@ -235,8 +235,12 @@ def test_a_small_file_that_unpacks_to_much_is_refused(size: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("before", "tags", "after"),
     [
-        (b"<article><body><p>", b"<b/>", b"</p></body></article>"),
-        (b"<PubmedArticleSet>", b"<b/>", b"</PubmedArticleSet>"),
+        pytest.param(
+            b"<article><body><p>", b"<b/>", b"</p></body></article>", marks=pytest.mark.slow
+        ),
+        pytest.param(
+            b"<PubmedArticleSet>", b"<b/>", b"</PubmedArticleSet>", marks=pytest.mark.slow
+        ),
         (b"<collection><document><id>1</id>", b"<passage/>", b"</document></collection>"),
     ],
 )
@@ -247,6 +251,7 @@ def test_more_tags_than_an_article_has_are_refused(
     assert "more than 1,000,000 tags in one article" in _refusal(path)
 
 
+@pytest.mark.slow
 def test_many_articles_may_have_more_tags_than_one(tmp_path: Path) -> None:
     """The bound applies to the tree in memory at a time: blocks end between articles."""
     record = b"<PubmedArticle><PMID>%d</PMID><Abstract><AbstractText>T</AbstractText></Abstract>"

@@ -51,6 +51,7 @@ def test_a_zip_without_articles_is_refused(tmp_path: Path) -> None:
         read(zipped(("a.pdf", b"%PDF")), "c.zip", tmp_path)
 
 
+@pytest.mark.slow
 def test_more_articles_than_a_corpus_has_are_refused(tmp_path: Path) -> None:
     documents = (
         b'{"id":"%d","passages":[{"text":"a"}]}' % number for number in range(MOST_ARTICLES + 1)

@@ -300,6 +300,7 @@ def test_measures_are_the_same_after_a_dump(server_monitor: ServerMonitor) -> No
     )
     assert shown.errors == expected.errors
     assert sum(shown.histogram) == 3  # the earlier attempt of the first server counts no more
+    assert sum(one.answered + one.errors for one in shown.course.moments) == 3
     server_monitor.attempt(attempt(), 0, final=True)
     other.attempt(attempt(), 0, final=True)
     assert server_monitor.dump(ONE.name) == other.dump(ONE.name)

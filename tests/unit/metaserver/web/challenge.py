@@ -16,6 +16,7 @@ from metaserver.model.records import ArticleId, ServerName, TaskName
 from metaserver.model.scores import ArticleLevel, RunIntervals, Score
 from metaserver.model.states import Outcome, ServerState
 from metaserver.model.viewer import ANYBODY, Viewer
+from metaserver.monitoring.course import AttemptCourse, CourseReading
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus, Tick
 from metaserver.tasks.plugin import ComparedTask, TaskPlugin, installed_tasks
 
@@ -25,6 +26,7 @@ GOLD = 61
 EDGES = [2.0 * (LIMIT / 2) ** (i / 28) for i in range(29)]
 LEAST = 0.9
 START = 1_790_000_000.0
+HURRY = 400  # the course of the challenge is of more time than has passed
 OUTCOMES = {
     Outcome.PARTIAL: "3 of 31 hits dropped: Q9XXX1 is not in the release",
     Outcome.TIMEOUT: "no complete answer within 600 s",
@@ -101,6 +103,7 @@ class Challenge:
         self._errors: deque[ErrorEntry] = deque(maxlen=200)
         self._throughput: deque[float] = deque(maxlen=60)
         self._histogram = [0] * (len(EDGES) - 1)
+        self._course = AttemptCourse()
         self.finished = False
         self.uploads: list[Lane] = []
         self.behind = 0.0  # how much less the runs scored when the intervals were made
@@ -145,6 +148,7 @@ class Challenge:
             outcome = Outcome.TIMEOUT
         lane.recent.append(Tick(outcome=outcome, seconds=seconds))
         lane.outcomes[outcome] += 1
+        self._course.add(START + HURRY * (self._now - START), outcome, seconds)
         lane.done += self._random.randint(1, 6)
         place = sum(seconds >= edge for edge in EDGES) - 1
         self._histogram[min(max(place, 0), len(EDGES) - 2)] += 1
@@ -292,6 +296,7 @@ class Challenge:
             p99=433.0 if servers else None,
             errors=list(self._errors),
             finished=self.finished,
+            course=self._course.read() if servers else CourseReading(),
         )
 
     def _status(self, lane: Lane) -> ServerStatus:

@@ -6,12 +6,13 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from scoring import OptionError
-from scoring.consensus import logistic
+from scoring.consensus import logistic, training
 from scoring.consensus.logistic import fit
 from scoring.consensus.training import train_weights
 from scoring.consensus.votes import Votes
 from scoring.files import item_hits
 from tests.unit.scoring.campaign import campaign
+from tests.unit.scoring.consensus.test_features import plain_panel
 
 
 @pytest.mark.parametrize("strength", [0.01, 0.5, 1.0, 100.0])
@@ -58,6 +59,38 @@ def test_maxent_is_the_overviews_classifier() -> None:
     assert weights.ravel() == pytest.approx(peer.coef_[0], abs=1e-7)
     assert found.bias == pytest.approx(peer.intercept_[0], abs=1e-7)
     assert not found.panel.any()
+
+
+def test_stacked_is_what_scikit_learn_fits_to_features_by_plain_loops() -> None:
+    """Each candidate of each article and of its copies a row; members' features shrunk."""
+    gold, runs = campaign(systems=4, articles=12)
+    answers = {run.name: item_hits(run) for run in runs}
+    votes = Votes.of(answers, gold.articles, gold=gold.items)
+    rng = np.random.default_rng(5)
+    whole = np.ones(votes.answered.shape, dtype=bool)
+    rows, labels = [], []
+    for kept in [whole, *(training.kept_servers(votes, rng) for _ in range(training.COPIES))]:
+        for number, article in enumerate(votes.articles):
+            given = {
+                name: answers[name][article][:30]
+                for name, stays in zip(votes.servers, kept[number], strict=True)
+                if stays
+            }
+            one = dict.fromkeys(given, 1.0)
+            for item in sorted({hit.item for hits in given.values() for hit in hits}):
+                row = []
+                for name in votes.servers:
+                    found = {hit.item: hit for hit in given.get(name, ())}.get(item)
+                    row += [0.6, 0.6 / found.rank, 0.6 * found.confidence] if found else [0.0] * 3
+                rows.append([*row, *plain_panel(given, one, item)])
+                labels.append(item in gold.items[article])
+    peer = LogisticRegression(C=0.5, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    peer.fit(rows, labels)
+    weights = train_weights("stacked", votes, seed=5)
+    members = np.array([weights.servers[name] for name in votes.servers]).ravel()
+    assert members == pytest.approx(0.6 * peer.coef_[0][:12], abs=1e-7)
+    assert weights.panel == pytest.approx(peer.coef_[0][12:], abs=1e-7)
+    assert weights.bias == pytest.approx(peer.intercept_[0], abs=1e-7)
 
 
 def test_labels_of_one_kind() -> None:

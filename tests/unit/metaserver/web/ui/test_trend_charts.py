@@ -6,35 +6,36 @@ from xml.etree import ElementTree
 
 import pytest
 
-from metaserver.monitoring.trends import DAY, DayUptime, Moment, Trend
+from metaserver.monitoring.course import CourseReading
+from metaserver.monitoring.trends import DAY, DayUptime, Moment
 from metaserver.monitoring.windows import Window
 from metaserver.web.ui import trend_charts as charts
 
 DAY_0 = 1_767_225_600  # 2026-01-01
 
 
-def trend(*moments, days=()):
-    return Trend(bucket=60, moments=moments, days=days)
-
-
-BUSY = trend(
-    *(
-        Moment(start=60 * i, answered=i % 7, partial=i % 2, errors=i % 3, p50=i, p95=2 * i)
-        if i % 11
-        else Moment(start=60 * i)
-        for i in range(60)
-    )
-)
-HUGE = trend(Moment(start=0, answered=10**6, errors=10**6, partial=10**6, p50=1e4, p95=86_400.0))
-TRENDS = {"busy": BUSY, "empty": trend(*[Moment(start=0)] * 24), "nothing": trend(), "huge": HUGE}
+BUSY = [
+    Moment(start=60 * i, answered=i % 7, partial=i % 2, errors=i % 3, p50=i, p95=2 * i)
+    if i % 11
+    else Moment(start=60 * i)
+    for i in range(60)
+]
+HUGE = [Moment(start=0, answered=10**6, errors=10**6, partial=10**6, p50=1e4, p95=86_400.0)]
+TRENDS = {"busy": BUSY, "empty": [Moment(start=0)] * 24, "nothing": [], "huge": HUGE}
+WINDOWS = {window: charts.TimeAxis.of_window(window) for window in Window}
+COURSES = {
+    length: charts.TimeAxis.of_course(CourseReading(seconds=length, moments=BUSY))
+    for length in (60, 7680, 60 << 20)
+}
+AXES = WINDOWS | COURSES
 CHARTS = (charts.response_times, charts.throughput, charts.errors)
 
 
-@pytest.mark.parametrize("window", Window)
+@pytest.mark.parametrize("time", AXES.values(), ids=map(str, AXES))
 @pytest.mark.parametrize("shown", TRENDS.values(), ids=TRENDS)
-def test_no_label_meets_another_or_leaves_the_frame(shown, window):
+def test_no_label_meets_another_or_leaves_the_frame(shown, time):
     for chart in CHARTS:
-        drawn = ElementTree.fromstring(chart(shown, window))
+        drawn = ElementTree.fromstring(chart(shown, time))
         boxes = []
         for text in drawn.iter("text"):
             wide, x, y = 8 * len(text.text), float(text.get("x")), float(text.get("y"))
@@ -49,14 +50,14 @@ def test_no_label_meets_another_or_leaves_the_frame(shown, window):
 @pytest.mark.parametrize("shown", TRENDS.values(), ids=TRENDS)
 def test_columns_lie_in_the_plot(shown):
     for chart in (charts.throughput, charts.errors):
-        for column in ElementTree.fromstring(chart(shown, Window.HOUR)).iter("rect"):
+        for column in ElementTree.fromstring(chart(shown, WINDOWS[Window.HOUR])).iter("rect"):
             x, y, wide, high = (float(column.get(key)) for key in ("x", "y", "width", "height"))
             assert charts.PLOT.left <= x <= x + wide <= charts.PLOT.right + 0.1
             assert charts.PLOT.top - 0.1 <= y <= y + high <= charts.PLOT.bottom + 0.2
 
 
 def test_columns_are_stacked():
-    drawn = charts.errors(trend(Moment(start=0, errors=3, partial=2)), Window.DAY)
+    drawn = charts.errors([Moment(start=0, errors=3, partial=2)], WINDOWS[Window.DAY])
     columns = re.findall(r'class="column (\w+)" x="52" y="([\d.]+)".*? height="([\d.]+)"', drawn)
     assert columns == [("bad", "64", "78"), ("few", "12", "52")]
     assert "3 errors, 2 partial answers, at most 5 in one hour" in drawn
@@ -64,7 +65,7 @@ def test_columns_are_stacked():
 
 def test_the_course_is_broken_where_nothing_responded():
     drawn = charts.response_times(
-        trend(*(Moment(start=0, p50=p, p95=p) for p in (1, 2, None, 3))), Window.HOUR
+        [Moment(start=0, p50=p, p95=p) for p in (1, 2, None, 3)], WINDOWS[Window.HOUR]
     )
     course = re.search(r'class="curve s0" d="([^"]+)"', drawn).group(1)
     assert (course.count("M"), course.count("L"), course.count("h6")) == (2, 1, 1)
