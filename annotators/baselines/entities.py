@@ -27,7 +27,7 @@ CHANGE = re.compile(
 """Words that state a changed protein."""
 
 
-class Entity(NamedTuple):
+class TextEntity(NamedTuple):
     """A protein or a mutation, from `start` up to `end`."""
 
     start: int
@@ -40,7 +40,7 @@ BODY: list[Key] = [("sentence", *places) for places in product(range(3), range(3
 TITLE: list[Key] = [("title", *places) for places in product(range(3), range(3), range(2))]
 WHOLE: list[Key] = [(name, 0, 0, 0) for name in ("between", "names", "mutations")]
 COUNTED = {key: place for place, key in enumerate([*BODY, *TITLE, *WHOLE])}
-"""What is counted, with its place: sentences of the article and of its title by three marks.
+"""The counts, each with its place: sentences of the article and of its title by three marks.
 
 The marks are the proteins in it (none, one, more), its words (none, regulation, interaction), and
 mutations (none, a word, a substitution). Besides: interactions stated between two proteins, the
@@ -48,19 +48,19 @@ names, the substitutions.
 """
 
 
-def entities(known: Dictionary, text: str) -> list[Entity]:
+def entities(known: Dictionary, text: str) -> list[TextEntity]:
     """Return proteins and mutations by position, without overlaps."""
-    found = [Entity(match.start, match.end, PROTEIN) for match in known.find(text)]
-    found += [Entity(*match.span(), MUTATION) for match in SUBSTITUTION.finditer(text)]
+    found = [TextEntity(match.start, match.end, PROTEIN) for match in known.find(text)]
+    found += [TextEntity(*match.span(), MUTATION) for match in SUBSTITUTION.finditer(text)]
     found.sort(key=lambda one: (one.start, one.kind == PROTEIN, -one.end))
-    kept: list[Entity] = []
+    kept: list[TextEntity] = []
     for one in found:
         if not kept or one.start >= kept[-1].end:
             kept.append(one)
     return kept
 
 
-def masked(text: str, found: Sequence[Entity]) -> str:
+def masked(text: str, found: Sequence[TextEntity]) -> str:
     """Return a text with a word of its kind for each entity."""
     parts: list[str] = []
     before = 0
@@ -70,7 +70,7 @@ def masked(text: str, found: Sequence[Entity]) -> str:
     return "".join((*parts, text[before:]))
 
 
-def sentence_counts(text: str, found: Sequence[Entity]) -> Counter[int]:
+def sentence_counts(text: str, found: Sequence[TextEntity]) -> Counter[int]:
     """Count what `COUNTED` has, by its place there."""
     title_end = len(text.partition("\n")[0])
     counts: Counter[Key] = Counter()
@@ -92,7 +92,9 @@ def sentence_counts(text: str, found: Sequence[Entity]) -> Counter[int]:
     return Counter({COUNTED[key]: count for key, count in counts.items() if count})
 
 
-def _by_sentence(text: str, found: Sequence[Entity]) -> Iterator[tuple[int, int, list[Entity]]]:
+def _by_sentence(
+    text: str, found: Sequence[TextEntity]
+) -> Iterator[tuple[int, int, list[TextEntity]]]:
     starts = [one.start for one in found]
     for start, end in sentences(text):
         inside = slice(bisect_left(starts, start), bisect_left(starts, end))
