@@ -60,6 +60,7 @@ class RequestDesk:
         self._queue: OrderedDict[int, list[LiveRequest]] = OrderedDict()  # by token, in turn
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._working = False
+        self.closed = False  # nothing changes any more: who waits is answered
 
     # -- what callers do -------------------------------------------------------------------------
 
@@ -150,12 +151,14 @@ class RequestDesk:
                     async with self._store.writing() as connection:
                         await requests.sweep(connection, self._clock(), self._asking)
         finally:
-            self._working = False
+            self._working, self.closed = False, True
             tasks = [*self._asking.values()]
             tasks += [task for live in self._live.values() for task in live.tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            for live in self._live.values():
+                live.touch(self._clock())
 
     async def _resume(self) -> None:
         async with self._store.reading() as connection:

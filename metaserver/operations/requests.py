@@ -126,9 +126,9 @@ class RequestSummary(msgspec.Struct, frozen=True, kw_only=True):
 class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     """A request with its servers and the candidates so far.
 
-    `version` grows with each change. `deadline_at` is null while no server was asked. `methods` are
-    those that made the candidates, by task; `unknown` are servers that the model does not know.
-    Times are Unix seconds.
+    `version` grows with each change; once it is `settled`, nothing changes any more. `deadline_at`
+    is null while no server was asked. `methods` are those that made the candidates, by task;
+    `unknown` are servers that the model does not know. Times are Unix seconds.
     """
 
     request: str
@@ -142,6 +142,7 @@ class RequestDetail(msgspec.Struct, frozen=True, kw_only=True):
     deadline_at: float | None
     expires_at: float
     release: str
+    settled: bool
     methods: Mapping[str, str]
     unknown: tuple[str, ...]
     servers: tuple[AskedServer, ...]
@@ -180,7 +181,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     )
     live = await hub.requests.begin(stored)
     if request.wait:
-        await _ended(live, request.wait)
+        await _ended(hub, live, request.wait)
     return await _detail(hub, live)
 
 
@@ -188,7 +189,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
 async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> RequestDetail:
     """Return a request with the candidates so far; with `wait`, as soon as something changed."""
     live = await _own(hub, caller, request.request)
-    if request.wait and live.version <= request.since and not live.settled:
+    if request.wait and live.version <= request.since and not (live.settled or hub.requests.closed):
         try:
             async with asyncio.timeout(request.wait):
                 await live.changed.wait()
@@ -314,11 +315,11 @@ async def _require_servers(hub: HubContext, named: Sequence[ServerName]) -> None
             raise RefusedError(Refusal.UNKNOWN, message, field="servers")
 
 
-async def _ended(live: LiveRequest, seconds: float) -> None:
+async def _ended(hub: HubContext, live: LiveRequest, seconds: float) -> None:
     """Wait for the end of a request, so many seconds at most."""
     try:
         async with asyncio.timeout(seconds):
-            while live.state in UNFINISHED:
+            while live.state in UNFINISHED and not hub.requests.closed:
                 await live.changed.wait()
     except TimeoutError:
         pass
@@ -345,7 +346,7 @@ async def _found(hub: HubContext, live: LiveRequest, *, every: bool = False) -> 
 
 async def _detail(hub: HubContext, live: LiveRequest) -> RequestDetail:
     """Return a request; its version is that of the servers and candidates in it, or older."""
-    version, state, message = live.version, live.state, live.message
+    version, state, message, settled = live.version, live.state, live.message, live.settled
     asked = tuple(live.servers[name] for name in sorted(live.servers))
     found = await _found(hub, live)
     stored = live.stored
@@ -361,6 +362,7 @@ async def _detail(hub: HubContext, live: LiveRequest) -> RequestDetail:
         deadline_at=live.deadline_at,
         expires_at=stored.expires_at,
         release=stored.release,
+        settled=settled,
         methods=found.methods,
         unknown=found.unknown,
         servers=asked,

@@ -201,6 +201,7 @@ class _Reading:
         self._report = report
         self._found = Findings(text, report, limits.values)
         self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
+        self._whole = Places(text, options.offsets)
 
     def read(self, body: bytes) -> Value:
         """Return the values of the contract; its time grows with the size of the body."""
@@ -237,8 +238,10 @@ class _Reading:
     def _passage(self, pointer: str, passage: Mapping[str, Any]) -> None:
         start = member(passage, "offset", int, pointer)
         text = passage.get("text")
-        text = text if isinstance(text, str) else self._text[max(0, start) :]
-        places = Places(text, self._options.offsets)
+        if isinstance(text, str):
+            places = Places(text, self._options.offsets)
+        else:  # shared: many such passages must not take the time of as many texts
+            text, start, places = self._text, 0, self._whole
         annotations = list(_objects(passage, "annotations", pointer))
         for at, sentence in _objects(passage, "sentences", pointer):
             annotations += _objects(sentence, "annotations", at)
@@ -318,9 +321,10 @@ class _Reading:
         if not ends:
             ends = [self._role(infons, role, pointer) for role in ("role1", "role2")]
         score = self._options.score(infons)
-        if len(ends) < 2 or not all(ends):
+        known = [end for end in ends if end]
+        if len(known) < max(2, len(ends)):
             self._report.note(pointer, "relates what has no accession")
-        for one_end, other_end in combinations(ends, 2):
+        for one_end, other_end in combinations(known, 2):
             for one in one_end:
                 for other in other_end:
                     self._found.pair(one, other, score)
@@ -357,7 +361,8 @@ async def _comes_back(
     try:
         sent = await _submit(channel, article, text)
         response = await _result(channel, server, options, sent)
-        value = read_json(response.value, channel.limits)
+        body = response.value
+        value = await channel.work(read_json, body, channel.limits, size=len(body))
         reading = _Reading(text, article, options, channel.limits, channel.report)
         _, document = reading.document(value)
     except PeerError as error:

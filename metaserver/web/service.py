@@ -14,6 +14,7 @@ from metaserver.web.access.signin import SignIn
 from metaserver.web.api.json_api import Api, api_errors
 from metaserver.web.api.openapi import Document
 from metaserver.web.api.reference import ReferencePages
+from metaserver.web.api.request_events import RequestEvents
 from metaserver.web.api.xmlrpc_api import Rpc, rpc_faults
 from metaserver.web.organise import OrganiserPages
 from metaserver.web.public.open_pages import mount_open_pages
@@ -39,6 +40,7 @@ def make_service_app(hub: HubContext) -> web.Application:
     )
     app.add_routes(rpc.routes())
     app.add_routes([Document(OPERATIONS).route()])
+    RequestEvents(hub=hub).mount(app)
     app.add_routes(ReferencePages(operations=OPERATIONS, rpc=rpc, templates=templates).routes())
     app.add_routes(SignIn(gate=gate, templates=templates).routes())
     mount_open_pages(app, hub, templates, assets)

@@ -142,6 +142,22 @@ async def test_what_is_no_answer_is_a_failure(
     assert message in ended.message
 
 
+def _wide(answer: dict[str, Any]) -> Any:
+    """Relate a great many nodes, in a great many passages without a text."""
+    nodes = [{"refid": "x"}] * 50_000
+    relation = {"infons": {"type": "ppi"}, "nodes": nodes}
+    passages = [{"offset": 7}] * 20_000
+    return {"documents": [{"id": "a0", "passages": passages, "relations": [relation]}]}
+
+
+async def test_the_work_on_an_answer_grows_with_its_size_alone() -> None:
+    async with bioc_peer(change=_wide) as peer:
+        ended, answer = await sent(peer, options="offsets = utf16")
+    assert ended.outcome is Outcome.OK
+    assert answer is not None
+    assert answer.hits_kept == 0
+
+
 async def test_a_session_that_never_ends_is_a_timeout() -> None:
     async with bioc_peer(session=True, looks=10**9) as peer:
         ended, _ = await sent(peer, options=SESSION, time_limit=1.0)

@@ -87,6 +87,7 @@ def test_particulars_are_kept() -> None:
 
 
 def test_undo_and_redo_go_to_any_depth() -> None:
+    assert (next_undo([]), next_redo([])) == ("", "")
     log = [event(number, "accept", "INT", f"P0000{number}") for number in range(3)]
     states = [fold(log[:count]) for count in range(4)]
     for count in (2, 1, 0):

@@ -54,6 +54,21 @@ def test_servers_come_before_names() -> None:
     assert [one.start for one in by_accession(found)[EGFR]] == [at, second, TEXT.rindex("EGFR")]
 
 
+def test_a_name_within_several_mentions_is_left_out() -> None:
+    at = TEXT.index("(EGFR)")
+    sent = [
+        SentMention(server="a", accession=EGFR, offset=at, words="(EG"),
+        SentMention(server="b", accession=EGFR, offset=at + 2, words="GFR)"),
+    ]
+    found = [one for one in Mentions(TEXT).spans(sent, KNOWN) if one.accession == EGFR]
+    assert words(found) == [
+        ("(EG", EGFR, ("a",)),
+        ("GFR)", EGFR, ("b",)),
+        ("EGFR", EGFR, ()),
+    ]
+    assert found[-1].start == TEXT.rindex("EGFR")
+
+
 def test_evidence_is_found_but_for_its_blanks() -> None:
     sent = [
         SentEvidence(server="b", item=(EGFR, GRB2), words=" (EGFR) binds Grb2;\n"),

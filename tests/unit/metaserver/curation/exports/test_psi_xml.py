@@ -6,6 +6,7 @@ import os
 from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from lxml import etree
@@ -85,6 +86,11 @@ def test_ids_are_unique_and_references_lead_somewhere(curation) -> None:
         if one.get("id", "").isdigit() and "db" not in one.attrib
     ]
     assert len(ids) == len(set(ids))
+
+
+def test_an_article_without_a_pair_has_no_entry() -> None:
+    none = msgspec.structs.replace(SAMPLE, items=())
+    assert len(etree.fromstring(write_psi_xml([none, SAMPLE]))) == 1
 
 
 def test_without_a_pair_there_is_no_such_file() -> None:

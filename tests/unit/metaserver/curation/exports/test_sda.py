@@ -27,6 +27,12 @@ def test_a_sentence_is_written_once() -> None:
     assert write_sda([twice]) == write_sda([SAMPLE])
 
 
+def test_several_articles_have_headings() -> None:
+    one, other = write_sda([SAMPLE, SAMPLE]).decode().split("\n\n")
+    assert one.splitlines()[0] == "# 10068444"
+    assert other.splitlines()[1:] == write_sda([SAMPLE]).decode().splitlines()
+
+
 def test_modifications_are_named() -> None:
     [pair] = [one for one in SAMPLE.accepted("IPT") if one.method]
     kinase = msgspec.structs.replace(pair, method="MI:0424")

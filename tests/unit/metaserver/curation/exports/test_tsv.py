@@ -47,6 +47,12 @@ def test_two_curations_of_an_article_are_united_as_gold_and_refused_as_a_run() -
         gold_tsv([SAMPLE, other], "ACT")
 
 
+def test_what_was_not_decided_has_no_line() -> None:
+    none = msgspec.structs.replace(SAMPLE, relevant=None, items=())
+    assert [gold_tsv([none], task) for task in Task] == [""] * 3
+    assert [run_tsv([none], task) for task in Task] == [""] * 3
+
+
 @pytest.mark.parametrize("article", ["", "a\tb", "a\nb", " a", "#a", "\x00", "\ud800"])
 def test_an_id_that_is_no_column_is_refused(article: str) -> None:
     one = msgspec.structs.replace(SAMPLE, article=CuratedArticle(id=article))

@@ -1,0 +1,112 @@
+"""The event stream of a request: itself whenever it has changed, until nothing changes any more."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from aiohttp import hdrs, web
+
+from metaserver.model.states import Role
+from metaserver.operations import requests
+from metaserver.operations.caller import Caller
+from metaserver.operations.context import HubContext
+from metaserver.operations.requests import RequestDetail, RequestQuery
+from metaserver.operations.table import ask
+from metaserver.web.access.roles import reserved
+from metaserver.web.access.stream_auth import while_held
+from metaserver.web.access.visitor import caller_of
+
+BEAT_SECONDS = 15.0
+"""Seconds without news after which a beat is sent, so that a lost hub is noticed."""
+PAUSE_SECONDS = 0.2
+"""Seconds between two events: what changes meanwhile is sent together."""
+STALLED_SECONDS = 30.0
+"""Seconds after which a reader who takes no bytes is let go."""
+
+VERSION = re.compile(r"[0-9]{1,12}", re.ASCII)
+HEADERS = {
+    hdrs.CONTENT_TYPE: "text/event-stream",
+    hdrs.CACHE_CONTROL: "no-store",
+    "X-Accel-Buffering": "no",  # nginx would hold events back
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestEvents:
+    """The event streams of requests.
+
+    An event `request` has a request as `Consensus.get` returns it, and its version as id, from
+    which a stream goes on (`Last-Event-ID`); `done` is the last.
+    """
+
+    hub: HubContext
+    _streams: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    def mount(self, app: web.Application) -> None:
+        """Add the streams to an application; they end when it stops."""
+        routes = [web.get(r"/requests/{request:[0-9a-f]{16}}/events", self.stream)]
+        app.add_routes(reserved(Role.CURATOR, routes))
+        app.on_shutdown.append(self._close)
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        """Answer with the stream of a request."""
+        caller, key = caller_of(request), request.match_info["request"]
+        found = await ask(self.hub, caller, requests.get, RequestQuery(request=key))
+        known = request.headers.get("Last-Event-ID", "")
+        since = int(known) if VERSION.fullmatch(known) else -1
+        return await while_held(request, self._answer(request, caller, found, since))
+
+    async def _answer(
+        self, request: web.Request, caller: Caller, found: RequestDetail, since: int
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers=HEADERS)
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        try:
+            await response.prepare(request)
+            await self._feed(response, caller, found, since)
+        except ConnectionError:
+            pass  # the reader has gone
+        except TimeoutError:  # it takes nothing, so that no end of the answer would reach it
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self._streams.discard(task)
+        return response
+
+    async def _feed(
+        self, response: web.StreamResponse, caller: Caller, found: RequestDetail, since: int
+    ) -> None:
+        while True:
+            if found.version > since:
+                since = found.version
+                await _write(
+                    response, b"id: %d\nevent: request\ndata: %s\n\n" % (since, _json(found))
+                )
+            else:
+                await _write(response, b"event: beat\ndata: 1\n\n")
+            if found.settled:
+                await _write(response, b"event: done\ndata: 1\n\n")
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
+            query = RequestQuery(request=found.request, since=since, wait=BEAT_SECONDS)
+            found = await ask(self.hub, caller, requests.get, query)
+
+    async def _close(self, _: web.Application) -> None:
+        for task in self._streams:
+            task.cancel()
+        await asyncio.gather(*self._streams, return_exceptions=True)
+
+
+def _json(found: RequestDetail) -> bytes:
+    return msgspec.json.encode(found)
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(STALLED_SECONDS):
+        await response.write(data)

@@ -1,0 +1,123 @@
+"""Candidates of answers: fused or learned, with what each server adds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metaserver.curation.candidates import check_method, find, model_for, read_models
+from metaserver.files.compression import pack, pack_json
+from metaserver.model.errors import InputError, RefusedError
+from metaserver.model.lanes import Asides
+from metaserver.model.records import ServerName
+from metaserver.model.requests import RequestOptions
+from metaserver.model.states import Outcome
+from metaserver.store.requests import RequestAnswer, StoredRequest
+from scoring import Task
+from scoring.consensus import ConsensusModel, Member, model_text
+
+TEXT = "EGFR binds GRB2."
+MODEL = ConsensusModel(
+    task=Task.INT,
+    method="stacked",
+    members=(
+        Member(name="a", team="a", weights=(0.5, 1.0, 0.25)),
+        Member(name="silent", team="s", weights=(1.0, 1.0, 1.0)),
+    ),
+    panel=(1.0, 0.5, 0.25, 1.0, 0.5, 0.5, 0.75),
+    bias=-2.0,
+)
+
+
+def request(**options: Any) -> StoredRequest:
+    return StoredRequest(
+        id="0" * 16,
+        token_id=1,
+        caller="curator ana",
+        at=0.0,
+        article="",
+        title="",
+        length=len(TEXT),
+        text=pack(TEXT.encode()),
+        options=RequestOptions(**options),
+        release="test",
+        expires_at=1.0,
+    )
+
+
+def answer(server: str, version: int, found: dict[str, Any], **values: Any) -> RequestAnswer:
+    given: dict[str, Any] = {
+        "server_id": version, "server": ServerName(server), "team": server, "number": 1,
+        "started_at": 0.0, "ended_at": 1.0, "outcome": Outcome.OK, "message": "", "hits": 1,
+        "payloads": pack_json(found), "asides": pack_json(Asides()), "raw": None,
+        "version": version, "late": False,
+    }  # fmt: skip
+    return RequestAnswer(**given | values)
+
+
+ANSWERS = [
+    answer("a", 3, {"INT": [["P00533", 1, 0.9], ["P62993", 2, 0.5]], "IPT": []}),
+    answer("new", 7, {"INT": [["P62993", 1, 1.0]], "ACT": [True, 0.75]}),
+    answer("broken", 9, {}, outcome=Outcome.FAULT, payloads=None, asides=None),
+]
+
+
+def test_the_parts_of_a_learned_consensus_sum_to_its_log_odds() -> None:
+    found = find(request(), ANSWERS, {"INT": MODEL})
+    assert found.methods == {"INT": "stacked", "IPT": "rrf1"}
+    assert found.unknown == ("new",)
+    assert {one.item for one in found.candidates} == {("P00533",), ("P62993",)}
+    for one in found.candidates:
+        assert one.bias == -2.0
+        parts = [vote.part for vote in one.votes]
+        assert sum(part for part in parts if part is not None) + one.bias == pytest.approx(
+            one.score, abs=1e-12
+        )
+        assert one.probability is not None
+        assert 0 < one.probability < 1
+    assert {one.item: one.new_since for one in found.candidates} == {("P00533",): 3, ("P62993",): 3}
+    [vote] = found.relevant
+    assert (vote.server, vote.relevant, vote.confidence) == ("new", True, 0.75)
+
+
+def test_a_failed_answer_is_no_vote_and_no_absence() -> None:
+    [first, second] = find(request(), ANSWERS, {}).candidates
+    assert (first.item, first.agreement, first.probability) == (("P62993",), 1.0, None)
+    assert (second.item, second.agreement) == (("P00533",), 0.5)
+    assert first.score == pytest.approx(1 / 3 + 1 / 2)
+
+
+def test_options_shorten_and_weigh_the_list() -> None:
+    [only] = find(request(cutoff=1, weights={"a": 3.0}), ANSWERS, {}).candidates
+    assert only.item == ("P00533",)
+    assert len(find(request(cutoff=1), ANSWERS, {}, every=True).candidates) == 2
+    likely = find(request(threshold=0.99), ANSWERS, {"INT": MODEL}).candidates
+    assert len(likely) == 1
+    assert find(request(), [], {}).candidates == ()
+
+
+def test_a_method_must_be_there() -> None:
+    assert model_for(Task.INT, "auto", {"INT": MODEL}) is MODEL
+    assert model_for(Task.INT, "votes", {"INT": MODEL}).method == "votes"
+    assert model_for(Task.IPT, "auto", {"INT": MODEL}).method == "rrf1"
+    check_method("stacked", 0.5, {"INT": MODEL})
+    for method, threshold, models in (
+        ("stacked", None, {}), ("maxent", None, {"INT": MODEL}), ("votes", 0.5, {}), ("?", None, {})
+    ):  # fmt: skip
+        with pytest.raises(RefusedError):
+            check_method(method, threshold, models)
+
+
+def test_models_of_the_settings_are_read_once_and_checked(tmp_path: Path) -> None:
+    file = tmp_path / "int.json"
+    file.write_text(model_text(MODEL))
+    assert read_models({"INT": str(file)})["INT"].bias == -2.0
+    (tmp_path / "other").write_text("{}")
+    for task, path in (
+        ("ACT", file), ("IPT", file), ("INT", tmp_path / "none"), ("INT", tmp_path / "other")
+    ):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            read_models({task: str(path)})
+        assert caught.value.place == f"curation.models.{task}"
