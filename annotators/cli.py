@@ -141,6 +141,13 @@ def _add_train_act(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="BioC JSON, .tsv, .txt, or folders of these",
     )
+    command.add_argument(
+        "--uniprot-names",
+        type=Path,
+        default=SHIPPED_NAMES,
+        metavar="TSV",
+        help="UniProt table of the proteins to mask (a small one comes with the package)",
+    )
     command.add_argument("--out", type=Path, required=True, metavar="MODEL", help="model to write")
     command.set_defaults(run=_train_act)
 
@@ -242,6 +249,6 @@ def _train_act(options: argparse.Namespace) -> int:
         raise BadInputError(
             "--gold", "its articles with a text are all of one class; expected both"
         )
-    relevance.train(gold, texts).save(options.out)
+    relevance.train(gold, texts, options.uniprot_names).save(options.out)
     print(f"{options.out}: trained on {len(labels)} articles, {sum(labels)} relevant")
     return 0

@@ -32,7 +32,7 @@ def serve_baseline(
     workers: int | None,
 ) -> None:
     """Serve one of the servers by its name until SIGTERM or Ctrl-C."""
-    plain = _act(model) if server == "act" else _names(server, names)
+    plain = _act(model, names) if server == "act" else _names(server, names)
     annotate = _only(plain, tasks)
     kit = _kit(server, annotate, delay, workers)
     serve_application(application(kit), host=host, port=port)
@@ -73,11 +73,12 @@ def _kit(
     return Kit(annotate, workers=workers)
 
 
-def _act(path: Path | None) -> Plain:
+def _act(path: Path | None, names: Path) -> Plain:
     from annotators.baselines import relevance
 
     model = relevance.Model.load(path) if path else relevance.train_shipped()
-    return partial(relevance.annotate, model)
+    model.require_names(names)
+    return partial(relevance.annotate, model, Dictionary(read_proteins(names)))
 
 
 def _names(server: str, path: Path) -> Plain:
