@@ -84,7 +84,7 @@ async def test_a_restart_repeats_nothing_and_the_end_is_told(tmp_path: Path) -> 
             await go_down(running)
             await running.until(lambda: bool(posted.bodies))
         async with watched(tmp_path) as running:
-            await running.do("phases.freeze", phase="test")
+            await running.do("servers.pause", running.team("blue"), server="blue-1")
             await running.until(lambda: len(posted.bodies) > 1)
             assert [one.over for one in await running.do("alerts.list")] == [True, False]
     assert len(posted.bodies) == 2

@@ -207,7 +207,8 @@ def uniprot_commands() -> dict:
 def test_every_command_and_option_is_in_the_guide():
     text = GUIDE.read_text("utf-8")
     found = uniprot_commands()
-    assert set(found) == {"build", "lookup", "info", "diff", "use", "taxa", "orthologs"}
+    subjects = {"build", "lookup", "names", "info", "diff", "use", "taxa", "orthologs"}
+    assert set(found) == subjects
     for command, parser in found.items():
         section = text.partition(f"## `metaserver uniprot {command}")[2].partition("\n## ")[0]
         assert section, f"docs/uniprot.md has no section on {command}"

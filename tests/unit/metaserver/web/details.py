@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from metaserver.model.access import AuthKind
 from metaserver.model.plans import PhaseLimits, TeamNames, Visibility
 from metaserver.model.states import PhaseState
 from metaserver.operations.conformance import TestState
@@ -61,6 +62,14 @@ def server(name: str = "blue-1", **given: Any) -> ServerDetail:
         "parameters": "text",
         "tasks": (),
         "concurrency": 1,
+        "protocol": "xmlrpc",
+        "encoding": "utf-8",
+        "options": "",
+        "auth": AuthKind.NONE,
+        "auth_name": "",
+        "secret": "",
+        "certificate": "",
+        "serves_curators": False,
         "retired": False,
         "tested": TestState.PASSED,
         "tested_for": "test",
