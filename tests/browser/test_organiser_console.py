@@ -62,7 +62,7 @@ def changed_gold(folder: Path) -> Path:
 def plan_from_nothing(page: Page, folder: Path) -> str:
     """Go from an empty hub to an open phase with gold; return a team's token."""
     page.get_by_role("link", name="Make a challenge").first.click()
-    page.get_by_role("textbox", name="Name").fill("bc")
+    page.get_by_role("textbox", name="Name", exact=True).fill("bc")
     page.get_by_label("Title").fill(MARKUP)
     page.get_by_label("Time zone").fill("Europe/Madrid")
     page.get_by_role("button", name="Make it").click()
@@ -70,7 +70,7 @@ def plan_from_nothing(page: Page, folder: Path) -> str:
     expect(page.get_by_role("region", name=MARKUP)).to_contain_text("No phase is planned yet.")
 
     page.get_by_role("link", name="Import a corpus").click()
-    page.get_by_role("textbox", name="Name").fill("small")
+    page.get_by_role("textbox", name="Name", exact=True).fill("small")
     article = folder / "sample01.txt"
     article.write_bytes((DEMO / "articles" / "sample01.txt").read_bytes())
     page.get_by_label("File", exact=True).set_input_files(article)
@@ -79,7 +79,7 @@ def plan_from_nothing(page: Page, folder: Path) -> str:
 
     page.get_by_role("link", name="Overview").click()
     page.get_by_role("link", name="Plan a phase").first.click()
-    page.get_by_role("textbox", name="Name").fill("test")
+    page.get_by_role("textbox", name="Name", exact=True).fill("test")
     page.get_by_label("Opens, Europe/Madrid time").fill("2029-07-01T09:00")
     page.get_by_label("Freezes, Europe/Madrid time").fill("2029-06-01T09:00")
     page.get_by_role("checkbox", name="ACT – ").check()
@@ -100,7 +100,7 @@ def plan_from_nothing(page: Page, folder: Path) -> str:
     expect(page.locator("main [role=status]")).to_contain_text("Version 1 is set")
 
     page.goto("/".join(page.url.split("/")[:3]) + "/organise/teams")
-    page.get_by_role("textbox", name="Name").fill("blue")
+    page.get_by_role("textbox", name="Name", exact=True).fill("blue")
     page.get_by_role("button", name="Add the team").click()
     page.wait_for_url("**/organise/teams/blue")
     page.get_by_role("button", name="Make a token").click()
@@ -243,7 +243,7 @@ def test_by_keyboard_alone(hub: OrganisedHub, visits: Visits) -> None:
     page.wait_for_url("**/organise/phases/test")
     expect(page.locator("[data-phase=test]")).to_be_visible()
     page.goto(f"{hub.url}/organise/teams")
-    page.get_by_role("textbox", name="Name").focus()
+    page.get_by_role("textbox", name="Name", exact=True).focus()
     page.keyboard.type("red")
     page.keyboard.press("Enter")
     page.wait_for_url("**/organise/teams/red")
@@ -324,7 +324,7 @@ def test_axe_finds_nothing(
     page.wait_for_selector("text=Set it as version 2")
     check(page, width)
     page.goto(f"{hub.url}/organise/teams")
-    page.get_by_role("textbox", name="Name").fill("a b")
+    page.get_by_role("textbox", name="Name", exact=True).fill("a b")
     page.get_by_role("button", name="Add the team").click()
     page.wait_for_selector("[aria-invalid=true]")
     check(page, width)

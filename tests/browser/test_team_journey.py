@@ -192,7 +192,7 @@ def test_from_reading_to_two_runs_on_a_board(
     tab_to(page, "Upload it for INT")
     page.keyboard.press("Enter")
     page.wait_for_url("**/team?uploaded=green-file")
-    expect(page.get_by_role("status").first).to_contain_text("green-file was uploaded")
+    expect(page.get_by_text("green-file was uploaded")).to_be_visible()
     expect(results.get_by_role("row", name="green-file")).to_contain_text("of 2 of yours")
     look(page)
     assert hub.ask("uploads.list", phase="test", team="green")
