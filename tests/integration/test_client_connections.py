@@ -145,9 +145,13 @@ async def test_many_kept_connections_closed_at_once_cost_no_attempt() -> None:
         await connection.hung_up()
 
     async with peer(closes_when_told) as there, article_caller() as caller:
-        first = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(8)))
+        first = await asyncio.gather(
+            *(caller.call(server(there.url, concurrency=8), 0, 1) for _ in range(8))
+        )
         close.set()
-        second = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(8)))
+        second = await asyncio.gather(
+            *(caller.call(server(there.url, concurrency=8), 0, 1) for _ in range(8))
+        )
     assert {ended.outcome for ended, _ in [*first, *second]} == {Outcome.OK}
 
 
@@ -354,7 +358,10 @@ def connections_of_this_process(url: str) -> int:
 
 async def test_a_cancelled_call_leaves_nothing_open() -> None:
     async with peer(silent) as there, article_caller() as caller:
-        calls = [asyncio.create_task(caller.call(server(there.url), 0, 1)) for _ in range(5)]
+        calls = [
+            asyncio.create_task(caller.call(server(there.url, concurrency=5), 0, 1))
+            for _ in range(5)
+        ]
         await until(lambda: len(there.requests) >= 5, pause=0)
         before = asyncio.all_tasks() - set(calls)
         for one in calls:
@@ -389,7 +396,9 @@ async def test_more_requests_than_a_connector_would_allow_are_in_flight() -> Non
         await connection.respond(GOOD)
 
     async with peer(answers_all_at_once) as there, article_caller() as caller:
-        ends = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(150)))
+        ends = await asyncio.gather(
+            *(caller.call(server(there.url, concurrency=150), 0, 1) for _ in range(150))
+        )
     assert {ended.outcome for ended, _ in ends} == {Outcome.OK}
 
 

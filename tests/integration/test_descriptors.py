@@ -127,7 +127,9 @@ async def test_no_more_calls_are_in_flight_than_allowed_and_time_begins_with_the
             await connection.respond(GOOD)
 
     async with peer(script) as there, article_caller(time_limit=5.0, calls=2) as caller:
-        ends = await asyncio.gather(*(caller.call(server(there.url), 0, 1) for _ in range(40)))
+        ends = await asyncio.gather(
+            *(caller.call(server(there.url, concurrency=40), 0, 1) for _ in range(40))
+        )
     assert {attempt.outcome for attempt, _ in ends} == {Outcome.OK}
     assert most == 2  # one after another they took longer than one's limit
 
@@ -136,7 +138,7 @@ async def test_connections_are_not_kept_beyond_what_is_allowed() -> None:
     async with article_caller(calls=3) as caller, AsyncExitStack() as stack:
         there = [await stack.enter_async_context(peer(answering(GOOD))) for _ in range(8)]
         ends = [await caller.call(server(one.url), 0, 1) for one in there]
-        connector = caller._client._session.connector
+        connector = caller._client.session.connector
         assert {attempt.outcome for attempt, _ in ends} == {Outcome.OK}
         assert connector is not None
         assert sum(map(len, connector._conns.values())) <= 3
