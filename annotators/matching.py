@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
-import ahocorasick
-
 GREEK = {
     "α": "alpha",
     "β": "beta",
@@ -71,6 +69,8 @@ class Dictionary:
     """
 
     def __init__(self, proteins: Iterable[Protein]) -> None:
+        import ahocorasick  # commands that look for no names start without it
+
         names: defaultdict[str, list[Name]] = defaultdict(list)
         for protein in proteins:
             for name in _names(protein):
