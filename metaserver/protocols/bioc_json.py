@@ -199,7 +199,7 @@ class _Reading:
         self._options = options
         self._limits = limits
         self._report = report
-        self._found = Findings(text, report, limits.values)
+        self._found = Findings(text, report, limits)
         self._accessions: defaultdict[str, list[str]] = defaultdict(list)  # by annotation
         self._whole = Places(text, options.offsets)
 
