@@ -69,8 +69,10 @@ async def test_seven_servers_and_what_becomes_of_each(tmp_path: Path) -> None:
         told = {one.server: one for one in found.servers}
         assert [name for name, one in told.items() if one.late] == ["late"]
         assert told["busy"].message == "busy with the challenge"
-        assert "misbehaves" in told["suspended"].message
-        assert told["faulty"].outcome == "fault"
+        assert told["suspended"].message == "suspended by the organisers"  # and no more
+        assert (told["faulty"].outcome, told["faulty"].message) == ("fault", "")
+        seen = await running.do("consensus.get", request=asked.request)
+        assert [one.message for one in seen.servers if one.server == "faulty"] != [""]
         assert len(servers["faulty"].texts) == 2
         assert servers["fast"].texts == [TEXT]
         assert servers["fast"].contexts[0]["article_id"] == asked.request
