@@ -30,7 +30,7 @@ class Exchange:
     An attempt may take several requests. Where a kept-alive connection was closed by the server, or
     a busy server asked to wait, the request is sent again, and only the last time counts; after
     `answered` the next requests are those of a job that the server works on: its time is waiting
-    time. `bytes_in` counts the bytes of all answers.
+    time. `bytes_in` counts the bytes of all answers, `bytes_opened` those after decompression.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -41,6 +41,7 @@ class Exchange:
         self._taken = self._clock()
         self.bytes_out = 0
         self.bytes_in = 0
+        self.bytes_opened = 0
         self.restart()
 
     def restart(self) -> None:
@@ -80,6 +81,7 @@ class Exchange:
 
     def keep(self, data: bytes) -> None:
         """Keep a piece of the answer, up to the limit."""
+        self.bytes_opened += len(data)
         piece = data[: self._left]
         self._left -= len(piece)
         self._pending += piece

@@ -50,6 +50,8 @@ async def _feed(
         for piece in inflater.feed(chunk) if inflater else (chunk,):
             exchange.keep(piece)
             feed(piece)
+            if exchange.bytes_opened > max_bytes:  # of all answers: those to looks at a job too
+                raise PeerError(Outcome.TOO_LARGE, f"more than {max_bytes:,} bytes")
             unbroken += max(len(piece), PIECE)
             if unbroken >= CHUNK:
                 unbroken = 0

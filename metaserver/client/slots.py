@@ -97,7 +97,7 @@ class ServerSlots:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 slots.taken[use] -= 1  # it was given a slot, and leaves at the same moment
-            else:
+            elif entry in slots.waiting:  # else another call that ended was faster
                 slots.waiting.remove(entry)
             self._let_in(name, slots)
             raise
@@ -111,7 +111,10 @@ class ServerSlots:
     def _let_in(self, name: ServerName, slots: _Slots) -> None:
         while slots.waiting and slots.is_free(slots.waiting[0][0]):
             use, _, turn = slots.waiting.pop(0)
+            if turn.cancelled():  # it leaves, and has had no time to say so
+                continue
             slots.taken[use] += 1
             turn.set_result(None)
-        if not slots.waiting and not slots.taken.total():
+        over = not slots.waiting and not slots.taken.total()
+        if over and self._servers.get(name) is slots:
             del self._servers[name]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import aiohttp
@@ -14,6 +15,7 @@ from metaserver.client.urls import masked
 from metaserver.model.access import Access, AuthKind
 from metaserver.protocols.plugin import BodyLogin
 from metaserver.protocols.polling import origin_of
+from metaserver.wire.xmlrpc import escape_text
 
 HIDDEN = "***"
 MIN_HIDDEN = 4
@@ -76,7 +78,7 @@ def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
             texts.append(URL.build(query=query).raw_query_string.partition("=")[2])
         case AuthKind.BODY:
             login = BodyLogin(access.name, secret)
-    texts.append(base64.b64encode(secret.encode()).decode())
+    texts += _written(secret)
     hidden = sorted({one.encode() for one in texts if len(one) >= MIN_HIDDEN}, key=len)
     return ServerTarget(
         url=place,
@@ -86,6 +88,15 @@ def target_of(url: str, access: Access, keyring: Keyring) -> ServerTarget:
         query=query,
         secrets=tuple(reversed(hidden)),
     )
+
+
+def _written(secret: str) -> Iterator[str]:
+    """Yield a secret as an answer may have it: in base64, in JSON of any library, in XML."""
+    yield base64.b64encode(secret.encode()).decode()
+    for escaped in (json.dumps(secret), json.dumps(secret, ensure_ascii=False)):
+        yield escaped[1:-1]
+        yield escaped[1:-1].replace("/", "\\/")
+    yield escape_text(secret).decode()
 
 
 def _place(url: str) -> tuple[URL, Mapping[str, str]]:

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
+import msgspec
+
 from metaserver.client.articles import ArticleTexts
 from metaserver.client.caller import MAX_QUERIES, ArticleCaller, PhaseArticles, protocol_of
 from metaserver.client.exchange import Exchange
@@ -124,10 +126,11 @@ async def _steps(
     yield await _two_at_once(caller, server, ends, obstacle)
     if not obstacle:
         exchanges = partial(_open_channel, client, server, time_limit)
+        hide = client.target(server).hide
         await client.slots.take(server, SlotUse.TEST)
         try:
             async for step in protocol_of(server).examine(exchanges, server):
-                yield step
+                yield msgspec.structs.replace(step, message=hide(step.message))
         finally:
             client.slots.give(server, SlotUse.TEST)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -254,7 +254,7 @@ class Asker:
             late=self._left(live) <= 0,
         )
         await self.store(lambda connection: requests.add_answer(connection, live.key, kept))
-        live.answers.append(kept)
+        live.answers.append(replace(kept, raw=None))  # the store has it; nobody reads it here
         live.servers[registered.server.name] = shown(kept)
         live.touch(self._clock())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -159,8 +160,8 @@ def find(
 
     `every`: also those beyond the request's cutoff or below its least probability.
     """
-    kept = [_Read(answer) for answer in accepted(answers).values()]
     text = unpack(request.text).decode("utf-8", "surrogatepass")
+    kept = [_Read(answer, text) for answer in accepted(answers).values()]
     candidates: list[ConsensusCandidate] = []
     methods, unknown = {}, set[str]()
     for task in RANKED:
@@ -171,7 +172,7 @@ def find(
         found = _ranked(request, model, voted, every=every)
         methods[str(task)] = model.method
         unknown.update(found.unknown if model.calibrated else ())
-        candidates += [_candidate(task, one, kept, text) for one in found.candidates]
+        candidates += [_candidate(task, one, kept) for one in found.candidates]
     return FoundCandidates(
         candidates=tuple(candidates),
         relevant=tuple(vote for one in kept for vote in one.classes()),
@@ -203,17 +204,18 @@ def _ranked(
 class _Read:
     """An answer, unpacked."""
 
-    def __init__(self, answer: RequestAnswer) -> None:
+    def __init__(self, answer: RequestAnswer, text: str) -> None:
         self.server: ServerName = answer.server
         self.version = answer.version
         self.payloads: Mapping[str, Any] = unpack_json(answer.payloads) if answer.payloads else {}
         self._asides = (
             msgspec.json.decode(unpack(answer.asides), type=Asides) if answer.asides else Asides()
         )
-        self._places: dict[tuple[str, tuple[str, ...]], int] = {}
+        self._hits: dict[tuple[str, tuple[str, ...]], int] = {}
         for task in RANKED:
             for place, hit in enumerate(self.payloads.get(task, ())):
-                self._places[task, tuple(hit[:-2])] = place
+                self._hits[task, tuple(hit[:-2])] = place
+        self._places = self._found(text)
 
     def hits(self, task: Task) -> Sequence[Hit]:
         """Return its hits of a task, by rank."""
@@ -224,13 +226,13 @@ class _Read:
 
     def beside(self, task: Task, item: tuple[str, ...]) -> tuple[str, int | None]:
         """Return the evidence and taxon of its hit for an item."""
-        place = self._places.get((task, item))
+        place = self._hits.get((task, item))
         hits = self._asides.hits.get(TaskName(task), ())
         return hits[place] if place is not None and place < len(hits) else ("", None)
 
     def names(self, task: Task, item: tuple[str, ...]) -> bool:
         """Return whether it has a hit for an item."""
-        return (task, item) in self._places
+        return (task, item) in self._hits
 
     def classes(self) -> Sequence[ClassVote]:
         """Return its opinion on the article's class, if it has one."""
@@ -239,18 +241,23 @@ class _Read:
             return ()
         return [ClassVote(server=self.server, relevant=payload[0], confidence=payload[1])]
 
-    def places(self, accessions: Sequence[str], text: str) -> set[tuple[int, int]]:
-        """Return where it saw accessions, as far as its words stand there."""
-        return {
-            (start, start + len(words))
-            for start, words, _, accession in self._asides.mentions
-            if accession in accessions and words and text.startswith(words, start) and start >= 0
-        }
+    def places(self, accession: str) -> Sequence[tuple[int, int]]:
+        """Return the first places where it saw an accession, as many as are shown."""
+        return self._places.get(accession, ())
+
+    def _found(self, text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """Return the places of each accession, as far as a mention's words stand there.
+
+        Once for all candidates, and no more than are shown: an answer may have thousands of each.
+        """
+        found: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+        for start, words, _, accession in self._asides.mentions:
+            if accession and words and start >= 0 and text.startswith(words, start):
+                found[accession].add((start, start + len(words)))
+        return {accession: sorted(each)[:MOST_MENTIONS] for accession, each in found.items()}
 
 
-def _candidate(
-    task: Task, one: RankedCandidate, kept: Sequence[_Read], text: str
-) -> ConsensusCandidate:
+def _candidate(task: Task, one: RankedCandidate, kept: Sequence[_Read]) -> ConsensusCandidate:
     item = (one.item,) if isinstance(one.item, str) else one.item
     by_server = {answer.server: answer for answer in kept}
     votes = []
@@ -275,16 +282,17 @@ def _candidate(
         agreement=one.agreement,
         bias=one.bias,
         votes=tuple(votes),
-        mentions=_mentions(item, kept, text),
+        mentions=_mentions(item, kept),
         new_since=min(answer.version for answer in kept if answer.names(task, item)),
     )
 
 
-def _mentions(item: tuple[str, ...], kept: Sequence[_Read], text: str) -> tuple[Span, ...]:
-    found: dict[tuple[int, int], list[str]] = {}
+def _mentions(item: tuple[str, ...], kept: Sequence[_Read]) -> tuple[Span, ...]:
+    found: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
     for answer in kept:
-        for place in answer.places(item, text):
-            found.setdefault(place, []).append(answer.server)
+        for accession in item:
+            for place in answer.places(accession):
+                found[place].add(answer.server)
     return tuple(
         Span(start=start, end=end, servers=tuple(sorted(servers)))
         for (start, end), servers in sorted(found.items())[:MOST_MENTIONS]

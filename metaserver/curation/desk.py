@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import msgspec
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from metaserver.client.http import HttpClient
 from metaserver.config import Settings
@@ -66,6 +67,11 @@ class RequestDesk:
 
     async def require_quota(self, token_id: int) -> None:
         """Raise `RefusedError` where a token, or all together, have asked enough."""
+        self._require_room()
+        async with self._store.reading() as connection:
+            await self._require_day(connection, token_id)
+
+    def _require_room(self) -> None:
         waiting = sum(map(len, self._queue.values())) + len(self._asking)
         if waiting >= self._settings.queue:
             raise RefusedError(
@@ -73,8 +79,9 @@ class RequestDesk:
                 f"{waiting} requests wait already: try again later",
                 retry_after=60,
             )
-        async with self._store.reading() as connection:
-            made = await requests.count_since(connection, token_id, self._clock() - DAY)
+
+    async def _require_day(self, connection: AsyncConnection, token_id: int) -> None:
+        made = await requests.count_since(connection, token_id, self._clock() - DAY)
         if made >= self._settings.requests_a_day:
             raise RefusedError(
                 Refusal.TOO_MANY,
@@ -83,9 +90,14 @@ class RequestDesk:
             )
 
     async def begin(self, request: StoredRequest) -> LiveRequest:
-        """Store a request and put it into the queue."""
+        """Store a request and put it into the queue; `RefusedError` where the quota is used up.
+
+        It is looked at again, as others may have come while the article was read.
+        """
         chosen = await self._chosen(request)
         async with self._store.writing() as connection:
+            self._require_room()
+            await self._require_day(connection, request.token_id)
             await requests.add(connection, request)
         live = self._enter(request, chosen)
         self._queue.setdefault(request.token_id, []).append(live)
@@ -148,8 +160,7 @@ class RequestDesk:
             while True:
                 await asyncio.sleep(SWEEP_SECONDS)
                 with suppress(UnavailableError):
-                    async with self._store.writing() as connection:
-                        await requests.sweep(connection, self._clock(), self._asking)
+                    await self.sweep()
         finally:
             self._working, self.closed = False, True
             tasks = [*self._asking.values()]
@@ -159,6 +170,15 @@ class RequestDesk:
             await asyncio.gather(*tasks, return_exceptions=True)
             for live in self._live.values():
                 live.touch(self._clock())
+
+    async def sweep(self) -> None:
+        """Delete the requests whose time is over, also from memory, but for those at work."""
+        now = self._clock()
+        async with self._store.writing() as connection:
+            await requests.sweep(connection, now, self._asking)
+        for key, live in list(self._live.items()):
+            if live.stored.expires_at <= now and live.settled and key not in self._asking:
+                del self._live[key]
 
     async def _resume(self) -> None:
         async with self._store.reading() as connection:
@@ -207,7 +227,7 @@ class RequestDesk:
 
     def _shrink(self) -> None:
         """Keep no more ended requests in memory than `REMEMBERED`; the others are in the store."""
-        over = [key for key, live in self._live.items() if live.settled]
+        over = [key for key, live in self._live.items() if live.settled and key not in self._asking]
         for key in over[: max(0, len(over) - REMEMBERED)]:
             del self._live[key]
 

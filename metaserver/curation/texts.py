@@ -33,7 +33,7 @@ def read_file(content: bytes, source: str, text_bytes: int) -> Article:
     Its id is empty where the file says none. Raises `RefusedError`.
     """
     name = Path(source.replace("\\", "/")).name or "article"
-    if not name.isprintable() or len(name) > 200:
+    if name == ".." or not name.isprintable() or len(name.encode()) > 200:
         raise RefusedError(Refusal.INVALID, "expected a file's name", field="source")
     with tempfile.TemporaryDirectory(prefix="metaserver-request-") as folder:
         path = Path(folder) / name

@@ -41,9 +41,9 @@ class ChallengeRules:
         for running in self._phases(*OPEN_STATES):
             if name not in running.servers:
                 continue
-            state, note = running.boards.server_monitor.state(name)
+            state, _ = running.boards.server_monitor.state(name)  # the note is for its team
             if state is ServerState.SUSPENDED:
-                return Obstacle(reason=f"suspended by the organisers: {note}", passing=False)
+                return Obstacle(reason="suspended by the organisers", passing=False)
             if state is ServerState.DOWN:
                 return Obstacle(reason="it is down", passing=False)
             if policy is ServersForCurators.NEVER:

@@ -60,13 +60,16 @@ _KINDS: dict[type[inspect.Type], ValueKind] = {
 
 LONG = 10_000
 """Characters above which a text is more often a file than what one types."""
+HIDDEN = "secret"
+"""The name of texts that others must not see, as they see a command line (`ps`)."""
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One parameter of an operation, or a field of its result.
 
     `many`: a list of such values. `choices`: the allowed words. `members`: of a struct. `long`:
-    a text that may have thousands of characters, so that a command also reads it from a file.
+    a text that may have thousands of characters, or is secret, so that a command also reads it
+    from a file.
     `default` is documentation only: the hub applies the default of a parameter that is left out.
     """
 
@@ -273,7 +276,8 @@ def _parameter(field: inspect.Field, *, in_path: bool = False) -> Parameter:
         members=_members(inner),
         in_path=in_path,
         required=field.required,
-        long=isinstance(inner, inspect.StrType) and (inner.max_length or 0) > LONG,
+        long=isinstance(inner, inspect.StrType)
+        and (field.encode_name == HIDDEN or (inner.max_length or 0) > LONG),
         default=_default(field),
         help=words or more,
     )

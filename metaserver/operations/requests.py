@@ -28,6 +28,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.context import HubContext, audit_log
 from metaserver.operations.fields import NAME, Limit, require_one_of
 from metaserver.operations.table import operation
+from metaserver.operations.visibility import seen_asked
 from metaserver.store import articles, requests, servers
 from metaserver.store.requests import StoredRequest
 from metaserver.tasks.plugin import answered_tasks
@@ -182,7 +183,7 @@ async def ask(hub: HubContext, caller: Caller, request: NewRequest) -> RequestDe
     live = await hub.requests.begin(stored)
     if request.wait:
         await _ended(hub, live, request.wait)
-    return await _detail(hub, live)
+    return await _detail(hub, caller, live)
 
 
 @operation("Consensus.get", "GET /requests/{request}", Role.CURATOR)
@@ -195,7 +196,7 @@ async def get(hub: HubContext, caller: Caller, request: RequestQuery) -> Request
                 await live.changed.wait()
         except TimeoutError:
             pass
-    return await _detail(hub, live)
+    return await _detail(hub, caller, live)
 
 
 @operation("Consensus.list", "GET /requests", Role.CURATOR)
@@ -224,7 +225,7 @@ async def cancel(hub: HubContext, caller: Caller, request: OneRequest) -> Reques
     """Ask no more servers, and drop the calls under way; the answers so far stay."""
     live = await _own(hub, caller, request.request)
     await hub.requests.cancel(live)
-    return await _detail(hub, live)
+    return await _detail(hub, caller, live)
 
 
 @operation("Consensus.forget", "DELETE /requests/{request}", Role.CURATOR)
@@ -344,10 +345,10 @@ async def _found(hub: HubContext, live: LiveRequest, *, every: bool = False) -> 
     return await asyncio.to_thread(find, live.stored, answers, hub.models, every=every)
 
 
-async def _detail(hub: HubContext, live: LiveRequest) -> RequestDetail:
+async def _detail(hub: HubContext, caller: Caller, live: LiveRequest) -> RequestDetail:
     """Return a request; its version is that of the servers and candidates in it, or older."""
     version, state, message, settled = live.version, live.state, live.message, live.settled
-    asked = tuple(live.servers[name] for name in sorted(live.servers))
+    asked = tuple(seen_asked(live.servers[name], caller.viewer) for name in sorted(live.servers))
     found = await _found(hub, live)
     stored = live.stored
     return RequestDetail(

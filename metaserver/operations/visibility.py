@@ -23,6 +23,7 @@ from metaserver.model.boards import (
 )
 from metaserver.model.plans import PhasePlan
 from metaserver.model.records import ServerName, TeamName
+from metaserver.model.requests import AskedServer, AskedState
 from metaserver.model.states import PhaseState, ServerState, Visibility
 from metaserver.model.viewer import Viewer
 from metaserver.monitoring.snapshots import ErrorEntry, Monitor, ServerStatus
@@ -33,6 +34,8 @@ OWN_STATES = frozenset(
     {ServerState.WAITING, ServerState.UP, ServerState.SLOW, ServerState.FINISHED}
 )
 """States whose notes are the hub's own words; those of others quote errors or organisers."""
+QUOTING = frozenset({AskedState.ANSWERED, AskedState.FAILED})
+"""States of servers in a curator's request whose messages are those of attempts."""
 
 
 # -- scores ------------------------------------------------------------------------------------
@@ -148,6 +151,13 @@ def sees_method(
 def seen_note(state: ServerState, note: str, *, own: bool) -> str:
     """Return the note of a server's state; those that quote errors are for its team alone."""
     return note if own or state in OWN_STATES else ""
+
+
+def seen_asked(server: AskedServer, viewer: Viewer) -> AskedServer:
+    """Return a server of a curator's request; what an attempt quotes is for organisers alone."""
+    if viewer.organiser or server.state not in QUOTING:
+        return server
+    return msgspec.structs.replace(server, message="")
 
 
 class PublicMonitor:

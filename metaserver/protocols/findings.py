@@ -17,6 +17,7 @@ from metaserver.protocols.offsets import aligned
 from metaserver.uniprot.codec import PATTERN
 from metaserver.uniprot.intent import MENDABLE, guess
 from metaserver.wire.report import Report
+from metaserver.wire.values import Limits
 
 LOWEST: Final = 0.5
 """The least confidence of what was found once."""
@@ -53,12 +54,17 @@ class FoundItems(Generic[K]):
 
 
 class Findings:
-    """The annotations of a text; `report` gets a note for each thing that is read otherwise."""
+    """The annotations of a text; `report` gets a note for each thing that is read otherwise.
 
-    def __init__(self, text: str, report: Report, most: int) -> None:
+    They are bounded as if the answer had been written in full: `limits.values` annotations and
+    names, and `limits.bytes` characters of mentions, whose words a server need not send.
+    """
+
+    def __init__(self, text: str, report: Report, limits: Limits) -> None:
         self._text = text
         self._report = report
-        self._left = most
+        self._left = limits.values
+        self._room = limits.bytes
         self._mentions: list[dict[str, Any]] = []
         self._accessions: FoundItems[str] = FoundItems()
         self._pairs: FoundItems[tuple[str, str]] = FoundItems()
@@ -66,6 +72,7 @@ class Findings:
 
     def accession(self, text: str, pointer: str) -> str | None:
         """Return the accession in a text, None where it names none."""
+        self._count()
         if PATTERN.fullmatch(text):
             return text
         found = guess(text)
@@ -88,6 +95,9 @@ class Findings:
         if words:
             begin, end = self._at(pointer, begin, end, words)
         found = self._text[max(0, begin) : max(0, end)] or clean(words or "")
+        self._room -= len(found)
+        if self._room < 0:
+            raise PeerError(Outcome.TOO_LARGE, "more words than an answer may have bytes")
         self._mentions.append(
             {
                 "offset": begin,

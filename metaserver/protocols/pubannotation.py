@@ -226,7 +226,7 @@ def read_answer(
         value, pointer = value[0], "/0"
     document = as_type(value, dict, pointer)
     places = _Places(document.get("text"), text, options.offsets, f"{pointer}/text")
-    found = Findings(text, report, limits.values)
+    found = Findings(text, report, limits)
     _Reading(document, pointer, options, found, places, report).read()
     return found.answer()
 

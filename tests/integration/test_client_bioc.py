@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from metaserver.client.http import open_client
+from metaserver.client.http import HttpLimits, open_client
 from metaserver.conformance.procedure import conformance
 from metaserver.model.conformance import StepState
 from metaserver.model.lanes import CheckedAnswer
@@ -16,6 +16,7 @@ from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.protocols.bioc_json import BIOC_JSON, collection
 from metaserver.tasks.plugin import answered_tasks
+from metaserver.wire.values import Limits
 from tests.fakes.bioc import BiocPeer, bioc_peer
 from tests.integration.callers import VOCABULARY, article_caller, server
 
@@ -31,10 +32,14 @@ PAYLOADS = {
 
 
 async def sent(
-    peer: BiocPeer, *, options: str = "", time_limit: float = 60.0
+    peer: BiocPeer,
+    *,
+    options: str = "",
+    time_limit: float = 60.0,
+    limits: HttpLimits | None = None,
 ) -> tuple[Attempt, CheckedAnswer | None]:
     """Send the article to a peer."""
-    async with article_caller(TEXT, time_limit=time_limit) as caller:
+    async with article_caller(TEXT, time_limit=time_limit, limits=limits) as caller:
         registered = server(peer.url, protocol="bioc", options=options, tasks=TASKS)
         return await caller.call(registered, 0, 1)
 
@@ -99,6 +104,10 @@ async def test_other_forms_are_read_alike(
     assert note in ended.message
 
 
+def _located(locations: object) -> Any:
+    return {"passages": [{"offset": 1, "text": "x", "annotations": [{"locations": locations}]}]}
+
+
 @pytest.mark.parametrize(
     ("answer", "outcome", "message"),
     [
@@ -107,6 +116,8 @@ async def test_other_forms_are_read_alike(
         ({"passages": [{"text": "x"}]}, Outcome.SHAPE, "/passages/0/offset: missing"),
         ({"passages": 1}, Outcome.SHAPE, "/passages: expected an array"),
         ({"passages": [], "infons": []}, Outcome.SHAPE, "/infons: expected an object"),
+        (_located(5), Outcome.SHAPE, "/annotations/0/locations: expected an array, got an integer"),
+        (_located([5]), Outcome.SHAPE, "/annotations/0/locations/0: expected an object"),
     ],
 )
 async def test_another_shape_is_named_at_its_place(
@@ -156,6 +167,20 @@ async def test_the_work_on_an_answer_grows_with_its_size_alone() -> None:
     assert ended.outcome is Outcome.OK
     assert answer is not None
     assert answer.hits_kept == 0
+
+
+def _named(answer: dict[str, Any]) -> Any:
+    """Name a great many things in one annotation."""
+    annotation = {"infons": {"identifier": "x;" * 2_000}, "locations": []}
+    return {"passages": [{"offset": 0, "text": "x", "annotations": [annotation]}]}
+
+
+async def test_the_names_in_an_answer_are_bounded() -> None:
+    limits = HttpLimits(answer=Limits(values=1_000))
+    async with bioc_peer(change=_named) as peer:
+        ended, _ = await sent(peer, limits=limits)
+    assert ended.outcome is Outcome.TOO_LARGE
+    assert ended.message == "more annotations than an answer may have values"
 
 
 async def test_a_session_that_never_ends_is_a_timeout() -> None:

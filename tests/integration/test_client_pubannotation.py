@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import subprocess
@@ -23,7 +24,7 @@ from metaserver.model.records import Attempt
 from metaserver.model.states import Outcome
 from metaserver.tasks.plugin import answered_tasks
 from metaserver.wire.xmlrpc import Limits
-from tests.fakes.pubannotation import PubAnnotationPeer, pubannotation_peer
+from tests.fakes.pubannotation import SOON, PubAnnotationPeer, pubannotation_peer
 from tests.integration.callers import TEXT, VOCABULARY, article_caller, server
 
 TASKS = ("ACT", "INT", "IPT", "NER")
@@ -222,6 +223,21 @@ async def test_a_job_that_never_ends_is_a_timeout() -> None:
         ended, _ = await sent(peer, time_limit=1.0)
     assert ended.outcome is Outcome.TIMEOUT
     assert ended.message.endswith("the server last reported: IN_PROGRESS")
+
+
+async def test_the_answers_to_all_looks_at_a_job_are_bounded_together() -> None:
+    packed = gzip.compress(b" " * 8_000)
+
+    def waiting() -> web.Response:
+        return web.Response(status=404, body=packed, headers={"Content-Encoding": "gzip"} | SOON)
+
+    def look(request: web.Request) -> web.Response | None:
+        return waiting() if request.method == "GET" else None
+
+    async with pubannotation_peer(dialect="303", reply=look) as peer:
+        ended, _ = await sent(peer, limits=HttpLimits(answer=Limits(bytes=10_000)))
+    assert ended.outcome is Outcome.TOO_LARGE
+    assert [method for method, *_ in peer.requests] == ["POST", "GET", "GET"]
 
 
 async def test_a_busy_server_is_asked_again_and_no_job_is_begun_twice() -> None:

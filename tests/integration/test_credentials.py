@@ -18,15 +18,17 @@ from metaserver.archive.writing import export_store
 from metaserver.cli.doctor import examine
 from metaserver.client.credentials import KEY_FILE, Keyring
 from metaserver.client.http import open_client
+from metaserver.conformance.procedure import conformance
 from metaserver.files.compression import unpack
 from metaserver.model.access import Access, AuthKind
 from metaserver.model.errors import HubError, InputError, PeerError, Refusal, RefusedError
 from metaserver.model.states import Outcome
 from metaserver.store.copies import copy_store, sealed_secrets
+from metaserver.tasks.plugin import answered_tasks
 from tests.fakes.web_peer import web_peer
 from tests.hubs.inside import Running, at_work, settings
 from tests.hubs.sites import organiser_token, token_of, visiting
-from tests.integration.callers import article_caller, server
+from tests.integration.callers import VOCABULARY, article_caller, server
 from tests.integration.peers import GOOD, answering, peer
 
 SECRET = "s3cret/+word ünd"
@@ -81,6 +83,42 @@ async def test_what_a_server_sends_back_of_a_secret_is_not_kept() -> None:
         assert secret not in ended.message
         assert secret not in kept
     assert kept.endswith("Basic *** ***")
+
+
+async def test_a_secret_is_not_kept_however_an_answer_writes_it() -> None:
+    secret = 'a/"ü"&<b'
+    forms = [json.dumps(secret), json.dumps(secret, ensure_ascii=False), 'a/"ü"&amp;&lt;b']
+    forms.append(forms[0].replace("/", "\\/"))
+
+    async def echo(_request: web.Request) -> web.Response:
+        return web.Response(status=500, text="\n".join(forms))
+
+    async with web_peer(echo) as url, article_caller() as caller:
+        sealed = caller._client.keyring.seal(secret)
+        known = Access(auth=AuthKind.BEARER, sealed=sealed)
+        ended, _ = await caller.call(server(url, access=known), 0, 1)
+    assert unpack(ended.raw).decode().splitlines() == ['"***"', '"***"', "***", '"***"']
+
+
+async def test_a_conformance_run_shows_no_secret() -> None:
+    said: list[str] = []
+
+    async def echo(request: web.Request) -> web.Response:
+        sent = await request.json()
+        if "bcms_further" in sent:  # only the steps of the protocol itself send it
+            said.append(request.headers["X-Key"])
+            return web.json_response({"message": f"{SECRET} is not enough"}, status=400)
+        return web.json_response({"text": sent["text"], "denotations": []})
+
+    async with web_peer(echo) as url, open_client() as client:
+        key = access(client.keyring, "header")
+        registered = server(url, protocol="pubannotation", access=key)
+        tasks = list(answered_tasks().values())
+        found = await conformance(client, registered, tasks, VOCABULARY, time_limit=60.0)
+    assert said == [SECRET]
+    [step] = [step for step in found.steps if step.name == "further member"]
+    assert "*** is not enough" in step.message
+    assert not any(SECRET in step.message for step in found.steps)
 
 
 @pytest.mark.parametrize("status", [401, 403])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +69,10 @@ async def test_seven_servers_and_what_becomes_of_each(tmp_path: Path) -> None:
         told = {one.server: one for one in found.servers}
         assert [name for name, one in told.items() if one.late] == ["late"]
         assert told["busy"].message == "busy with the challenge"
-        assert "misbehaves" in told["suspended"].message
-        assert told["faulty"].outcome == "fault"
+        assert told["suspended"].message == "suspended by the organisers"  # and no more
+        assert (told["faulty"].outcome, told["faulty"].message) == ("fault", "")
+        seen = await running.do("consensus.get", request=asked.request)
+        assert [one.message for one in seen.servers if one.server == "faulty"] != [""]
         assert len(servers["faulty"].texts) == 2
         assert servers["fast"].texts == [TEXT]
         assert servers["fast"].contexts[0]["article_id"] == asked.request
@@ -161,6 +165,8 @@ async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path)
             ({"content": gzip.compress(b"x" * 10**6), "source": "a.txt.gz"}, Refusal.INVALID),
             ({"content": b"<article>", "source": "a.xml"}, Refusal.INVALID),
             ({"content": b"x", "source": "a\n.txt"}, Refusal.INVALID),
+            ({"content": b"x", "source": "a/.."}, Refusal.INVALID),
+            ({"content": b"x", "source": "é" * 150}, Refusal.INVALID),
             ({"text": "a", "servers": ("nobody",)}, Refusal.UNKNOWN),
             ({"text": "a", "method": "magic"}, Refusal.INVALID),
             ({"text": "a", "method": "stacked"}, Refusal.STATE),
@@ -179,6 +185,39 @@ async def test_what_cannot_be_asked_is_refused_before_it_is_read(tmp_path: Path)
         bob = await curator(running, "bob")
         asked = await running.do("consensus.ask", bob, text="some text", wait=20.0)
         assert asked.state is RequestState.ANSWERED
+
+
+async def test_a_quota_holds_for_requests_that_come_together(tmp_path: Path) -> None:
+    given = await settings(tmp_path, curation=CurationSettings(requests_a_day=3))
+    async with at_work(given) as running:
+        ana = await curator(running)
+        asks = [running.do("consensus.ask", ana, text=f"text {number}") for number in range(8)]
+        ended = await asyncio.gather(*asks, return_exceptions=True)
+        refused = [one.refusal for one in ended if isinstance(one, RefusedError)]
+        assert refused == [Refusal.TOO_MANY] * 5
+        assert len(await running.do("consensus.list", ana)) == 3
+
+
+async def test_memory_keeps_no_more_than_the_store(tmp_path: Path) -> None:
+    now = time.time()
+    async with (
+        scripted(["a"]) as servers,
+        at_work(await settings(tmp_path), clock=lambda: now) as running,
+    ):
+        await plan_phase(running)
+        await register(running, servers)
+        ana = await curator(running)
+        asked = await running.do("consensus.ask", ana, text=TEXT, keep_days=1, wait=20.0)
+        desk = running.service.requests
+        live = await desk.get(asked.request)
+        assert live is not None
+        assert [(one.accepted, one.raw) for one in live.answers] == [(True, None)]
+        await running.until(lambda: not desk._asking)
+        now += 86_400.0
+        await desk.sweep()
+        with pytest.raises(RefusedError) as caught:
+            await running.do("consensus.get", ana, request=asked.request)
+        assert caught.value.refusal is Refusal.UNKNOWN
 
 
 async def test_requests_belong_to_their_token(tmp_path: Path) -> None:

@@ -18,7 +18,14 @@ from metaserver.cli.arguments import DEFAULT_URL, TOKEN_VARIABLE, URL_VARIABLE
 from metaserver.cli.remote.client import AnsweredError, RemoteHub, read_url
 from metaserver.cli.remote.following import JobError, followed
 from metaserver.model.errors import InputError
-from metaserver.operations.outline import FILE_NAME, Outline, Parameter, ValueKind, metavar
+from metaserver.operations.outline import (
+    FILE_NAME,
+    HIDDEN,
+    Outline,
+    Parameter,
+    ValueKind,
+    metavar,
+)
 
 DONE, REFUSED = 0, 1  # exit statuses
 TYPES = {ValueKind.INTEGER: int, ValueKind.NUMBER: float}
@@ -221,7 +228,8 @@ def _value(parameter: Parameter, value: Any) -> Any:
     if parameter.long and value.startswith("@"):
         path = Path(value[1:])
         try:
-            return path.read_text("utf-8")
+            text = path.read_text("utf-8")
+            return text.rstrip("\r\n") if parameter.name == HIDDEN else text
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(parameter.option, f"{path}: {_reason(error)}") from error
     if parameter.kind is ValueKind.STRUCT:

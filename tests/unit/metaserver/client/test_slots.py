@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from contextlib import suppress
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -110,6 +111,39 @@ async def test_a_server_is_sent_no_more_than_it_reports() -> None:
     assert line.slots.taken(line.server.name) == 3
 
 
+@pytest.mark.parametrize("first", [0, 1])
+async def test_calls_that_are_cancelled_together_leave_no_slot_taken(first: int) -> None:
+    line = Line()
+    for _ in range(3):
+        await line.come(REQUEST)
+    tasks = [task for _, task, _ in line.calls]
+    tasks[first].cancel()  # the one that is let in, or the one that waits for it
+    tasks[1 - first].cancel()
+    ends = await asyncio.gather(*tasks[:2], return_exceptions=True)
+    assert [type(end) for end in ends] == [asyncio.CancelledError] * 2
+    await line.settle()
+    assert line.begun == [REQUEST, REQUEST]
+    assert line.slots.taken(line.server.name) == 1
+    for task in tasks[2:]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert line.slots._servers == {}
+    await line.come(LANE)
+    assert line.begun == [REQUEST, REQUEST, LANE]
+
+
+async def test_all_calls_of_a_server_may_be_cancelled_at_once() -> None:
+    line = Line()
+    for use in (LANE, TEST, REQUEST, REQUEST):
+        await line.come(use)
+    tasks = [task for _, task, _ in line.calls]
+    for task in tasks:
+        task.cancel()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert {type(end) for end in ends} == {asyncio.CancelledError}
+    assert line.slots._servers == {}
+
+
 STEPS = st.lists(
     st.one_of(
         st.sampled_from(list(SlotUse)),
@@ -141,8 +175,8 @@ async def _play(steps: list[SlotUse | tuple[str, int]], concurrency: int) -> Non
                 use, task, go = line.calls.pop(place)
                 go.set()
                 await line.settle()
-                if not task.done():
-                    line.calls.append((use, task, go))
+                line.calls.append((use, task, go))
+        line.calls = [call for call in line.calls if not call[1].done()]
         taken = Counter(line.slots._servers[ServerName("a")].taken) if line.calls else Counter()
         most = max(concurrency, 2) if taken[TEST] == taken.total() else concurrency
         assert taken.total() <= most

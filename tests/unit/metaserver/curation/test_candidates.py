@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from metaserver.curation.candidates import check_method, find, model_for, read_models
+from metaserver.curation.candidates import (
+    MOST_MENTIONS,
+    check_method,
+    find,
+    model_for,
+    read_models,
+)
 from metaserver.files.compression import pack, pack_json
 from metaserver.model.errors import InputError, RefusedError
 from metaserver.model.lanes import Asides
@@ -31,7 +37,7 @@ MODEL = ConsensusModel(
 )
 
 
-def request(**options: Any) -> StoredRequest:
+def request(*, text: str = TEXT, **options: Any) -> StoredRequest:
     return StoredRequest(
         id="0" * 16,
         token_id=1,
@@ -39,8 +45,8 @@ def request(**options: Any) -> StoredRequest:
         at=0.0,
         article="",
         title="",
-        length=len(TEXT),
-        text=pack(TEXT.encode()),
+        length=len(text),
+        text=pack(text.encode()),
         options=RequestOptions(**options),
         release="test",
         expires_at=1.0,
@@ -87,6 +93,34 @@ def test_a_failed_answer_is_no_vote_and_no_absence() -> None:
     assert (first.item, first.agreement, first.probability) == (("P62993",), 1.0, None)
     assert (second.item, second.agreement) == (("P00533",), 0.5)
     assert first.score == pytest.approx(1 / 3 + 1 / 2)
+
+
+def test_the_first_places_of_all_servers_are_shown() -> None:
+    names = [f"P{number:05}" for number in range(5)]
+    text = "p" * 500
+    hits = [[name, "Q00987", rank, 0.5] for rank, name in enumerate(names, start=1)]
+
+    def seen(accession: str, places: range) -> Any:
+        return [(start, "p", "protein", accession) for start in places]
+
+    early = [
+        *seen("Q00987", range(0, 400, 2)),
+        *seen("P00000", range(1, 3)),
+        (3, "x", "", "P00000"),
+    ]
+    late = seen("Q00987", range(499, -1, -1))
+    answers = [
+        answer(name, 1, {"IPT": hits}, asides=pack_json(Asides(mentions=mentions)))
+        for name, mentions in (("early", early), ("late", late))
+    ]
+    found = find(request(text=text), answers, {}, every=True).candidates
+    assert len(found) == len(names)
+    by_name = {one.item[0]: one.mentions for one in found}
+    spans = [(one.start, one.end) for one in by_name["P00001"]]
+    assert spans == [(place, place + 1) for place in range(MOST_MENTIONS)]
+    servers = [one.servers for one in by_name["P00001"][:4]]
+    assert servers == [("early", "late"), ("late",), ("early", "late"), ("late",)]
+    assert [one.servers for one in by_name["P00000"][:4]] == [("early", "late")] * 3 + [("late",)]
 
 
 def test_options_shorten_and_weigh_the_list() -> None:

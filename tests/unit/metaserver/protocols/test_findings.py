@@ -6,13 +6,14 @@ from metaserver.model.errors import PeerError
 from metaserver.model.states import Outcome
 from metaserver.protocols.findings import Findings
 from metaserver.wire.report import Report
+from metaserver.wire.values import Limits
 
 TEXT = "TP53 binds BRCA1; TP53 is p53."
 
 
-def findings(most: int = 100) -> tuple[Findings, Report]:
+def findings(**limits: int) -> tuple[Findings, Report]:
     report = Report()
-    return Findings(TEXT, report, most), report
+    return Findings(TEXT, report, Limits(**limits)), report
 
 
 def test_confidences_follow_from_counts() -> None:
@@ -78,9 +79,27 @@ def test_words_decide_about_places() -> None:
 
 
 def test_their_number_is_bounded() -> None:
-    found, _ = findings(most=2)
+    found, _ = findings(values=2)
     found.normalization("P04637", None)
     found.mention("/a", 0, 4, "protein")
     with pytest.raises(PeerError) as caught:
         found.pair("P04637", "P38398", None)
+    assert caught.value.outcome is Outcome.TOO_LARGE
+
+
+def test_their_words_are_bounded_which_no_server_need_send() -> None:
+    found, _ = findings(bytes=3 * len(TEXT))
+    for _ in range(3):
+        found.mention("/a", 0, 10**9, "protein")
+    with pytest.raises(PeerError) as caught:
+        found.mention("/a", 1, 2, "protein")
+    assert caught.value.outcome is Outcome.TOO_LARGE
+
+
+def test_names_are_bounded_whether_they_are_accessions_or_not() -> None:
+    found, _ = findings(values=2)
+    found.accession("P04637", "/a")
+    found.accession("?", "/a")
+    with pytest.raises(PeerError) as caught:
+        found.accession("?", "/a")
     assert caught.value.outcome is Outcome.TOO_LARGE

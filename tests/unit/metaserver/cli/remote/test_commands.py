@@ -17,6 +17,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from metaserver.cli.remote import commands
 from metaserver.cli.remote.client import read_url
 from metaserver.model.errors import InputError
+from metaserver.operations.outline import Parameter, ValueKind
 from metaserver.operations.reference import outlines
 from tests.unit.metaserver.web.small import SMALL, small_site
 
@@ -159,6 +160,18 @@ async def test_a_token_that_no_head_can_carry(
     monkeypatch.setenv("METASERVER_TOKEN", "bl\u00fce")
     with pytest.raises(InputError, match="METASERVER_TOKEN"):
         await ask("boxes", "list")
+
+
+def test_a_secret_is_read_without_the_end_of_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text(" open sesame \r\n")
+    secret = Parameter(name="secret", kind=ValueKind.TEXT, long=True)
+    assert commands._value(secret, f"@{file}") == " open sesame "
+    assert commands._value(secret, "open sesame") == "open sesame"
+    text = Parameter(name="rules", kind=ValueKind.TEXT, long=True)
+    assert commands._value(text, f"@{file}").endswith(" \n")
+    with pytest.raises(InputError, match="--secret"):
+        commands._value(secret, f"@{tmp_path / 'none'}")
 
 
 @pytest.mark.parametrize("words", [["get", "a", "x"], ["make"], ["list", "--colour", "blue"]])

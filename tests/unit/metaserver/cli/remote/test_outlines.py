@@ -10,6 +10,7 @@ import pytest
 from metaserver.cli.remote import outlines
 from metaserver.operations import reference
 from metaserver.operations.catalogue import OPERATIONS
+from metaserver.operations.outline import metavar
 
 TRUE = reference.outlines(OPERATIONS)
 
@@ -21,6 +22,17 @@ def file(tmp_path: Path) -> Path:
 
 def test_they_are_those_of_the_operations() -> None:
     assert list(outlines.outlines()) == TRUE
+
+
+def test_no_secret_has_to_be_on_a_command_line() -> None:
+    secrets = [
+        (outline.name, metavar(parameter))
+        for outline in TRUE
+        for parameter in outline.by_name
+        if parameter.name == "secret"
+    ]
+    assert ("servers.register", "TEXT|@FILE") in secrets
+    assert {words for _, words in secrets} == {"TEXT|@FILE"}
 
 
 def test_without_a_file_they_are_made_and_the_file_is_built(file: Path) -> None:
