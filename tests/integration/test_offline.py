@@ -241,6 +241,7 @@ async def test_a_results_package_has_the_boards_and_the_runs_as_they_came(
         ("two", "1", "1.0"),
         ("one", "2", "0.5"),
     ]
+    assert all(float(row["low"]) <= float(row["f1"]) <= float(row["high"]) for row in board)
     assert not [name for name in plain if name.startswith("gold/")]
     assert "BB-event" in plain["report.html"].decode()
     whole = await made(running, tmp_path / "whole", phase="bb3", gold=True)
