@@ -152,6 +152,22 @@ def board_of(running: Running) -> Board:
     return running.service.phase("bb3").boards.scoreboard.board(TaskName("BB-cat"))
 
 
+async def test_what_is_answered_is_of_the_articles_of_the_gold(running: Running) -> None:
+    blue = running.team("blue")
+    given: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": "one", "content": WHOLE}
+    looked = await running.do("runs.preview", blue, **given)
+    assert (looked.articles, looked.missing) == (2, 0)
+    await running.do("runs.upload", blue, **given)
+    pairs: dict[str, Any] = {"phase": "bb3", "task": "PPI-3D", "run": "pairs"}
+    looked = await running.do("runs.preview", blue, **pairs, content=CONFIDENCES.encode())
+    assert (looked.articles, looked.missing) == (len(LABELS.splitlines()), 0)
+    [mine] = await running.do("runs.mine", blue)
+    assert (mine.answered, mine.articles) == (2, 2)
+    [team] = (await running.do("phases.watch", phase="bb3")).coverage
+    cells = {cell.task: (cell.runs, cell.articles, cell.total) for cell in team.tasks}
+    assert (cells["BB-event"], cells["BB-cat"]) == ((1, 2, 2), (0, 0, 2))
+
+
 async def test_no_server_takes_part(running: Running) -> None:
     blue = running.team("blue")
     await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
