@@ -33,7 +33,7 @@ HINTS = {
     "kits": " Such as: `annotators new FOLDER` writes a server in one of eight languages;"
     " `annotators serve dictionary` is a baseline.",
 }
-"""What the help of a text says besides."""
+"""The rest of the help of texts, by their names."""
 TEXTS = OperationForm(
     request=ChallengeEdit,
     names=(
