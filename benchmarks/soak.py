@@ -319,6 +319,7 @@ def _traced(found: Iterator[Sample], pipe: Connection, seconds: float) -> Iterat
 
 def draw(found: Sequence[Sample], out: Path) -> None:
     """Draw the curves."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     shown = {
@@ -331,16 +332,19 @@ def draw(found: Sequence[Sample], out: Path) -> None:
     }
     figure = Figure(figsize=(9, 6), layout="constrained")
     minutes = [sample.seconds / 60 for sample in found]
+    names = {sample.note.split()[0] for sample in found if sample.note}
+    noted = [[one.seconds / 60 for one in found if one.note.startswith(name)] for name in names]
+    spans = sorted((at[0] - EVERY / 60, at[-1]) for at in noted)
     axes = figure.subplots(2, 3, sharex=True).flat
     for place, (name, title) in zip(axes, shown.items(), strict=True):
         place.plot(minutes, [getattr(sample, name) for sample in found], linewidth=1)
         place.set_title(title, fontsize=9)
         place.set_ylim(bottom=0)
-        for sample in found:
-            if sample.note:
-                place.axvline(sample.seconds / 60, color="0.85", linewidth=1, zorder=0)
+        for begin, end in spans:
+            place.axvspan(begin, end, color="0.9", linewidth=0, zorder=0)
     figure.supxlabel("minutes (grey: backup, export)", fontsize=9)
-    figure.savefig(out)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "soak"}):  # a small file, repeatable
+        figure.savefig(out, metadata={"Date": None})
 
 
 def growth(found: Sequence[Sample], seconds: float) -> str:

@@ -86,8 +86,8 @@ class ControlRoom(msgspec.Struct, frozen=True, kw_only=True):
     last.
 
     `servers` are those of `matching` that were asked for, the most urgent first; `verdicts` and
-    `states` count all. `coverage` is of those of all `teams` that were asked for; a run covers the
-    phase with `articles` answered. `uploads` counts the uploaded runs, `newest_uploads` lists the
+    `states` count all. `coverage` is of those of all `teams` that were asked for; a whole run
+    of a task answers its `total`. `uploads` counts the uploaded runs, `newest_uploads` lists the
     last ones. `undescribed` counts the runs whose teams have not said how they were made.
     """
 

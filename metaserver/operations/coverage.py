@@ -16,11 +16,15 @@ CAUSES = frozenset(Outcome) - ANSWERED - {Outcome.CANCELLED}
 
 
 class TaskCoverage(msgspec.Struct, frozen=True, kw_only=True):
-    """A team's runs of one task: their number, and the articles that the fullest one answered."""
+    """A team's runs of one task: their number, and the articles that the fullest one answered.
+
+    A whole run answers `total` articles.
+    """
 
     task: str
     runs: int
     articles: int
+    total: int
 
 
 class TeamCoverage(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,15 +54,19 @@ def coverage(running: RunningPhase, watched: PhaseWatch) -> Sequence[TeamCoverag
         runs[team] += [(task, server.status.done) for task in asked if task in answers]
     for run in running.offline.values():
         runs[run.team].append((run.task, run.articles))
+    totals = {task.name: running.articles_of(task) for task in running.tasks}
     return [
-        TeamCoverage(team=team, tasks=tuple(_cell(task, runs[team]) for task in asked))
+        TeamCoverage(
+            team=team, tasks=tuple(_cell(task, total, runs[team]) for task, total in totals.items())
+        )
         for team in sorted(runs)
     ]
 
 
-def _cell(task: TaskName, runs: Sequence[tuple[TaskName, int]]) -> TaskCoverage:
+def _cell(task: TaskName, total: int, runs: Sequence[tuple[TaskName, int]]) -> TaskCoverage:
     of_task = [articles for name, articles in runs if name == task]
-    return TaskCoverage(task=task, runs=len(of_task), articles=max(of_task, default=0))
+    answered = max(of_task, default=0)
+    return TaskCoverage(task=task, runs=len(of_task), articles=answered, total=total)
 
 
 def causes(servers: Iterable[WatchedServer]) -> Sequence[CauseCount]:

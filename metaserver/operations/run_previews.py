@@ -105,7 +105,7 @@ async def preview(hub: HubContext, caller: Caller, request: UploadRun) -> RunPre
         refused=refused,
         replaces=before is not None and before.team == team.name,
         articles=read.stated,
-        missing=len(running.corpus) - read.stated,
+        missing=running.articles_of(task) - read.stated,
         faults=tuple(read.faults[:SHOWN]),
         fault_count=len(read.faults),
         problems=tuple(read.problems[:SHOWN]),

@@ -133,8 +133,7 @@ async def _confirmed(
         await sign_ups.count_try(connection, request.secret)
         return taken(name)
     await _use(connection, request.secret, now)
-    if values:
-        await sign_ups.change(connection, one.id, **values)
+    await sign_ups.change(connection, one.id, **values)
     one = await _again(connection, one)
     secret, invited = "", kind is LinkKind.INVITATION
     if invited or await _enters(connection, one, challenge, now):

@@ -132,7 +132,7 @@ async def _results(
             place=row.place if row else None,
             runs=sum(other.place is not None for other in rows.values()),
             answered=one.answered,
-            articles=len(running.corpus),
+            articles=running.articles_of(task),
             scored=row.articles_scored if row else 0,
             in_gold=row.articles_in_gold if row else 0,
             change=score - before[1] if before is not None and score is not None else None,

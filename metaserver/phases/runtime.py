@@ -44,7 +44,7 @@ from metaserver.store.runs import OfflineRun
 from metaserver.store.store import Store
 from metaserver.store.teams import Team
 from metaserver.store.uploads import Upload
-from metaserver.tasks.plugin import AnsweredTask, OfflineTask, answered_tasks
+from metaserver.tasks.plugin import AnsweredTask, OfflineTask, TaskPlugin, answered_tasks
 from metaserver.uniprot import ReleaseVocabulary
 
 
@@ -213,6 +213,13 @@ class RunningPhase:
         """The tasks that its servers answer."""
         answered = answered_tasks()
         return [answered[task.name] for task in self.tasks if task.name in answered]
+
+    def articles_of(self, task: TaskPlugin) -> int:
+        """Return how many articles a run of a task answers: the corpus's, or an offline gold's."""
+        if not isinstance(task, OfflineTask):
+            return len(self.corpus)
+        golds = {one.plugin.name: one.gold for one in self.boards.scoreboard.scored()}
+        return len(task.gold_articles(golds[task.name])) if task.name in golds else 0
 
     @property
     def has_runs(self) -> bool:

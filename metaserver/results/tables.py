@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from metaserver.model.boards import FrozenBoard, View
+from metaserver.model.scores import RunIntervals
 from metaserver.results.folder import PackageFolder
 from metaserver.results.source import PhaseSource
 from scoring import ActGold, ActScorecard, Gold, ItemGold, ItemScorecard, Scorecard
@@ -101,10 +102,10 @@ def _why_other(frozen: FrozenBoard, measure: str) -> str:
 
 def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
     """Return a board with every digit."""
-    intervals, letters = _found(comparison)
+    intervals, letters = _found(frozen, view, comparison)
     header: list[Cell] = ["place", "run", "team", "offline", "articles_scored", "articles_in_gold"]
     header += [column.key for column in frozen.columns]
-    header += ["low", "high", "best_rank", "worst_rank"] * bool(comparison)
+    header += ["low", "high", "best_rank", "worst_rank"] * bool(intervals)
     header += ["letters"] * bool(letters)
     rows: list[Sequence[Cell]] = [header]
     for row in frozen.views[view].rows:
@@ -115,7 +116,7 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
                 row.place, row.run, row.team, int(row.offline), row.articles_scored,
                 row.articles_in_gold,
                 *(row.values.get(column.key) for column in frozen.columns),
-                *(ends if comparison else ()),
+                *(ends if intervals else ()),
                 *([letters.get(row.run, "")] if letters else ()),
             ]
         )  # fmt: skip
@@ -124,10 +125,10 @@ def _board(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Ta
 
 def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> Table:
     """Return a board as a paper prints it: n/N and intervals in one column each."""
-    intervals, letters = _found(comparison)
+    intervals, letters = _found(frozen, view, comparison)
     header: list[Cell] = ["run", "place", "team", "articles"]
     header += [column.heading for column in frozen.columns]
-    header += ["95 % interval"] * bool(comparison)
+    header += ["95 % interval"] * bool(intervals)
     header += ["letters"] * bool(letters)
     rows: list[Sequence[Cell]] = [header]
     for row in frozen.views[view].rows:
@@ -139,16 +140,20 @@ def _printed(frozen: FrozenBoard, view: View, comparison: Comparison | None) -> 
                 row.team,
                 f"{row.articles_scored}/{row.articles_in_gold}",
                 *(row.values.get(column.key) for column in frozen.columns),
-                *([f"[{one.low:.3f}, {one.high:.3f}]" if one else ""] if comparison else ()),
+                *([f"[{one.low:.3f}, {one.high:.3f}]" if one else ""] if intervals else ()),
                 *([letters.get(row.run, "")] if letters else ()),
             ]
         )
     return rows
 
 
-def _found(comparison: Comparison | None) -> tuple[Mapping[str, Interval], Mapping[str, str]]:
+def _found(
+    frozen: FrozenBoard, view: View, comparison: Comparison | None
+) -> tuple[Mapping[str, Interval | RunIntervals], Mapping[str, str]]:
+    """Return intervals and letters by run; of tasks that are not compared, the frozen intervals."""
     if comparison is None:
-        return {}, {}
+        rows = frozen.views[view].rows
+        return {row.run: row.interval for row in rows if row.interval is not None}, {}
     letters = letters_of(comparison) if comparison.pairs else {}
     return {one.run: one for one in comparison.intervals}, letters
 

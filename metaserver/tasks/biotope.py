@@ -6,7 +6,7 @@ ontology. A run is a zip of `.a2` files. The payload of an article is the text o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -64,6 +64,10 @@ class BiotopeTask:
     def read_upload(self, path: Path, gold: BiotopeGold) -> RunFile:
         """Read a zip of `.a2` files; a fault's path is a file and its line."""
         return read_run(path, gold)
+
+    def gold_articles(self, gold: BiotopeGold) -> Collection[str]:
+        """Return the articles of the gold."""
+        return gold.articles.keys()
 
     @property
     def resampled(self) -> tuple[str, ...]:

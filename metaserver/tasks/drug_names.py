@@ -7,7 +7,7 @@ a file cannot say that a sentence was left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -85,7 +85,7 @@ class DrugNames:
 
     def scorer(self, gold: DrugNameGold) -> WholeRunScorer:
         """Return an empty scorer for one run against `gold`."""
-        return WholeRunScorer(frozenset(gold.documents.values()), partial(self._score, gold))
+        return WholeRunScorer(self.gold_articles(gold), partial(self._score, gold))
 
     def read_upload(self, path: Path, gold: DrugNameGold) -> RunFile:
         """Read a run; a fault's path is its line and column."""
@@ -97,6 +97,10 @@ class DrugNames:
                     return RunFile(faults=faults(error, root))
         except InputError as error:
             return RunFile(faults=refused(error, path))
+
+    def gold_articles(self, gold: DrugNameGold) -> Collection[str]:
+        """Return the documents of the gold."""
+        return frozenset(gold.documents.values())
 
     @property
     def resampled(self) -> tuple[str, ...]:

@@ -244,6 +244,9 @@ class OfflineTask(TaskPlugin, Protocol):
         Slow for a large file; called in a thread.
         """
 
+    def gold_articles(self, gold: Any) -> Collection[str]:
+        """Return what the gold has and a run answers: articles, documents or pairs."""
+
 
 @runtime_checkable
 class RewritableTask(TaskPlugin, Protocol):

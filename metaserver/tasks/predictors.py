@@ -6,7 +6,7 @@ other tasks; the payload of a pair is its confidence.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -77,6 +77,10 @@ class PairPrediction:
         except FormatError as error:
             return RunFile(faults=faults(error, path))
         return RunFile(payloads={ArticleId(pair): value for pair, value in found.items()})
+
+    def gold_articles(self, gold: Mapping[str, bool]) -> Collection[str]:
+        """Return the pairs of the gold."""
+        return gold.keys()
 
     @property
     def resampled(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""`metaserver demo` as it is stopped: what it has started ends with it."""
+"""`metaserver demo`: what it leaves, and that what it has started ends with it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.hubs.command import start
+from tests.hubs.command import boards, metaserver, start
 from tests.waiting import patience
 
 
@@ -33,3 +33,18 @@ async def test_a_demo_that_is_told_to_stop_takes_its_servers_along(
             process.kill()
     assert process.returncode == 130
     assert not any(server.is_running() for server in servers)
+
+
+@pytest.mark.slow
+async def test_the_faulty_server_leads_no_board_and_a_package_is_left(tmp_path: Path) -> None:
+    out, package = tmp_path / "out", tmp_path / "package"
+    ended = await metaserver("demo", "--exit", "--port", "0", "--out", out, "--package", package)
+    assert ended.status == 0, ended.stderr
+    assert boards(out).keys() == {"ACT", "INT", "IPT"}
+    for task, board in boards(out).items():
+        places = {row["server"]: row["place"] for row in board["runs"]}
+        assert places["faulty"] is None, task  # it answers too few articles
+        assert 1 in places.values()
+    assert "faulty" in (package / "tables" / "IPT" / "raw.csv").read_text()
+    assert (package / "report.html").is_file()
+    assert (package / "ro-crate-metadata.json").is_file()

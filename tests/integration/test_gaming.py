@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiohttp.test_utils import TestClient
 
 from metaserver.config import WebSettings
 from metaserver.files.compression import pack, unpack
@@ -102,6 +103,16 @@ async def test_runs_of_one_article_reveal_no_label(tmp_path: Path, visibility: s
         assert FindingKind.BURST in {found.kind for found in room.findings}
 
 
+async def named_articles(client: TestClient[Any, Any]) -> set[str]:
+    """Return the articles that the pages of their difficulty name to a visitor."""
+    told = ""
+    for end in ("", ".csv"):
+        async with client.get(f"/c/bc/test/board/INT/articles{end}") as response:
+            assert response.status == 200
+            told += await response.text()
+    return {name for name in ARTICLES if name in told}
+
+
 @pytest.mark.parametrize("visibility", ["own", "public"])
 async def test_the_articles_of_the_gold_are_not_shown(tmp_path: Path, visibility: str) -> None:
     async with playing(tmp_path, visibility) as running, client_of(running) as client:
@@ -111,15 +122,18 @@ async def test_the_articles_of_the_gold_are_not_shown(tmp_path: Path, visibility
             await upload(running, "bad", "one", hit, "INT")
             seen.add(repr(await row(running, bad, "one", "INT")))
         assert len(seen) == 1
-        for team in ("good", "bad"):
+        await running.do("teams.create", team="third")  # two would see nothing in any phase
+        for team in ("good", "bad", "third"):
             every = "".join(f"{name}\t{ACCESSIONS[1]}\t1\t0.5\n" for name in ARTICLES)
             await upload(running, team, f"{team}-all", every.encode(), "INT")
-        for end in ("", ".csv", ".json"):
-            async with client.get(f"/c/bc/test/t/INT/articles{end}") as response:
-                told = await response.text()
-            assert not [name for name in ARTICLES if name in told], end
+        boards = running.service.phase("test").boards
+        await running.until(lambda: len(boards.articles(TaskName("INT")).levels) == len(CURATED))
+        assert await named_articles(client) == set()
         shown = await row(running, bad, "bad-all", "INT")
         assert (shown.articles_scored, shown.articles_in_gold) == (400, 400)
+        await running.do("phases.freeze", phase="test")
+        after = set(CURATED) if visibility == "public" else set()
+        assert await named_articles(client) == after
 
 
 @pytest.mark.parametrize("visibility", ["own", "public"])

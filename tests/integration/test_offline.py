@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from metaserver.model.records import ServerName, TaskName
 from metaserver.operations.caller import Caller
 from tests.hubs.inside import Running, at_work, plan_phase, settings
 from tests.hubs.sites import organiser_token, visiting
+from tests.integration.test_results_package import made
 from tests.unit.metaserver.tasks.offline_samples import (
     BB_GOLD,
     CATEGORIES,
@@ -29,6 +31,7 @@ from tests.unit.metaserver.tasks.offline_samples import (
     SENTENCES,
     zipped,
 )
+from tests.waiting import patience
 
 TASKS = ("BB-event", "BB-cat", "DDI-NER", "PPI-3D")
 GOLD: Mapping[str, tuple[str, bytes]] = {
@@ -149,6 +152,22 @@ def board_of(running: Running) -> Board:
     return running.service.phase("bb3").boards.scoreboard.board(TaskName("BB-cat"))
 
 
+async def test_what_is_answered_is_of_the_articles_of_the_gold(running: Running) -> None:
+    blue = running.team("blue")
+    given: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": "one", "content": WHOLE}
+    looked = await running.do("runs.preview", blue, **given)
+    assert (looked.articles, looked.missing) == (2, 0)
+    await running.do("runs.upload", blue, **given)
+    pairs: dict[str, Any] = {"phase": "bb3", "task": "PPI-3D", "run": "pairs"}
+    looked = await running.do("runs.preview", blue, **pairs, content=CONFIDENCES.encode())
+    assert (looked.articles, looked.missing) == (len(LABELS.splitlines()), 0)
+    [mine] = await running.do("runs.mine", blue)
+    assert (mine.answered, mine.articles) == (2, 2)
+    [team] = (await running.do("phases.watch", phase="bb3")).coverage
+    cells = {cell.task: (cell.runs, cell.articles, cell.total) for cell in team.tasks}
+    assert (cells["BB-event"], cells["BB-cat"]) == ((1, 2, 2), (0, 0, 2))
+
+
 async def test_no_server_takes_part(running: Running) -> None:
     blue = running.team("blue")
     await running.do("servers.register", blue, server="blue-1", url="http://127.0.0.1:1/")
@@ -216,3 +235,31 @@ async def test_pages_say_what_the_phase_takes(running: Running) -> None:
         async with visitor.client.get("/organise/uploads/bb3/r0") as response:
             assert response.content_disposition is not None
             assert response.content_disposition.filename == "bb3.r0.BB-event.zip"
+
+
+@pytest.mark.slow
+async def test_a_results_package_has_the_boards_and_the_runs_as_they_came(
+    running: Running, tmp_path: Path
+) -> None:
+    blue = running.team("blue")
+    for name, content in (("one", HALF), ("two", WHOLE)):
+        given: dict[str, Any] = {"phase": "bb3", "task": "BB-event", "run": name}
+        await running.do("runs.upload", blue, **given, content=content)
+    await running.do("phases.freeze", phase="bb3")
+    async with patience():
+        while len(await running.do("boards.frozen", phase="bb3")) < len(TASKS):
+            await asyncio.sleep(0.05)
+    plain = await made(running, tmp_path / "plain", phase="bb3")
+    assert plain["runs/BB-event/one.zip"] == HALF
+    assert plain["runs/BB-event/two.zip"] == WHOLE
+    board = list(csv.DictReader(plain["tables/BB-event/raw.csv"].decode().splitlines()))
+    assert [(row["run"], row["place"], row["f1"]) for row in board] == [
+        ("two", "1", "1.0"),
+        ("one", "2", "0.5"),
+    ]
+    assert all(float(row["low"]) <= float(row["f1"]) <= float(row["high"]) for row in board)
+    assert not [name for name in plain if name.startswith("gold/")]
+    assert "BB-event" in plain["report.html"].decode()
+    whole = await made(running, tmp_path / "whole", phase="bb3", gold=True)
+    assert whole["gold/BB-event.zip"] == GOLD["BB-event"][1]
+    assert whole["gold/PPI-3D.tsv"] == LABELS.encode()

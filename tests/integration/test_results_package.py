@@ -40,9 +40,11 @@ async def frozen(tmp_path: Path) -> AsyncIterator[Running]:
             yield running
 
 
-async def made(running: Running, out: Path, *, gold: bool = False) -> Mapping[str, bytes]:
+async def made(
+    running: Running, out: Path, *, phase: str = "test", gold: bool = False
+) -> Mapping[str, bytes]:
     """Make a package in this process, its figures without matplotlib; return its files."""
-    order = PackageOrder(phase="test", gold=gold, plots=False)
+    order = PackageOrder(phase=phase, gold=gold, plots=False)
     service = running.service
     await asyncio.to_thread(
         lambda: asyncio.run(make_package(service.store.place, service.settings, order, out))

@@ -18,13 +18,15 @@ from metaserver.model.states import Visibility
 from metaserver.operations.corpora import CorpusDetail
 from metaserver.operations.fields import NAME_HELP
 from metaserver.operations.phases import PhaseDetail
-from metaserver.tasks.plugin import installed_tasks
+from metaserver.tasks.plugin import answered_tasks, installed_tasks, offline_tasks
 from metaserver.web.ui.forms import Form, FormField, Wording
 
 READING = "-reading"
 """The end of the name of a question about a date."""
 CORPUS_FILE = "corpus-file"
-GOLD_FILES: Mapping[str, str] = {f"gold-{task}": task for task in installed_tasks()}
+ANSWERED_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in answered_tasks()}
+OFFLINE_GOLD: Mapping[str, str] = {f"gold-{task}": task for task in offline_tasks()}
+GOLD_FILES: Mapping[str, str] = {**ANSWERED_GOLD, **OFFLINE_GOLD}
 """The names of the fields of gold files, with their tasks."""
 
 LIMITS = (
@@ -67,7 +69,9 @@ WORDING: Mapping[str, Wording] = {
     "title": Wording(help="What people call it: “Test phase”."),
     "kind": Wording(label="Kind", choices=[("test", "test"), ("training", "training")]),
     "tasks": Wording(
-        help="What servers are asked for. None chosen: all; mentions only with gold for them.",
+        help="What servers are asked for. None chosen: all; mentions only with gold for them."
+        f" {', '.join(offline_tasks())} take uploads only: a phase has these tasks alone, or none"
+        " of them. Without its gold such a task takes no run.",
         choices=[(name, f"{name} – {task.title}") for name, task in installed_tasks().items()],
     ),
     "visibility": Wording(
@@ -154,8 +158,8 @@ STEPS: Sequence[tuple[str, str, Sequence[str], Sequence[str]]] = (
     (
         "What",
         "What it is called, its articles and its tasks.",
-        ("title", "phase", "kind", "corpus", CORPUS_FILE, "tasks", *GOLD_FILES),
-        ("release",),
+        ("title", "phase", "kind", "corpus", CORPUS_FILE, "tasks", *ANSWERED_GOLD),
+        ("release", *OFFLINE_GOLD),
     ),
     ("When", "What the clock does. A phase without dates is advanced manually.", DATES, ()),
     (
@@ -201,7 +205,11 @@ def with_files(form: Form, errors: Mapping[str, str]) -> Form:
         ),
         *(
             _file(name, f"Gold of {task}", errors, "It can also be set later.")
-            for name, task in GOLD_FILES.items()
+            for name, task in ANSWERED_GOLD.items()
+        ),
+        *(
+            _file(name, f"Gold of {task}", errors, "Its files are described in docs/tasks.md.")
+            for name, task in OFFLINE_GOLD.items()
         ),
     ]
     return dataclasses.replace(form, fields=[*form.fields, *files])
@@ -328,7 +336,8 @@ def date_wording(zone: str) -> dict[str, Wording]:
 def corpus_choices(known: Sequence[CorpusDetail]) -> Wording:
     """Return the choices of a corpus."""
     return Wording(
-        help="The articles, in the order in which they are sent.",
+        help="The articles, in the order in which they are sent. A phase of uploads only needs"
+        " one too, and does not use it.",
         choices=[
             (
                 f"{one.corpus}@{one.version}",
@@ -343,6 +352,6 @@ def release_choices(known: Sequence[str]) -> Wording:
     """Return the choices of a UniProt release."""
     return Wording(
         label="UniProt release",
-        help="Accessions in answers are checked by it.",
+        help="Accessions in answers are checked by it. A phase of uploads only does not use it.",
         choices=[(name, name) for name in known],
     )

@@ -28,7 +28,12 @@ MODES = (
     ("automatic", "whoever has confirmed is in"),
     ("code", "whoever knows the invitation code is in"),
 )
-LONG = Wording(kind="long")
+HINTS = {
+    "data": " Data packages that you release are linked beside their phases by themselves.",
+    "kits": " Such as: `annotators new FOLDER` writes a server in one of eight languages;"
+    " `annotators serve dictionary` is a baseline.",
+}
+"""The rest of the help of texts, by their names."""
 TEXTS = OperationForm(
     request=ChallengeEdit,
     names=(
@@ -37,7 +42,9 @@ TEXTS = OperationForm(
     ),
     wording={
         **{
-            section.name: Wording(label=section.heading, kind="long", help="Markdown.")
+            section.name: Wording(
+                label=section.heading, kind="long", help="Markdown." + HINTS.get(section.name, "")
+            )
             for section in SECTIONS
         },
         "announced": Wording(
