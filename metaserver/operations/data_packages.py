@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -236,12 +235,21 @@ def data_of(hub: HubContext, caller: Caller, phase: str) -> Path:
     return data_maker(hub).place(package.sha256)
 
 
-@asynccontextmanager
-async def kept_data(hub: HubContext) -> AsyncIterator[None]:
-    """Delete the files that no release has, as a killed hub leaves; then let the context last."""
-    data_maker(hub).clear_drafts()
-    await sweep_data(hub)
-    yield
+class KeptData(AbstractAsyncContextManager[None]):
+    """The context of data packages: as it begins, files that no release has are deleted.
+
+    They are what a killed hub leaves. It is no generator, as `KeptPackages` is none.
+    """
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+
+    async def __aenter__(self) -> None:
+        data_maker(self._hub).clear_drafts()
+        await sweep_data(self._hub)
+
+    async def __aexit__(self, *_: object) -> None:
+        pass
 
 
 async def sweep_data(hub: HubContext) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -173,17 +172,23 @@ def package_of(hub: HubContext, caller: Caller, phase: str) -> Path | None:
     return _place(hub, hub.phase(phase).name)
 
 
-@asynccontextmanager
-async def kept_packages(hub: HubContext) -> AsyncIterator[None]:
-    """Keep packages for as long as the context lasts; at its end jobs are cancelled."""
-    packaging = _packaging(hub)
-    packaging.clear()
-    try:
-        yield
-    finally:
-        for job in hub.last_packages.values():
-            await _end(hub, job)
-        packaging.clear()
+class KeptPackages(AbstractAsyncContextManager[None]):
+    """The context for the length of which packages are kept; at its end jobs are cancelled.
+
+    It is no generator: a hub that is stopped while it starts closes all of these at once, the
+    inner before the outer.
+    """
+
+    def __init__(self, hub: HubContext) -> None:
+        self._hub = hub
+
+    async def __aenter__(self) -> None:
+        _packaging(self._hub).clear()
+
+    async def __aexit__(self, *_: object) -> None:
+        for job in self._hub.last_packages.values():
+            await _end(self._hub, job)
+        _packaging(self._hub).clear()
 
 
 async def _end(hub: HubContext, job: Job) -> None:

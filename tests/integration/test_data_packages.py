@@ -17,7 +17,7 @@ from metaserver.cli import main
 from metaserver.corpus import read_articles
 from metaserver.model.errors import RefusedError
 from metaserver.operations.caller import Caller
-from metaserver.operations.data_packages import kept_data
+from metaserver.operations.data_packages import KeptData
 from metaserver.results.data import FOLDER
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
@@ -125,7 +125,7 @@ async def test_teams_read_it_until_it_is_withdrawn_also_after_a_restart(tmp_path
         assert (await refused(running, "data-package.read", ANYBODY, phase="test")).refusal == 401
         detail = await running.do("data-package.get", ANYBODY, phase="test")
         assert (detail.released, detail.public, detail.job) == (True, False, None)
-    async with at_work(given) as running, kept_data(running.service):
+    async with at_work(given) as running, KeptData(running.service):
         package = await content(running)
         await running.do("data-package.release", phase="test", public=True)
         assert await content(running, ANYBODY) == package

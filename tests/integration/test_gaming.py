@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,7 @@ async def seen_in(folder: Path, hub: HubOfRoles, at: float) -> Mapping[str, str]
     given = await settings(folder.parent, web=WebSettings(requests_a_minute=10**6))
     given = msgspec.structs.replace(given, folder=str(folder))
     async with at_work(given, clock=FakeClock(at)) as running, client_of(running) as client:
-        again = HubOfRoles(running, client, hub.tokens, hub.board, hub.job)
+        again = replace(hub, running=running, client=client)
         return {
             f"{who} {place}": CHANGING.sub("", text)
             for who in READERS

@@ -16,7 +16,7 @@ import pytest
 
 from metaserver.cli import main
 from metaserver.model.errors import RefusedError
-from metaserver.operations.results import kept_packages
+from metaserver.operations.results import KeptPackages
 from metaserver.results.making import PackageOrder, make_package
 from scoring.cli import main as scoring_main
 from tests.hubs.command import DEMO
@@ -36,7 +36,7 @@ async def frozen(tmp_path: Path) -> AsyncIterator[Running]:
         await running.do("challenges.set", challenge="bc", title=HOSTILE)
         await running.do("phases.update", phase="test", title=HOSTILE)
         await running.do("teams.update", team="blue", title=HOSTILE, email="ana@blue.example")
-        async with kept_packages(running.service):
+        async with KeptPackages(running.service):
             yield running
 
 

@@ -24,6 +24,7 @@ from metaserver.operations.caller import Caller
 from metaserver.operations.catalogue import OPERATIONS
 from metaserver.operations.outline import Outline, ValueKind
 from metaserver.store import teams, tokens
+from metaserver.web.access import throttle
 from metaserver.wire.xmlrpc import encode_call
 from tests.hubs.command import DEMO
 from tests.hubs.inside import Running, at_work, plan_phase, settings
@@ -322,6 +323,13 @@ def _jsonable(value: Any) -> Any:
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
 
+def _unhurried(running: Running) -> TestClient[Any, Any]:
+    """Return a client that may take any share of the loop: a slow machine is no reason to wait."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(throttle, "LOOP_BURST", 1e6)
+        return client_of(running)
+
+
 @asynccontextmanager
 async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
     """Run a hub: a phase whose scores are hidden, team blue's server and runs in it, team red."""
@@ -330,7 +338,7 @@ async def hub_with_blue(folder: Path) -> AsyncIterator[HubOfRoles]:
     given = await settings(folder, web=web)
     async with (
         at_work(given) as running,
-        client_of(running) as client,
+        _unhurried(running) as client,
         served(Kit(lambda text, _context: answer_for(text))) as url,
     ):
         hub = HubOfRoles(running, client)

@@ -137,7 +137,8 @@ def test_a_circuit_opens_after_failures_in_a_row_and_closes_on_any_answer(
             elif RULES[event].circuit:
                 row += 1
                 first = now if row == 1 else first
-                if row >= threshold or state is CircuitState.TRIAL:
+                at_once = event is Outcome.CREDENTIALS or state is CircuitState.TRIAL
+                if row >= threshold or at_once:
                     state = CircuitState.OPEN
             else:
                 state, row = CircuitState.CLOSED, 0

@@ -12,7 +12,7 @@ from aiohttp import web
 from metaserver.model.errors import RefusedError
 from metaserver.model.states import PhaseState
 from metaserver.operations import data_packages
-from metaserver.operations.data_packages import DataRelease, kept_data
+from metaserver.operations.data_packages import DataRelease, KeptData
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
@@ -51,7 +51,7 @@ class DataPages(PackagePages):
         ]
 
     def _kept(self) -> AbstractAsyncContextManager[None]:
-        return kept_data(self.console.hub)
+        return KeptData(self.console.hub)
 
     def _form(self, phase: PhaseDetail) -> OperationForm:
         """Return the form of a phase: gold is asked about where it is not as usual."""

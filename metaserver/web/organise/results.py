@@ -15,7 +15,7 @@ from metaserver.operations import results
 from metaserver.operations.fields import OnePhase
 from metaserver.operations.jobs import JobDetail
 from metaserver.operations.phases import PhaseDetail
-from metaserver.operations.results import NewPackage, PackageDetail, kept_packages, package_of
+from metaserver.operations.results import KeptPackages, NewPackage, PackageDetail, package_of
 from metaserver.web.access.downloads import stored_zip
 from metaserver.web.access.visitor import caller_of
 from metaserver.web.organise.form_helpers import OperationForm
@@ -50,7 +50,7 @@ class ResultsPages(PackagePages):
         return [web.get(f"{one}/package", self.fetch)]
 
     def _kept(self) -> AbstractAsyncContextManager[None]:
-        return kept_packages(self.console.hub)
+        return KeptPackages(self.console.hub)
 
     def _form(self, phase: PhaseDetail) -> OperationForm:
         return FORM
