@@ -23,6 +23,7 @@ def annotate(text: str, _context: Context) -> Answer:
     return {"normalizations": [{"dbid": one, "confidence": 1.0} for one in found]}
 
 
+@pytest.mark.slow
 async def test_servers_of_all_protocols_are_on_one_board(tmp_path: Path) -> None:
     async with (
         at_work(await settings(tmp_path)) as running,
