@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from annotators.contract import Answer, Context
 from annotators.server import Kit
 from metaserver.protocols.installed import installed_protocols

@@ -31,6 +31,7 @@ async def refusal(running: Running, caller: Caller, **values: Any) -> RefusedErr
     return caught.value
 
 
+@pytest.mark.slow
 async def test_seven_servers_and_what_becomes_of_each(tmp_path: Path) -> None:
     names = ("fast", "slow", "faulty", "busy", "late", "suspended", "withdrawn")
     async with scripted(names) as servers, at_work(await settings(tmp_path)) as running:

@@ -116,6 +116,7 @@ def _card(score: Score) -> Any:
     return card.ranked.tolist(), card.called.tolist()
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(before=answers, after=answers)
 def test_a_board_goes_on_from_a_dump_to_the_last_bit(
